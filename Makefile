@@ -1,0 +1,46 @@
+# Commands for developers; users need only ./run and ./test.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test journey check ci asan tsan fmt tidy clean
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+help: ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 10
+
+setup: ## make .venv with all tools; the core is built with assertions
+	sh config/bootstrap.sh dev
+
+run: ## serve the demo on a temporary database; start again when a file changes
+	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && ./run --data "$$data" --reload
+
+test: ## the fast tests: C, unit, wire
+	./test core unit wire
+
+journey: ## the tests of the whole program from outside, and in a browser
+	./test journey widget
+
+check: ## format, lint, types, the seam's stub
+	./test check
+
+ci: ## all that CI does
+	.ci/run
+
+asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	./test asan
+
+tsan: ## the C tests under ThreadSanitizer
+	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
+	meson test -C build/tsan --print-errorlogs
+
+fmt: ## format all sources
+	ruff format .
+	ruff check --fix .
+	clang-format -i core/*.[ch] tests/core/*.[ch]
+
+tidy: ## clang-tidy with the list in .clang-tidy
+	test -e build/core/build.ninja || meson setup build/core -Dtests=true
+	clang-tidy -p build/core --quiet core/*.c
+
+clean: ## remove what was built; .venv and var/ stay
+	rm -rf build dist
+	rm -f .venv/stamp-*
