@@ -1,0 +1,1 @@
+"""Readers' comments for static blogs: one process, one data file."""

@@ -1,0 +1,193 @@
+"""What an operator wrote, in a file and in variables, and what is wrong with it.
+
+DESIGN. A wrong value does not stop the reading: each problem becomes one line that names the key,
+what was found, what is allowed and what to do, and the caller raises all of them together, since
+an operator wants to repair a file once. The first annotation (`msgspec.Meta`) of a struct's field
+says what is allowed; in its `extra`, "tidy" is a function that returns the value in its one form
+or raises ValueError, and "secret" keeps the value out of messages.
+
+Errors: SettingsError, alone.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin
+
+import msgspec
+
+# A larger file is a wrong path; in bytes.
+FILE_LIMIT: Final = 1_048_576
+# As much of a wrong value is shown, in characters.
+SHOWN: Final = 80
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; `problems` has one readable line for each reason."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Given(NamedTuple):
+    """A value as it was written. `where` names it to the operator."""
+
+    value: Any  # whatever TOML or a variable can hold, until it is converted
+    where: str
+    from_variable: bool
+
+
+Table = dict[str, Given]
+
+
+class Reading:
+    """Collects what is given for `sections`, and the `problems` with it.
+
+    The section `repeated` may stand several times in a file, as an array of tables; variables
+    reach it while there is one at most. Variables called in `places` are left to the caller.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        sections: Mapping[str, type[msgspec.Struct]],
+        *,
+        repeated: str,
+        places: Iterable[str],
+    ) -> None:
+        self.problems: list[str] = []
+        self.tables: dict[str, Table] = {name: {} for name in sections if name != repeated}
+        self.repeats: list[Table] = [{}]
+        self._prefix = prefix
+        self._sections = sections
+        self._repeated = repeated
+        self._places = tuple(places)
+        self._variables = {
+            f"{prefix}{section}_{field.name}".upper(): (section, field.name)
+            for section, struct in sections.items()
+            for field in msgspec.structs.fields(struct)
+        }
+
+    def read_file(self, path: Path) -> None:
+        """Take what the TOML file at `path` says."""
+        try:
+            document = tomllib.loads(_read_text(path))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self.problems.append(f"{path} cannot be read as TOML: {reason}. Repair it there.")
+            return
+        for name, value in document.items():
+            if name not in self._sections:
+                self.problems.append(
+                    f"[{name}] in {path} is no section; the nearest is "
+                    f"[{_nearest(name, self._sections)}]. Rename or remove it."
+                )
+            elif name == self._repeated and _is_list_of_tables(value):
+                self.repeats = [self._read_table(path, name, table) for table in value] or [{}]
+            elif name != self._repeated and isinstance(value, dict):
+                self.tables[name] = self._read_table(path, name, value)
+            else:
+                header = f"[[{name}]]" if name == self._repeated else f"[{name}]"
+                self.problems.append(
+                    f"{name} in {path} is {_show(value)}; a section is allowed. "
+                    f"Write {header} on a line, then its keys."
+                )
+
+    def _read_table(self, path: Path, section: str, table: dict[str, Any]) -> Table:
+        given: Table = {}
+        for key, value in table.items():
+            if (section, key) in self._variables.values():
+                given[key] = Given(value, f"{section}.{key} in {path}", from_variable=False)
+            else:
+                names = (".".join(name) for name in self._variables.values())
+                self.problems.append(
+                    f"{section}.{key} in {path} is no setting; the nearest is "
+                    f"{_nearest(f'{section}.{key}', names)}. Rename or remove it."
+                )
+        return given
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        """Take what the variables in `environ` say; they override the file."""
+        for variable in sorted(environ):
+            if not variable.startswith(self._prefix) or variable in self._places:
+                continue
+            name = variable if variable in self._variables else variable.removesuffix("_FILE")
+            section, key = self._variables.get(name, ("", ""))
+            if not section:
+                known = _nearest(variable, (*self._variables, *self._places))
+                self.problems.append(
+                    f"{variable} is no setting; the nearest is {known}. Rename or unset it."
+                )
+            elif name != variable and name in environ:
+                self.problems.append(f"{name} and {variable} are both set. Unset one.")
+            elif section == self._repeated and len(self.repeats) > 1:
+                self.problems.append(
+                    f"{variable} is set, but the file has {len(self.repeats)} [[{section}]]. "
+                    "Unset it and say it in the file."
+                )
+            else:
+                table = self.repeats[0] if section == self._repeated else self.tables[section]
+                value = environ[variable]
+                if name != variable:
+                    value = self._read_value(variable, Path(value))
+                table[key] = Given(value, variable, from_variable=True)
+
+    def _read_value(self, variable: str, path: Path) -> str:
+        try:
+            return _read_text(path).rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self.problems.append(
+                f"{variable} is {path}, which cannot be read: {reason}. "
+                "Name another file or unset it."
+            )
+            return ""
+
+    def build(self, struct: type[S], table: Table) -> S:
+        """The struct with what is given in `table`; a wrong value leaves its default there."""
+        values: dict[str, Any] = {}
+        for field in msgspec.structs.fields(struct):
+            if field.name not in table:
+                continue
+            value, where, from_variable = table[field.name]
+            kind, meta, *_ = get_args(field.type)
+            extra = meta.extra or {}
+            if from_variable and get_origin(kind) is tuple:
+                value = [item.strip() for item in value.split(",") if item.strip()]
+            try:
+                right = msgspec.convert(value, field.type, strict=not from_variable)
+                values[field.name] = extra["tidy"](right) if "tidy" in extra else right
+            except (msgspec.ValidationError, ValueError):
+                found = "not shown here" if extra.get("secret") else _show(value)
+                self.problems.append(
+                    f"{where} is {found}; allowed is {meta.description}. Change it there."
+                )
+        return struct(**values)
+
+
+def _is_list_of_tables(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _read_text(path: Path) -> str:
+    """The content of a UTF-8 file. Raises OSError, or ValueError with the reason."""
+    with path.open("rb") as file:
+        content = file.read(FILE_LIMIT + 1)
+    if len(content) > FILE_LIMIT:
+        raise ValueError(f"it is longer than {FILE_LIMIT} bytes")
+    return content.decode()
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """The one of `known` that looks most like `word`."""
+    import difflib  # only for a message, and not small
+
+    return difflib.get_close_matches(word, known, n=1, cutoff=0.0)[0]
+
+
+def _show(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"

@@ -1,0 +1,169 @@
+"""The settings: what is allowed, and that the shipped file tells all of them."""
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc import config
+from commentsvc.config import Settings, SettingsError
+
+SHIPPED = Path(__file__).parents[2] / "config" / "commentsvc.toml"
+
+
+def load_text(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "commentsvc.toml"
+    file.write_text(text)
+    return config.load(file, {})
+
+
+def problems(environ: dict[str, str]) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        config.load(None, environ)
+    return caught.value.problems
+
+
+def uncommented() -> str:
+    return re.sub(r"(?m)^#(?=[a-z_]+ = )", "", SHIPPED.read_text())
+
+
+def test_without_file_and_variables_the_defaults_hold() -> None:
+    settings = config.load(None, {})
+    assert settings == Settings()
+    assert [site.name for site in settings.sites] == ["blog"]
+
+
+def test_the_shipped_file_means_the_defaults() -> None:
+    assert config.load(SHIPPED, {}) == Settings()
+
+
+def test_the_shipped_file_shows_the_defaults(tmp_path: Path) -> None:
+    assert load_text(tmp_path, uncommented()) == Settings()
+
+
+def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
+    document = tomllib.loads(uncommented())
+    document["site"] = document["site"][0]
+    for name, section in config.SECTIONS.items():
+        keys = [field.name for field in msgspec.structs.fields(section)]
+        assert list(document[name]) == keys
+    lines = SHIPPED.read_text().splitlines()
+    for before, line in itertools.pairwise(lines):
+        if re.match(r"#[a-z_]+ = ", line):
+            assert re.fullmatch(r"# .*\.", before), f"no sentence stands before {line}"
+
+
+def test_every_default_is_allowed_when_it_is_written_in_a_variable() -> None:
+    environ = {}
+    for name, section in config.SECTIONS.items():
+        for field in msgspec.structs.fields(section):
+            value = getattr(section(), field.name)
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            environ[f"COMMENTSVC_{name}_{field.name}".upper()] = text
+    assert config.load(None, environ) == Settings()
+
+
+def test_origins_are_written_as_browsers_do() -> None:
+    given = "HTTPS://Blog.Example/,https://blog.example:443,http://b:8080,http://[::1]:80"
+    (site,) = config.load(None, {"COMMENTSVC_SITE_ORIGINS": given}).sites
+    assert site.origins == ("https://blog.example", "http://b:8080", "http://[::1]")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SERVER_LISTEN", "8080"),
+        ("SERVER_LISTEN", "localhost:65536"),
+        ("SERVER_LISTEN", "::1:80"),
+        ("SERVER_LISTEN", "unix:"),
+        ("SERVER_LISTEN", "localhost:80\n"),
+        ("SERVER_WORKERS", "0"),
+        ("SERVER_WORKERS", "65"),
+        ("SERVER_WORKERS", "1.5"),
+        ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("SERVER_TRUSTED_PROXIES", "proxy"),
+        ("SERVER_CACHE_CONTROL", "public\r\nX: y"),
+        ("DATABASE_SYNCHRONOUS", "off"),
+        ("SITE_NAME", "My blog"),
+        ("SITE_NAME", ""),
+        ("SITE_ORIGINS", "blog.example"),
+        ("SITE_ORIGINS", "https://blog.example/posts"),
+        ("SITE_ORIGINS", "https://blog.example:99999"),
+        ("SITE_ORIGINS", "*"),
+        ("SITE_TITLE", "a\nb"),
+        ("SITE_TRAILING_SLASH", "yes"),
+        ("MODERATION_POLICY", "some"),
+        ("SPAM_RATE_LIMIT", "10"),
+        ("SPAM_RATE_LIMIT", "0/minute"),
+        ("SPAM_LINKS", "-1"),
+        ("STACOSYS_REDIRECT", "//evil.example"),
+        ("STACOSYS_REDIRECT", "/\\evil.example"),
+        ("STACOSYS_REDIRECT", "javascript:alert(1)"),
+        ("STACOSYS_REDIRECT", "/a b"),
+        ("AUTH_SECRET_KEY", "too short"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
+    (problem,) = problems({f"COMMENTSVC_{variable}": value})
+    assert problem.startswith(f"COMMENTSVC_{variable} is ")
+    assert "; allowed is " in problem
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SERVER_LISTEN", "unix:/run/commentsvc.sock"),
+        ("SERVER_LISTEN", "[::1]:0"),
+        ("SERVER_LISTEN", "0.0.0.0:65535"),
+        ("SERVER_TRUSTED_PROXIES", ""),
+        ("MODERATION_POLICY", "none"),
+        ("SPAM_RATE_LIMIT", "off"),
+        ("SPAM_RATE_LIMIT", "100/hour"),
+        ("STACOSYS_REDIRECT", "https://blog.example/thanks/"),
+        ("AUTH_SECRET_KEY", f"{'n' * 32} {'o' * 32}"),
+    ],
+)
+def test_a_value_in_bounds_is_taken(variable: str, value: str) -> None:
+    assert config.load(None, {f"COMMENTSVC_{variable}": value}) != Settings()
+
+
+def test_a_name_and_an_origin_belong_to_one_site(tmp_path: Path) -> None:
+    site = '[[site]]\nname = "a"\norigins = ["https://a.example"]\n'
+    with pytest.raises(SettingsError) as caught:
+        load_text(tmp_path, site * 2)
+    assert caught.value.problems == [
+        'The name "a" stands in more than one [[site]]. Keep it in one of them.',
+        'The origin "https://a.example" stands in more than one [[site]]. Keep it in one of them.',
+    ]
+
+
+def test_several_sites_are_read_in_order(tmp_path: Path) -> None:
+    settings = load_text(tmp_path, '[[site]]\nname = "b"\n[[site]]\nname = "a"\n')
+    assert [site.name for site in settings.sites] == ["b", "a"]
+
+
+def test_a_secret_does_not_stand_in_the_settings_text() -> None:
+    settings = config.load(None, {"COMMENTSVC_AUTH_SECRET_KEY": "s" * 32})
+    assert settings.auth.secret_key == "s" * 32
+    assert "sss" not in repr(settings)
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(AttributeError):
+        Settings().server.workers = 2  # type: ignore[misc] # the refusal is what we test
+
+
+def test_places_come_from_the_environment_and_are_no_settings() -> None:
+    environ = {"COMMENTSVC_DATA": "/var/lib/commentsvc", "COMMENTSVC_CONFIG": ""}
+    assert config.place("COMMENTSVC_DATA", environ) == Path("/var/lib/commentsvc")
+    assert config.place("COMMENTSVC_CONFIG", environ) is None
+    assert config.load(None, environ) == Settings()
+
+
+def test_all_problems_are_raised_together() -> None:
+    found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_LINKS": "x"})
+    assert found[0].startswith("COMMENTSVC_SERVER_WORKER is no setting; the nearest is COMM")
+    assert found[1].startswith("COMMENTSVC_SPAM_LINKS is 'x'; allowed is a whole number from 0")
