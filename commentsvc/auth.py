@@ -1,0 +1,88 @@
+"""Edit tokens, and the secret key that protects them.
+
+DESIGN. A token is 128 random bits, given to an author once. The database holds its HMAC-SHA256
+under a key that is not in the database: who reads a copy of the data learns no token, and who can
+write a row without knowing the key cannot make one that fits. The first key signs; the others
+are keys of the past, accepted until their tokens have expired.
+
+Errors: KeyUnusable, alone.
+"""
+
+import base64
+import hmac
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+# 128 bits cannot be guessed, and stay readable in a header; in bytes.
+TOKEN_SIZE: Final = 16
+# As many as SHA-256 takes without loss; in bytes, before they are written as text.
+KEY_SIZE: Final = 32
+# A key shorter than this was not made by us; in characters.
+KEY_LENGTH: Final = 32
+# No honest token is longer; in characters.
+TOKEN_LENGTH: Final = 64
+
+
+class KeyUnusable(Exception):  # noqa: N818 - it names the state, as the message does
+    """The secret key can neither be read nor made; the text says why, and what to do."""
+
+
+class EditTokens:
+    """Makes and checks the tokens with which authors change their comments."""
+
+    def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = os.urandom) -> None:
+        self._keys = tuple(keys)
+        self._random = random
+
+    def new_token(self) -> tuple[str, bytes]:
+        """A token for the author, and its hash (32 bytes) for the database."""
+        token = base64.urlsafe_b64encode(self._random(TOKEN_SIZE)).rstrip(b"=").decode()
+        return token, _hash(self._keys[0], token)
+
+    def check(self, token: str, stored: bytes) -> bool:
+        """Whether `stored` is the hash of `token`, in a time that tells nothing about either."""
+        if len(token) > TOKEN_LENGTH:
+            return False
+        fits = False
+        for key in self._keys:
+            fits |= hmac.compare_digest(_hash(key, token), stored)
+        return fits
+
+
+def _hash(key: bytes, token: str) -> bytes:
+    return hmac.digest(key, b"edit token " + token.encode(errors="surrogatepass"), "sha256")
+
+
+def load_keys(
+    path: Path, given: str, random: Callable[[int], bytes] = os.urandom
+) -> tuple[bytes, ...]:
+    """The keys in `given` (white space between them), else those in the file at `path`.
+
+    A file that is not there is made, with mode 0600. Raises KeyUnusable.
+    """
+    try:
+        text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
+    except OSError as error:
+        raise KeyUnusable(f"{path}: {error.strerror}. Give it to the service's account.") from error
+    except UnicodeDecodeError as error:
+        raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.") from error
+    keys = tuple(key.encode() for key in text.split())
+    if not keys or min(map(len, keys)) < KEY_LENGTH:
+        raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.")
+    return keys
+
+
+def _make(path: Path, random: Callable[[int], bytes]) -> str:
+    """Write a new key, whole or not at all, so that a crash leaves no half of one."""
+    key = base64.urlsafe_b64encode(random(KEY_SIZE)).decode()
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - it is a descriptor
+        file.write(key + "\n")
+        file.flush()
+        os.fsync(descriptor)
+    unfinished.rename(path)
+    return key

@@ -1,0 +1,58 @@
+"""The data folder: what lies in it, and whether it can be used.
+
+DESIGN. Most first starts that fail, fail here: a volume that belongs to root, another uid in the
+container. So we look before anything else does, and name the path, its owner, our uid and the
+command that helps.
+
+Errors: DataUnusable, alone.
+"""
+
+import os
+import pwd
+from pathlib import Path
+from typing import Final
+
+DATABASE: Final = "comments.sqlite3"
+LOCK: Final = "lock"
+SECRET_KEY: Final = "secret.key"  # noqa: S105 - the name of a file
+CONTROL: Final = "control.sock"
+SETTINGS: Final = "commentsvc.toml"
+
+
+class DataUnusable(Exception):  # noqa: N818 - it names the state, as the message does
+    """The data folder cannot be used; the text says why, and what to do."""
+
+
+def prepare(data: Path) -> None:
+    """Make the folder `data` (mode 0700) where it is missing. Raises DataUnusable."""
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise DataUnusable(f"{data} is not a folder. Give another path with --data.") from error
+    except PermissionError as error:
+        above = next(path for path in data.absolute().parents if path.exists())
+        raise DataUnusable(
+            f"{data} cannot be made: {_describe(above)}. "
+            f"Run: install -d -m 0700 -o {os.geteuid()} -g {os.getegid()} {data.absolute()}"
+        ) from error
+    except OSError as error:
+        raise DataUnusable(f"{data} cannot be made: {error.strerror}.") from error
+    if os.statvfs(data).f_flag & os.ST_RDONLY:
+        raise DataUnusable(f"{data} cannot be written: its file system is mounted read-only.")
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise DataUnusable(
+            f"{data} cannot be written: {_describe(data)}. "
+            f"Run: chown -R {os.geteuid()}:{os.getegid()} {data.absolute()}"
+        )
+
+
+def _describe(path: Path) -> str:
+    status = path.stat()
+    try:
+        owner = pwd.getpwuid(status.st_uid).pw_name
+    except KeyError:
+        owner = "nobody we know"
+    return (
+        f"{path} belongs to {owner} (uid {status.st_uid}, mode {status.st_mode & 0o7777:04o}), "
+        f"and this runs as uid {os.geteuid()}"
+    )
