@@ -1,0 +1,207 @@
+"""markup: what Markdown gives, what no text can give, in bounded time and memory."""
+
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.markup import CONTAINERS, links, render
+
+RENDERED = [
+    ("Hello", "<p>Hello</p>\n"),
+    ("a\nb", "<p>a<br>\nb</p>\n"),
+    ("a\n\nb", "<p>a</p>\n<p>b</p>\n"),
+    ("*a* **b** ~~c~~ `d`", "<em>a</em> <strong>b</strong> <del>c</del> <code>d</code>"),
+    ("> a", "<blockquote>\n<p>a</p>\n</blockquote>\n"),
+    ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"),
+    ("3. a", '<ol start="3">\n<li>a</li>\n</ol>\n'),
+    ("---", "<hr>\n"),
+    ("```py\na < b\n```", "<pre><code>a &lt; b\n</code></pre>\n"),
+    ("# a", "<h4>a</h4>\n"),
+    ("##### a", "<h6>a</h6>\n"),
+    ("|a|\n|:-:|\n|b|", '<td align="center">b</td>'),
+    ("www.blog.example", '<a href="http://www.blog.example" rel="nofollow ugc noopener">'),
+    ("ann@blog.example", '<a href="mailto:ann@blog.example" rel="nofollow ugc noopener">'),
+    ('[a](/b/ "c")', '<a href="/b/" title="c" rel="nofollow ugc noopener">a</a>'),
+    ("![a](https://i.example/b.png)", '<a href="https://i.example/b.png" rel="nofollow'),
+    ("List<String> and a < b", "<p>List&lt;String&gt; and a &lt; b</p>\n"),
+    ("<div>\nhi\n</div>", "<p>&lt;div&gt;\nhi\n&lt;/div&gt;</p>\n"),
+    ("<!-- a -->", "<p>&lt;!-- a --&gt;</p>\n"),
+    ("a\x00b", "<p>a\N{REPLACEMENT CHARACTER}b</p>\n"),
+    ("", ""),
+]
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<style>*{background:url(//evil.example)}</style>",
+    "<base href=//evil.example>",
+    "<form action=//evil.example><button>x",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<p style='position:fixed'>x</p>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java\nscript:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](javascript&colon;alert(1))",
+    "[x](vbscript:x)",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](file:///etc/passwd)",
+    "[x](ftp://evil.example/)",
+    "[x](//evil.example/)",
+    "[x](/\\evil.example/)",
+    "[x](\\\\evil.example/)",
+    "[x](</\t/evil.example/>)",
+    "[x](<  //evil.example/>)",
+    '[x](/a "onclick=alert(1)")',
+    '[x](/a"onclick="alert(1))',
+    "![x](javascript:alert(1))",
+    '![x" onerror="alert(1)](y)',
+    "[a]: javascript:alert(1)\n\n[a]",
+    "<javascript:alert(1)>",
+    "<https://a.example/\"onclick='alert(1)'>",
+    "www.a.example/'onclick='alert(1)'",
+    "```<script>alert(1)</script>\nx\n```",
+    '```" onclick="alert(1)\nx\n```',
+    "`<script>`",
+    "|<script>|\n|-|\n|<img src=x onerror=alert(1)>|",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#60;script&#62;alert(1)",
+    "# <script>\n\n<h1 onclick=alert(1)>x",
+    "[<img src=x onerror=alert(1)>](/a)",
+    "<x\x00script>alert(1)",
+    "<!--[if IE]><script>alert(1)</script><![endif]-->",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "<?xml version='1.0'?><script>",
+]
+
+ALLOWED = {"a": ["href", "title", "rel"], "ol": ["start"], "td": ["align"], "th": ["align"]}
+_NAMES = "blockquote br code del em h4 h5 h6 hr li p pre strong table tbody thead tr ul"
+BARE = frozenset(_NAMES.split())
+
+
+class Judge(HTMLParser):
+    """An independent reader of the HTML: fails on whatever the allow-list does not name."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALLOWED or tag in BARE
+        assert {name for name, _ in attrs} <= set(ALLOWED.get(tag, ()))
+        values = dict(attrs)
+        if tag == "a":
+            assert values["rel"] == "nofollow ugc noopener"
+        href = re.sub(r"[\x00-\x20]", "", values.get("href") or "")
+        assert not href.replace("\\", "/").startswith("//")
+        scheme = re.match(r"([^/?#]*):", href)
+        assert scheme is None or scheme[1].lower() in {"http", "https", "mailto"}
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+    def handle_decl(self, decl: str) -> None:
+        raise AssertionError(decl)
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(data)
+
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+def judge(html: str) -> None:
+    reader = Judge()
+    reader.feed(html)
+    reader.close()
+
+
+@pytest.mark.parametrize(("source", "expected"), RENDERED)
+def test_markdown_becomes_html(source: str, expected: str) -> None:
+    assert expected in render(source)
+
+
+@pytest.mark.parametrize("source", ATTACKS)
+def test_no_text_smuggles_in_a_script_or_a_foreign_address(source: str) -> None:
+    judge(render(source))
+    judge(render(f"> - {source}\n\n{source} *{source}*"))
+
+
+WORDS = st.sampled_from(
+    [*ATTACKS, *(source for source, _ in RENDERED), "*", "[", "](", ")", "<", ">", "`", "\n", "&"]
+)
+TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=8).map("".join))
+
+
+@given(TEXTS.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
+def test_whatever_the_text_the_html_holds_only_what_is_allowed(source: str) -> None:
+    judge(render(source))
+
+
+def test_links_are_counted() -> None:
+    assert links(render("www.a.example [b](/c) ![d](e) `<a >` <a href=x>")) == 3
+
+
+SIZE = 8192
+HOSTILE = {
+    "quotes": ">" * SIZE,
+    "spaced quotes": "> " * SIZE,
+    "opening brackets": "[" * SIZE,
+    "closing brackets": "]" * SIZE,
+    "open links": "[a](" * SIZE,
+    "images": "![x](y)" * SIZE,
+    "nested images": "![" * (SIZE // 4) + "](" * (SIZE // 4),
+    "stars": "*" * SIZE,
+    "open emphasis": "*a " * SIZE,
+    "nested emphasis": "*a **b " * (SIZE // 14) + "b** a* " * (SIZE // 14),
+    "strikethrough": "~~a " * SIZE,
+    "ticks": "".join("`" * n + " " for n in range(126)),
+    "tags": "<a>" * SIZE,
+    "open comments": "<!--" * SIZE,
+    "open declarations": "<![CDATA[" * SIZE,
+    "tables": "a|" * 400 + "\n" + "-|" * 400 + "\n" + "|\n" * SIZE,
+    "lists": "+ " * SIZE,
+    "numbered lists": "1. " * SIZE,
+    "quoted lists": "> - " * SIZE,
+    "indented lists": "".join(" " * n + "- a\n" for n in range(125)),
+    "www": "www." * SIZE,
+    "http": "http://" * SIZE,
+    "addresses": "a@b." * SIZE,
+    "references": "".join(f"[{n}]: x\n" for n in range(400)) + "[1]" * SIZE,
+    "headings": "#\n" * SIZE,
+    "ampersands": "&" * SIZE,
+    "parentheses": "[a](" + "(" * SIZE,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_costs_no_more_than_its_length(name: str) -> None:
+    started = time.process_time()
+    html = render(HOSTILE[name][:SIZE])
+    assert time.process_time() - started < 0.1  # seconds; the worst takes 0.01 on a small machine
+    judge(html)
+
+
+def test_a_text_of_too_many_containers_is_shown_as_typed() -> None:
+    html = render(">" * (CONTAINERS + 1) + " <b>\nx")
+    assert html == "<p>" + "&gt;" * (CONTAINERS + 1) + " &lt;b&gt;<br>x</p>"
+    assert "<blockquote>" in render("> " * 8 + "a")
+
+
+def test_rendering_gives_its_memory_back() -> None:
+    def resident() -> int:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * 4  # KiB
+
+    source = "![a](b) <i>c</i> **d**\n\n> e\n\n<div>\n" * 20
+    render(source)
+    before = resident()
+    for _ in range(2_000):
+        render(source)
+    assert resident() - before < 4_096  # KiB; a leak of one tree each would be over 100,000
