@@ -218,4 +218,5 @@ class Sites:
             return self._sites[name]
         except KeyError:
             known = ", ".join(self._sites)
-            raise UnknownSiteError(f"There is no site of this name; known: {known}.") from None
+            message = f"There is no site of this name; known: {known}."
+            raise UnknownSiteError(message) from None
