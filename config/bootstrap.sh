@@ -78,9 +78,9 @@ missing_test_packages() {
 apt_get() {
     set -- env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} apt-get "$@"
     if [ "$(id -u)" -eq 0 ]; then
-        "$@" >&2
+        "$@" >/dev/null
     else
-        sudo -n "$@" >&2
+        sudo -n "$@" >/dev/null
     fi
 }
 

@@ -1,0 +1,237 @@
+"""The project's rules, held as data: who may know whom, what must be tested, what is too large.
+
+A rule that stands in the way is changed here, with its reason in the commit; it is not bypassed.
+That each setting stands in config/commentsvc.toml is checked in tests/unit/test_config.py.
+"""
+
+import ast
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "commentsvc"
+CORE = ROOT / "core"
+STATIC = ROOT / "static"
+
+# A module imports only from floors below its own, so there are no circles.
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"__init__", "configread"}),
+    frozenset({"config", "datadir", "models"}),
+    frozenset({"auth", "feed", "markup", "ratelimit", "spam", "submission", "urls"}),
+    frozenset({"comments", "database", "migrations", "web"}),
+    frozenset({"api", "control", "embed", "openapi", "ops", "router", "stacosys"}),
+    frozenset({"server"}),
+    frozenset({"app"}),
+    frozenset({"reload"}),
+    frozenset({"cli"}),
+    frozenset({"__main__"}),
+)
+
+# The only modules that may import these, by whatever name.
+ONLY_IMPORTERS: dict[str, frozenset[str]] = {
+    "commentsvc._core": frozenset({"server"}),
+}
+
+# Modules without a test file of their own, and where they are tested instead.
+TESTED_ELSEWHERE: dict[str, str] = {
+    "__init__": "it holds nothing",
+    "__main__": "tests/journey: the program is started as `python -m commentsvc`",
+    "app": "tests/journey: the composed program is only itself as a whole",
+    "server": "tests/wire: the Bridge needs the core and a socket",
+}
+CORE_TESTED_ELSEWHERE: dict[str, str] = {
+    "module": "tests/wire: it needs Python",
+}
+
+# The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
+FOREIGN_TO_CORE = re.compile(
+    r"\b(authors?|blogs?|comments?|html|json|markdown|moderat\w+|peewee|sites?|sql(ite)?\w*"
+    r"|submissions?|verdicts?|widgets?)\b",
+    re.IGNORECASE,
+)
+
+# Lines; a part that wants twice its budget has a design fault, not a budget fault.
+PYTHON_FILE, PYTHON_FUNCTION = 300, 40
+C_FILE, C_MODULE, C_HEADER, C_FUNCTION = 450, 550, 60, 80
+C_FUNCTION_P90 = 40
+JS_FILE = 180
+# Bytes of all that a reader's browser loads, compressed.
+WIDGET_GZIP = 8 * 1024
+
+
+def python_files(*folders: Path) -> list[Path]:
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names that the module at `path` imports, those for type checkers too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own_imports(path: Path) -> set[str]:
+    """The modules of the package that the module at `path` imports."""
+    found = set()
+    for name in imports(path):
+        first, *rest = name.split(".")
+        if first == "commentsvc":
+            found.add(rest[0] if rest else "__init__")
+    return found
+
+
+def lines_of(path: Path) -> int:
+    return path.read_text().count("\n")
+
+
+def over(budget: int, sizes: dict[str, int]) -> dict[str, int]:
+    return {name: size for name, size in sizes.items() if size > budget}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_every_module_stands_on_one_floor() -> None:
+    standing = sorted(name for floor in FLOORS for name in floor)
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    assert len(standing) == len(set(standing))
+    assert modules <= set(standing), "add the new module to FLOORS"
+
+
+def test_imports_go_downward_only() -> None:
+    floor_of = {name: number for number, floor in enumerate(FLOORS) for name in floor}
+    wrong = [
+        f"{path.stem} (floor {floor_of[path.stem]}) imports {name} (floor {floor_of[name]})"
+        for path in PACKAGE.glob("*.py")
+        for name in own_imports(path)
+        if name in floor_of and name != "__init__" and floor_of[name] >= floor_of[path.stem]
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ONLY_IMPORTERS)
+def test_a_guarded_module_is_imported_only_where_it_may_be(name: str) -> None:
+    importers = {
+        path.stem
+        for path in python_files(PACKAGE)
+        for imported in imports(path)
+        if f"{imported}.".startswith(f"{name}.")
+    }
+    assert importers <= ONLY_IMPORTERS[name]
+
+
+def test_only_config_reads_the_environment() -> None:
+    readers = {
+        path.stem
+        for path in PACKAGE.glob("*.py")
+        if re.search(r"\bos\.(environ|getenv)\b", path.read_text())
+    }
+    assert readers <= {"config"}
+
+
+def test_only_the_module_of_the_core_knows_python() -> None:
+    knowing = {path.name for path in CORE.glob("*.[ch]") if "Python.h" in path.read_text()}
+    assert knowing <= {"module.c"}
+
+
+def test_the_core_has_no_word_of_ours() -> None:
+    found = [
+        f"{relative(path)}:{number}: {match.group()}"
+        for path in sorted(CORE.glob("*.[ch]"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (match := FOREIGN_TO_CORE.search(line))
+    ]
+    assert not found
+
+
+def test_every_module_has_its_test_file() -> None:
+    tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests/unit").glob("test_*.py")}
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    assert modules - tested <= set(TESTED_ELSEWHERE)
+    assert tested - modules == set(), "a test file has lost its module"
+
+
+def test_every_c_file_has_its_test_and_meson_knows_it() -> None:
+    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests/core").glob("test_*.c")}
+    known = re.findall(r"^  '(\w+)'", (ROOT / "tests/core/meson.build").read_text(), re.MULTILINE)
+    assert {path.stem for path in CORE.glob("*.c")} - tests <= set(CORE_TESTED_ELSEWHERE)
+    assert set(known) == tests, "c_tests in tests/core/meson.build and the files differ"
+
+
+def test_python_files_keep_their_budget() -> None:
+    files = python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest")
+    assert not over(PYTHON_FILE, {relative(path): lines_of(path) for path in files})
+
+
+def test_python_functions_keep_their_budget() -> None:
+    """The docstring is not counted: a full contract costs nothing."""
+    sizes = {}
+    for path in python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[0]
+                has_docstring = ast.get_docstring(node) is not None
+                docstring = (first.end_lineno or 0) - first.lineno + 1 if has_docstring else 0
+                size = (node.end_lineno or 0) - node.lineno + 1 - docstring
+                sizes[f"{relative(path)}:{node.name}"] = size
+    assert not over(PYTHON_FUNCTION, sizes)
+
+
+def test_c_files_keep_their_budget() -> None:
+    sources = {relative(path): lines_of(path) for path in CORE.glob("*.c")}
+    module = sources.pop("core/module.c", 0)
+    assert not over(C_FILE, sources)
+    assert module <= C_MODULE
+
+
+def test_c_headers_are_short_enough_to_be_the_contract() -> None:
+    """Comments and empty lines are not counted: a full contract costs nothing."""
+    sizes = {
+        relative(path): sum(
+            bool(line.strip())
+            for line in re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL).splitlines()
+        )
+        for path in CORE.glob("*.h")
+    }
+    assert not over(C_HEADER, sizes)
+
+
+def test_c_functions_keep_their_budget() -> None:
+    """A function's body stands between braces in the first column (.clang-format sees to it)."""
+    sizes = {}
+    for path in CORE.glob("*.c"):
+        begin = 0
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if line == "{":
+                begin = number
+            elif line == "}" and begin:
+                sizes[f"{relative(path)}:{begin}"] = number - begin + 2
+                begin = 0
+    assert not over(C_FUNCTION, sizes)
+    ordered = sorted(sizes.values())
+    assert not ordered or ordered[len(ordered) * 9 // 10] <= C_FUNCTION_P90
+
+
+def test_the_widget_keeps_its_budget() -> None:
+    scripts = sorted(STATIC.glob("*.js"))
+    assert not over(JS_FILE, {relative(path): lines_of(path) for path in scripts})
+    loaded = [*scripts, *STATIC.glob("*.css")]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) <= WIDGET_GZIP
+
+
+def test_an_ignored_type_error_has_its_reason_on_the_line() -> None:
+    found = [
+        f"{relative(path)}:{number}"
+        for path in python_files(PACKAGE)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"# type: ignore(?!\[[\w, -]+\]\s*# \w)", line)
+    ]
+    assert not found
