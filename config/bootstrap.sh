@@ -96,8 +96,13 @@ install_packages() {
 packages=$(missing_packages | tr '\n' ' ')
 if [ -n "$packages" ]; then
     if ! may_install; then
-        say "this machine lacks a few packages, and only root may install them. Run this line, then try again:"
-        printf 'sudo apt-get update && sudo apt-get install -y --no-install-recommends %s\n' "${packages% }"
+        say "this machine lacks a few packages that only root may install. Run this line, then try again:"
+        line="apt-get update && apt-get install -y --no-install-recommends ${packages% }"
+        if command -v sudo >/dev/null; then
+            printf 'sudo sh -c "%s"\n' "$line"
+        else
+            printf 'su -c "%s"\n' "$line"
+        fi
         exit 1
     fi
     install_packages $packages || die "apt could not install: $packages"
