@@ -21,7 +21,7 @@ STATIC = ROOT / "static"
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"__init__", "configread"}),
     frozenset({"config", "datadir", "models"}),
-    frozenset({"auth", "feed", "markup", "ratelimit", "spam", "submission", "urls"}),
+    frozenset({"auth", "feed", "forms", "markup", "ratelimit", "spam", "submission", "urls"}),
     frozenset({"comments", "database", "migrations", "web"}),
     frozenset({"api", "control", "embed", "openapi", "ops", "router", "stacosys"}),
     frozenset({"server"}),

@@ -1,0 +1,221 @@
+"""Submissions: what a client sent becomes a valid submission, or named errors, all at once.
+
+DESIGN. Pure functions. The quick path is msgspec's decoder for `Fields`, which checks types and
+names in C; only when it refuses is the JSON read again, without types, to name everything that is
+wrong with it. Texts are cleaned rather than refused where the reader could not see what is wrong:
+control, bidirectional and invisible characters vanish from names, since they would disguise
+them or disturb the page around them; a title that is too long is cut.
+
+Errors: SubmissionError > MalformedError.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from commentsvc.config import Comments
+
+EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
+SITE_LENGTH = 300  # characters of an author's web site
+TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
+UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
+NAME_LENGTH = 40
+BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
+
+
+class SubmissionError(Exception):
+    """What is wrong, by field; the texts are for the person who wrote the comment."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        super().__init__(", ".join(problems))
+        self.problems = problems
+
+
+class MalformedError(SubmissionError):
+    """The body is no JSON object in UTF-8 at all; the text is for the client's programmer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__({})
+        self.message = message
+
+
+class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A submission as sent. An optional field may be absent or null.
+
+    `site` is the author's web site. `subject` is the anti-spam field: forms hide it from people, so
+    what fills it is a program.
+    """
+
+    url: str = ""
+    author: str = ""
+    message: str = ""
+    email: str | None = None
+    site: str | None = None
+    parent: int | None = None
+    title: str | None = None
+    key: str | None = None
+    subject: str | None = None
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """A parsed, valid, not yet stored comment. `url` is still as it was sent."""
+
+    url: str
+    author: str
+    message: str
+    email: str
+    avatar: str
+    site: str
+    parent: int | None
+    title: str
+    key: str
+    honeypot: str
+
+
+_decode_fields = msgspec.json.Decoder(Fields).decode
+_decode_anything = msgspec.json.Decoder().decode
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(Fields)}
+
+# Bidirectional controls, zero-width and blank characters, tags. The joiners U+200C and U+200D stay:
+# Persian, Indic scripts and emoji need them.
+_INVISIBLE = dict.fromkeys(
+    [
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x200E, 0x200F),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        *(0x2800, 0x3164, 0xFEFF, 0xFFA0),
+        *range(0xFFF9, 0xFFFC),
+        *range(0xE0000, 0xE0080),
+    ]
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
+_EMAIL = re.compile(r"[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+")
+_SITE = re.compile(r"https?://[^\s/?#@\\<>\"'`]+(?:[/?#][^\s\\<>\"`]*)?", re.IGNORECASE)
+_KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}").fullmatch
+
+
+def avatar(email: str) -> str:
+    """Give the key of the picture that belongs to an e-mail address, as Gravatar forms it.
+
+    The MD5 digest in hex of the address, without spaces around and in lower case; `""` for `""`.
+    """
+    email = email.strip().lower()
+    return hashlib.md5(email.encode(), usedforsecurity=False).hexdigest() if email else ""
+
+
+def line(text: str) -> str:
+    """Give `text` as one visible line: no control or invisible characters, no runs of spaces."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
+    return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
+
+
+def from_json(body: bytes, bounds: Comments) -> Submission:
+    """Read a submission from a JSON body. Raises SubmissionError."""
+    problems: dict[str, str] = {}
+    try:
+        fields = _decode_fields(body)
+    except msgspec.ValidationError:
+        fields = _read_loosely(body, problems)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+    return check(fields, bounds, problems)
+
+
+def from_form(form: Mapping[str, str], bounds: Comments) -> Submission:
+    """Read a submission from the fields of a posted form. Raises SubmissionError."""
+    problems: dict[str, str] = {}
+    values: dict[str, object] = {name: text for name, text in form.items() if text}
+    parent = form.get("parent", "")
+    if parent.isascii() and parent.isdecimal() and len(parent) < 20:
+        values["parent"] = int(parent)
+    return check(_convert(values, problems), bounds, problems)
+
+
+def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
+    try:
+        values = _decode_anything(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+    if not isinstance(values, dict):
+        raise MalformedError('The body must be a JSON object, as in {"url": …, "author": …}.')
+    return _convert(values, problems)
+
+
+def _convert(values: dict[str, object], problems: dict[str, str]) -> Fields:
+    """Build the fields out of those `values` that fit; name the others in `problems`."""
+    good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
+    for name, value in values.items():
+        if name not in _TYPES:
+            if len(problems) < UNKNOWN_FIELDS:
+                problems[name[:NAME_LENGTH]] = _unknown(name)
+            continue
+        try:
+            good[name] = msgspec.convert(value, _TYPES[name])
+        except msgspec.ValidationError:
+            kind = "a whole number" if name == "parent" else "text"
+            problems[name] = f"This must be {kind}."
+    return Fields(**good)
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name[:NAME_LENGTH], _TYPES, 1)
+    if near:
+        return f"There is no such field. Did you mean {near[0]}?"
+    return "There is no such field. Known are " + ", ".join(_TYPES) + "."
+
+
+def check(fields: Fields, bounds: Comments, problems: dict[str, str] | None = None) -> Submission:
+    """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
+    wrong = {} if problems is None else problems
+    author, email = line(fields.author), (fields.email or "").strip()
+    message = _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    site = (fields.site or "").strip()
+    if not fields.url.strip():
+        wrong.setdefault("url", "The address of the page is missing.")
+    _check_text(wrong, "author", author, bounds.author_length, "Please enter a name.")
+    _check_text(wrong, "message", message, bounds.message_length, "Please write a comment.")
+    if email and (len(email) > EMAIL_LENGTH or not _is_plain(email, _EMAIL)):
+        wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
+    if site and (len(site) > SITE_LENGTH or not _is_plain(site, _SITE)):
+        wrong["site"] = (
+            "A web site must begin with http:// or https:// and have no spaces and"
+            f" at most {SITE_LENGTH} characters. Please correct it, or leave it empty."
+        )
+    if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
+        wrong["parent"] = "This must be the id of a comment, a positive whole number."
+    if fields.key and not _KEY(fields.key):
+        wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
+    if wrong:
+        raise SubmissionError(wrong)
+    title = line(fields.title or "")[:TITLE_LENGTH]
+    return Submission(
+        fields.url,
+        author,
+        message,
+        email,
+        avatar(email),
+        site,
+        fields.parent,
+        title,
+        fields.key or "",
+        fields.subject or "",
+    )
+
+
+def _check_text(wrong: dict[str, str], name: str, text: str, most: int, missing: str) -> None:
+    if not text:
+        wrong.setdefault(name, missing)
+    elif len(text) > most:
+        wrong[name] = f"This has {len(text)} characters; at most {most} are allowed."
+
+
+def _is_plain(text: str, shape: re.Pattern[str]) -> bool:
+    """Say whether `text` has the `shape` and holds nothing that cannot be seen."""
+    return bool(shape.fullmatch(text)) and text.isprintable()
