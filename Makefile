@@ -29,7 +29,7 @@ asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	./test asan
 
 tsan: ## the C tests under ThreadSanitizer
-	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
+	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 	meson test -C build/tsan --print-errorlogs
 
 fmt: ## format all sources
@@ -38,7 +38,7 @@ fmt: ## format all sources
 	clang-format -i core/*.[ch] tests/core/*.[ch]
 
 tidy: ## clang-tidy with the list in .clang-tidy
-	test -e build/core/build.ninja || meson setup build/core -Dtests=true
+	test -e build/core/build.ninja || meson setup build/core -Dtests=true -Dwerror=true
 	clang-tidy -p build/core --quiet core/*.c
 
 clean: ## remove what was built; .venv and var/ stay

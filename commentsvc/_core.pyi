@@ -1,0 +1,101 @@
+"""The seam's contract: what the C extension offers to Python.
+
+Only `commentsvc.server` imports this module. Every method may be called from any
+Python thread that holds the GIL; none of them blocks except `Server.join`.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+@final
+class Server:
+    """An HTTP/1.1 origin server: worker threads, a response store, a mailbox of requests.
+
+    `listen` is ``"HOST:PORT"`` (port 0 lets the kernel choose; IPv6 as ``"[::1]:8080"``)
+    or ``"unix:PATH"``. Times are seconds, sizes are bytes.
+    Raises ValueError for a malformed `listen` or a limit out of range.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        *,
+        workers: int = 1,
+        store_bytes: int = 67_108_864,
+        connections: int = 20_000,
+        waiting: int = 1_024,
+        body_bytes: int = 262_144,
+        keep_alive: float = 75.0,
+        head_deadline: float = 10.0,
+        body_deadline: float = 30.0,
+        handler_deadline: float = 30.0,
+    ) -> None: ...
+    @property
+    def address(self) -> str:
+        """What the server listens on, with the real port; valid after `start`."""
+
+    def start(self) -> None:
+        """Bind, listen and start the workers. Raises OSError, with the address in its filename."""
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while requests wait for `drain`."""
+
+    def drain(self) -> list[Request]:
+        """Take all requests that wait."""
+
+    def purge(self, tags: Sequence[str]) -> None:
+        """Forget every answer stored under one of `tags`, now and for requests in flight."""
+
+    def stop(self, grace: float) -> None:
+        """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
+
+        Goes on calling `drain` meanwhile is the caller's part, else nothing in flight is answered.
+        """
+
+    def join(self) -> None:
+        """Wait, without the GIL, until every worker has ended (`stop` first)."""
+
+    def stats(self) -> dict[str, int]:
+        """Counters and gauges, summed over the workers; the keys are stable names."""
+
+@final
+class Request:
+    """A request that the store could not answer. One that dies unanswered answers 500."""
+
+    @property
+    def method(self) -> str:
+        """GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS."""
+
+    @property
+    def path(self) -> str:
+        """The target before the first ``?``, as received (not percent-decoded)."""
+
+    @property
+    def query(self) -> str:
+        """The target after the first ``?``, as received, else ``""``. Bytes over 127 are latin-1."""
+
+    @property
+    def body(self) -> bytes:
+        """The payload without its transfer coding."""
+
+    @property
+    def peer(self) -> str:
+        """The address at the other end of the connection, without a port; ``""`` on a unix socket."""
+
+    def header(self, name: str) -> str | None:
+        """The value of the field `name` (any case), several joined by ``", "``; None if absent."""
+
+    def respond(
+        self,
+        status: int,
+        headers: Sequence[tuple[str, str]],
+        body: bytes,
+        tags: Sequence[str] = (),
+    ) -> None:
+        """Answer, once. With `tags` a 200 answer to GET or HEAD is stored under the target.
+
+        The core adds Date, Content-Length, Connection, and ETag where there are tags, answers
+        HEAD and If-None-Match, and drops the answer if the client has left.
+        Raises ValueError for a status outside 200…599, a field name or value that could end
+        its line, a field the core sets itself or over 128 tags; RuntimeError when answered before.
+        """

@@ -1,0 +1,379 @@
+/* The connection.
+ *
+ * DESIGN. A turn begins with bytes: read into the worker's shared block, or behind what was left
+ * over in `input`. `pump` serves request after request from them; hits and refusals are glued in
+ * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer.
+ * A miss ends the turn, so that answers keep their order without a queue of them.
+ *
+ * Memory is bounded for any client: `input` by one read beside one head, `output` by LIMIT_UNSENT
+ * and one answer, since the pipeline is not served while that much is unsent.
+ */
+#include "conn.h"
+
+#include "etag.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Within a turn: no whole request is left among the bytes. */
+enum { STARVED = CONN_CLOSE + 1 };
+
+struct conn *conn_new(int fd, const char *peer, struct tools *tools)
+{
+    struct conn *conn = calloc(1, sizeof *conn);
+    if (!conn) {
+        close(fd);
+        return NULL;
+    }
+    conn->fd = fd;
+    memcpy(conn->peer, peer, strnlen(peer, PEER_SIZE - 1));
+    deadline_init(&conn->deadline);
+    deadline_set(&conn->deadline, &tools->deadlines, DEADLINE_IDLE, tools->clock.now);
+    return conn;
+}
+
+void conn_free(struct conn *conn)
+{
+    deadline_clear(&conn->deadline);
+    close(conn->fd);
+    buffer_fini(&conn->input);
+    buffer_fini(&conn->output);
+    request_free(conn->request);
+    free(conn);
+}
+
+uint32_t conn_interest(const struct conn *conn)
+{
+    switch (conn->state) {
+    case CONN_WRITING:
+        return EPOLLOUT;
+    case CONN_WAITING:
+        return (conn->muted ? 0 : EPOLLIN) | (conn->output.size > 0 ? EPOLLOUT : 0);
+    default:
+        return EPOLLIN;
+    }
+}
+
+bool conn_is_idle(const struct conn *conn)
+{
+    return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
+}
+
+static void set_deadline(struct conn *conn, struct tools *tools, enum deadline_kind kind)
+{
+    deadline_set(&conn->deadline, &tools->deadlines, kind, tools->clock.now);
+}
+
+/* send() as often as it takes bytes; the number taken, or -1 when the client is gone. */
+static ssize_t send_some(int fd, struct slice bytes, struct tools *tools)
+{
+    size_t sent = 0;
+    while (sent < bytes.size) {
+        ssize_t count = send(fd, bytes.data + sent, bytes.size - sent, MSG_NOSIGNAL);
+        if (count >= 0) {
+            sent += (size_t)count;
+            counter_add(&tools->counters.writes, 1);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+            break;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return (ssize_t)sent;
+}
+
+/* Send what is owed; what the client does not take stays in `output`. False when it is gone. */
+static bool flush(struct conn *conn, struct tools *tools)
+{
+    struct slice fresh = buffer_slice(&tools->out);
+    tools->out.size = 0;
+    if (conn->output.size == 0) {
+        ssize_t sent = send_some(conn->fd, fresh, tools);
+        if (sent < 0)
+            return false;
+        slice_skip(&fresh, (size_t)sent);
+        return buffer_append(&conn->output, fresh.data, fresh.size);
+    }
+    if (!buffer_append(&conn->output, fresh.data, fresh.size))
+        return false;
+    struct slice owed = buffer_slice(&conn->output);
+    slice_skip(&owed, conn->sent);
+    ssize_t sent = send_some(conn->fd, owed, tools);
+    if (sent < 0)
+        return false;
+    conn->sent += (size_t)sent;
+    if (conn->sent == conn->output.size) {
+        conn->sent = 0;
+        buffer_fini(&conn->output);
+    } else if (sent > 0 && conn->state == CONN_WRITING) {
+        set_deadline(conn, tools, DEADLINE_WRITE);
+    }
+    return true;
+}
+
+static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
+{
+    /* RFC 9112 section 9.6: half close and read on, lest a reset destroy the last answer. */
+    if (shutdown(conn->fd, SHUT_WR) < 0)
+        return CONN_CLOSE;
+    buffer_fini(&conn->input);
+    conn->state = CONN_LINGERING;
+    set_deadline(conn, tools, DEADLINE_LINGER);
+    return CONN_GO_ON;
+}
+
+/* Append a refusal and forget the request in hand. */
+static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
+{
+    counter_add(&tools->counters.refusals, 1);
+    request_free(conn->request);
+    conn->request = NULL;
+    conn->closing = true;
+    return render_refusal(&tools->out, status, &tools->clock) ? CONN_GO_ON : CONN_CLOSE;
+}
+
+static enum conn_next append_reply(struct conn *conn, struct tools *tools,
+                                   const struct reply *reply, bool not_modified, bool without_body)
+{
+    const struct part *part = not_modified ? &reply->brief : &reply->whole;
+    if (tools->stopping)
+        conn->persistence = PERSIST_NOT;
+    if (conn->persistence == PERSIST_NOT)
+        conn->closing = true;
+    return render_reply(&tools->out, reply, part, !without_body, conn->persistence, &tools->clock)
+               ? CONN_GO_ON
+               : CONN_CLOSE;
+}
+
+static enum conn_next miss(struct conn *conn, struct tools *tools)
+{
+    conn->state = CONN_WAITING;
+    conn->muted = false;
+    set_deadline(conn, tools, DEADLINE_HANDLER);
+    return CONN_MISS;
+}
+
+static int serve_body(struct conn *conn, struct tools *tools, struct slice *in)
+{
+    for (;;) {
+        struct slice piece;
+        int result = body_next(&conn->body, in, &piece);
+        switch (result) {
+        case BODY_DONE:
+            return miss(conn, tools);
+        case BODY_NEED_MORE:
+            return STARVED;
+        case BODY_PIECE:
+            conn->request = request_append(conn->request, piece);
+            if (!conn->request)
+                return CONN_CLOSE;
+            break;
+        default:
+            return refuse(conn, tools, result);
+        }
+    }
+}
+
+/* Make the envelope for a request that the store cannot answer. */
+static int begin_request(struct conn *conn, struct tools *tools, const struct head *head,
+                         struct slice *in)
+{
+    int status = body_init(&conn->body, head, tools->limits->body);
+    if (status != 0)
+        return refuse(conn, tools, status);
+    conn->request = request_new(head);
+    if (!conn->request)
+        return CONN_CLOSE;
+    conn->request->sequence = purges_now(tools->store.purges);
+    conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
+    memcpy(conn->request->peer, conn->peer, PEER_SIZE);
+    counter_add(&tools->counters.misses, 1);
+    if (!body_is_present(head))
+        return miss(conn, tools);
+    set_deadline(conn, tools, DEADLINE_BODY);
+    struct slice go_on = SLICE("HTTP/1.1 100 Continue\r\n\r\n");
+    if (head->expect_continue && in->size == 0 &&
+        !buffer_append(&tools->out, go_on.data, go_on.size))
+        return CONN_CLOSE;
+    return CONN_GO_ON;
+}
+
+static int serve_head(struct conn *conn, struct tools *tools, const struct head *head,
+                      struct slice *in)
+{
+    counter_add(&tools->counters.requests, 1);
+    conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
+    if (head->method <= METHOD_HEAD && !body_is_present(head)) {
+        const struct reply *reply = store_find(&tools->store, head->target);
+        if (reply) {
+            counter_add(&tools->counters.hits, 1);
+            bool known =
+                head->if_none_match.size > 0 && etag_is_named(head->if_none_match, reply->etag);
+            return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD);
+        }
+    }
+    return begin_request(conn, tools, head, in);
+}
+
+/* Serve one request, or a part of its body: a `conn_next`, or STARVED. */
+static int serve(struct conn *conn, struct tools *tools, struct slice *in)
+{
+    if (conn->request)
+        return serve_body(conn, tools, in);
+    struct head head;
+    int result = parse_head(*in, &conn->scanned, &head);
+    if (result == PARSE_NEED_MORE)
+        return STARVED;
+    conn->scanned = 0;
+    if (result != PARSE_DONE)
+        return refuse(conn, tools, result);
+    slice_skip(in, head.size);
+    return serve_head(conn, tools, &head, in);
+}
+
+/* The deadline for more bytes. One that runs is left alone while the same request is still coming,
+ * so that a trickle of bytes does not put it off. */
+static void await_bytes(struct conn *conn, struct tools *tools, bool served)
+{
+    enum deadline_kind kind = conn->request           ? DEADLINE_BODY
+                              : conn->input.size == 0 ? DEADLINE_IDLE
+                                                      : DEADLINE_HEAD;
+    if (served || kind == DEADLINE_IDLE || kind != conn->deadline.kind)
+        set_deadline(conn, tools, kind);
+}
+
+/* Keep what was not served of `in`, which lies in `input` or in the shared block. */
+static bool keep_rest(struct conn *conn, struct slice in)
+{
+    if (conn->input.size == 0)
+        return buffer_append(&conn->input, in.data, in.size);
+    buffer_consume(&conn->input, conn->input.size - in.size);
+    return true;
+}
+
+/* Serve all that can be served of `in`, then send and say how it stands. */
+static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice in)
+{
+    int next = CONN_GO_ON;
+    bool served = false;
+    while (next == CONN_GO_ON && !conn->closing && conn->output.size == 0 && in.size > 0) {
+        size_t before = in.size;
+        next = serve(conn, tools, &in);
+        served |= in.size < before && !conn->request;
+        if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !flush(conn, tools))
+            return CONN_CLOSE;
+    }
+    if (next == CONN_CLOSE || !keep_rest(conn, in) || !flush(conn, tools))
+        return CONN_CLOSE;
+    if (next == CONN_MISS)
+        return CONN_MISS;
+    if (conn->output.size > 0) {
+        if (conn->state != CONN_WRITING)
+            set_deadline(conn, tools, DEADLINE_WRITE);
+        conn->state = CONN_WRITING;
+        return CONN_GO_ON;
+    }
+    if (conn->closing)
+        return begin_linger(conn, tools);
+    conn->state = CONN_READING;
+    await_bytes(conn, tools, served);
+    return CONN_GO_ON;
+}
+
+/* recv() once: the count, 0 at the end, -1 when there is nothing now, -2 when the client is gone. */
+static ssize_t receive(int fd, char *data, size_t size)
+{
+    ssize_t count;
+    do
+        count = recv(fd, data, size, 0);
+    while (count < 0 && errno == EINTR);
+    if (count >= 0)
+        return count;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : -2;
+}
+
+static enum conn_next drop_bytes(struct conn *conn, struct tools *tools)
+{
+    ssize_t count = receive(conn->fd, tools->in, LIMIT_READ);
+    if (count == 0 || count == -2)
+        return CONN_CLOSE;
+    if (count > 0)
+        conn->dropped += (size_t)count;
+    return conn->dropped > LIMIT_LINGER ? CONN_CLOSE : CONN_GO_ON;
+}
+
+enum conn_next conn_read(struct conn *conn, struct tools *tools)
+{
+    if (conn->state == CONN_LINGERING)
+        return drop_bytes(conn, tools);
+    if (conn->state != CONN_READING) {
+        conn->muted = true;
+        return CONN_GO_ON;
+    }
+    bool behind = conn->input.size > 0;
+    if (behind && !buffer_reserve(&conn->input, LIMIT_HEAD))
+        return CONN_CLOSE;
+    char *into = behind ? conn->input.data + conn->input.size : tools->in;
+    size_t room = behind ? conn->input.capacity - conn->input.size : LIMIT_READ;
+    ssize_t count = receive(conn->fd, into, room);
+    if (count == -1)
+        return CONN_GO_ON;
+    if (count <= 0)
+        return CONN_CLOSE;
+    if (!behind)
+        return pump(conn, tools, slice_of(into, (size_t)count));
+    conn->input.size += (size_t)count;
+    return pump(conn, tools, buffer_slice(&conn->input));
+}
+
+enum conn_next conn_write(struct conn *conn, struct tools *tools)
+{
+    if (conn->state != CONN_WRITING)
+        return flush(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
+    if (!flush(conn, tools))
+        return CONN_CLOSE;
+    return conn->output.size > 0 ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
+}
+
+struct request *conn_take_request(struct conn *conn)
+{
+    struct request *request = conn->request;
+    conn->request = NULL;
+    return request;
+}
+
+enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct reply *reply)
+{
+    if (conn->state != CONN_WAITING) {
+        counter_add(&tools->counters.dropped, 1);
+        return CONN_GO_ON;
+    }
+    if (append_reply(conn, tools, reply, reply->not_modified, reply->without_body) == CONN_CLOSE)
+        return CONN_CLOSE;
+    conn->state = CONN_READING;
+    return pump(conn, tools, buffer_slice(&conn->input));
+}
+
+enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
+{
+    if (refuse(conn, tools, status) == CONN_CLOSE)
+        return CONN_CLOSE;
+    return pump(conn, tools, buffer_slice(&conn->input));
+}
+
+enum conn_next conn_expire(struct conn *conn, struct tools *tools)
+{
+    switch (conn->deadline.kind) {
+    case DEADLINE_HEAD:
+    case DEADLINE_BODY:
+        return conn_refuse(conn, tools, 408);
+    case DEADLINE_HANDLER:
+        return conn_refuse(conn, tools, 504);
+    default:
+        return CONN_CLOSE;
+    }
+}

@@ -1,0 +1,64 @@
+/* Every limit of the core, each with its unit and its reason.
+ *
+ * What an operator may need to change is a field of `struct limits`, with the
+ * value here as its default; the rest is fixed, since a larger value would only
+ * help an attacker.
+ */
+#ifndef CORE_LIMIT_H
+#define CORE_LIMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
+     * that stand in front allow 8 to 16 KiB. */
+    LIMIT_HEAD = 16 * 1024,
+    /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
+    LIMIT_TARGET = 8 * 1024,
+    /* Field lines. Chrome behind two proxies sends about 30. */
+    LIMIT_FIELDS = 100,
+    /* Bytes of all chunk extensions of one body. Nobody needs them; RFC 9112 section 7.1.1
+     * asks for a bound. */
+    LIMIT_CHUNK_EXTENSIONS = 256,
+    /* Hex digits of a chunk size: more cannot be meant honestly. */
+    LIMIT_CHUNK_DIGITS = 16,
+    /* Bytes of trailer fields, which are read and dropped. */
+    LIMIT_TRAILERS = 4 * 1024,
+    /* Tags of one answer: a batch of 100 pages and a few more. */
+    LIMIT_TAGS = 128,
+    /* Bytes taken by one read, and the longest pipeline that one pass serves. */
+    LIMIT_READ = 64 * 1024,
+    /* Bytes of unsent answers above which a connection's pipeline is not served. */
+    LIMIT_UNSENT = 128 * 1024,
+    /* Bytes that a worker's shared output buffer may keep after one large answer. */
+    LIMIT_OUTPUT_KEPT = 1024 * 1024,
+    /* Bytes read and dropped after a refusal, so that the client can read it before a reset. */
+    LIMIT_LINGER = 1024 * 1024,
+    /* Milliseconds for that. */
+    LIMIT_LINGER_MS = 2000,
+    /* Milliseconds without a byte taken by a client that is owed one. */
+    LIMIT_WRITE_MS = 30000,
+    /* Connections that wait to be accepted. The kernel cuts it to net.core.somaxconn. */
+    LIMIT_BACKLOG = 4096,
+    /* Connections accepted in one pass, so that those already there get their turn. */
+    LIMIT_ACCEPTS = 64,
+    /* Events taken by one wake-up. */
+    LIMIT_EVENTS = 256,
+    /* Workers of one server. */
+    LIMIT_WORKERS = 64,
+};
+
+/* What an operator may set. Times are milliseconds, sizes bytes. */
+struct limits {
+    size_t body;              /* payload of one request */
+    size_t store_bytes;       /* all stored answers of all workers together */
+    uint32_t connections;     /* of all workers together */
+    uint32_t waiting;         /* requests in the mailbox to Python */
+    int64_t keep_alive;       /* between two requests */
+    int64_t head_deadline;    /* from the first byte of a head to its last */
+    int64_t body_deadline;    /* from the end of the head to the end of the body */
+    int64_t handler_deadline; /* from there to the reply */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* Listening sockets: what the operator wrote, made into descriptors. */
+#ifndef CORE_LISTENER_H
+#define CORE_LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+/* Bytes of "[IPv6 address]:PORT" or "unix:PATH", with the NUL. */
+enum { ENDPOINT_TEXT = 128 };
+
+struct endpoint {
+    struct sockaddr_storage address;
+    socklen_t size;
+    char text[ENDPOINT_TEXT];
+};
+
+/* Read "HOST:PORT", "[IPv6]:PORT", ":PORT" or "unix:PATH". False when it is none of them, or the
+ * host is unknown. */
+bool endpoint_read(struct endpoint *endpoint, const char *text);
+
+static inline bool endpoint_is_unix(const struct endpoint *endpoint)
+{
+    return endpoint->address.ss_family == AF_UNIX;
+}
+
+/* Refuse early when somebody else listens there (SO_REUSEPORT would share the port with a stranger),
+ * and remove a unix socket that nobody listens on any more. 0, or -1 with errno. */
+int endpoint_claim(const struct endpoint *endpoint);
+
+/* A listening, non-blocking socket, or -1 with errno. `shared` lets others of this server bind the
+ * same port. Writes the port that the kernel chose back into `endpoint`. */
+int listener_open(struct endpoint *endpoint, bool shared);
+
+/* Accept one client: its descriptor, or -1 with errno. `peer` becomes its address as text, empty
+ * over a unix socket; `size` is at least INET6_ADDRSTRLEN. */
+int listener_accept(int listener, char *peer, size_t size);
+
+#endif

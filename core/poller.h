@@ -1,0 +1,26 @@
+/* The epoll of one worker. Watching is level-triggered: what is not dealt with is told again. */
+#ifndef CORE_POLLER_H
+#define CORE_POLLER_H
+
+#include <stdint.h>
+#include <sys/epoll.h>
+
+struct poller {
+    int fd;
+};
+
+/* 0, or -1 with errno. */
+int poller_init(struct poller *poller);
+void poller_fini(struct poller *poller);
+
+/* Watch `fd` for `events` (EPOLLIN …) under the name `key`; 0, or -1 with errno. */
+int poller_add(struct poller *poller, int fd, uint32_t events, uint64_t key);
+
+/* Change what a watched `fd` is watched for; 0, or -1 with errno. */
+int poller_change(struct poller *poller, int fd, uint32_t events, uint64_t key);
+
+/* Fill `events` with what is ready, waiting `milliseconds` at most (-1: for ever). Returns their
+ * number, 0 also when a signal came. */
+int poller_wait(struct poller *poller, struct epoll_event *events, int count, int milliseconds);
+
+#endif

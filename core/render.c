@@ -1,0 +1,193 @@
+/* Rendering. A head is written once, with a date that each use overwrites in its copy; so a hit
+ * costs one memcpy of head and body together and 29 bytes of date. */
+#include "render.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A place for the date that is written at each use. */
+static const char DATE_FIELD[] = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
+
+/* Bytes of status line, Content-Length, ETag's name, date and empty line, generously. */
+enum { HEAD_ROOM = 256 };
+
+/* clang-format off */
+static const char *reason(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return ""; /* RFC 9112 section 4: the phrase may be empty */
+    }
+}
+/* clang-format on */
+
+static char *put(char *at, const char *data, size_t size)
+{
+    if (size > 0)
+        memcpy(at, data, size);
+    return at + size;
+}
+
+size_t render_bound(const struct response *response, struct slice etag)
+{
+    return HEAD_ROOM + response->fields.size + etag.size + response->body.size;
+}
+
+static char *put_status(char *at, int status)
+{
+    return at + sprintf(at, "HTTP/1.1 %d %s\r\n", status, reason(status));
+}
+
+static char *put_etag(char *at, struct slice etag, struct slice *written)
+{
+    if (etag.size == 0)
+        return at;
+    at = put(at, "ETag: ", 6);
+    *written = slice_of(at, etag.size);
+    at = put(at, etag.data, etag.size);
+    return put(at, "\r\n", 2);
+}
+
+/* The date and the empty line. */
+static char *put_end(char *at, const char *start, struct part *part)
+{
+    part->date = (size_t)(at - start) + 6;
+    at = put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
+    at = put(at, "\r\n", 2);
+    part->head_size = (size_t)(at - start);
+    return at;
+}
+
+char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part,
+                   struct slice *written)
+{
+    char *start = at;
+    at = put_status(at, response->status);
+    at = put(at, response->fields.data, response->fields.size);
+    at = put_etag(at, etag, written);
+    /* RFC 9110 section 8.6: none with 204. */
+    if (response->status != 204) {
+        at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
+        part->body_size = response->body.size;
+    }
+    at = put_end(at, start, part);
+    return put(at, response->body.data, part->body_size);
+}
+
+char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part)
+{
+    char *start = at;
+    struct slice fields = response->fields, ignored;
+    at = put_status(at, 304);
+    /* All but what describes the body that is not sent. */
+    while (fields.size > 0) {
+        const char *end = memchr(fields.data, '\n', fields.size);
+        size_t size = (size_t)(end - fields.data) + 1;
+        if (size < 8 || !slice_equal_nocase(slice_of(fields.data, 8), SLICE("content-")))
+            at = put(at, fields.data, size);
+        slice_skip(&fields, size);
+    }
+    at = put_etag(at, etag, &ignored);
+    return put_end(at, start, part);
+}
+
+static struct slice connection_field(enum persistence persistence)
+{
+    switch (persistence) {
+    case PERSIST_SAY_SO:
+        return SLICE("Connection: keep-alive\r\n");
+    case PERSIST_NOT:
+        return SLICE("Connection: close\r\n");
+    default:
+        return SLICE("");
+    }
+}
+
+bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
+                  bool with_body, enum persistence persistence, const struct clock *clock)
+{
+    struct slice field = connection_field(persistence);
+    size_t body_size = with_body ? part->body_size : 0;
+    if (!buffer_reserve(out, part->head_size + field.size + body_size))
+        return false;
+    const char *bytes = reply_bytes(reply, part);
+    char *start = out->data + out->size, *at = start;
+    if (field.size == 0) {
+        at = put(at, bytes, part->head_size + body_size);
+    } else {
+        at = put(at, bytes, part->head_size - 2);
+        at = put(at, field.data, field.size);
+        at = put(at, bytes + part->head_size - 2, 2 + body_size);
+    }
+    memcpy(start + part->date, clock->date, CLOCK_DATE_SIZE);
+    out->size += (size_t)(at - start);
+    return true;
+}
+
+/* The refusals: what the core answers by itself, and what the client should do next. */
+static const struct refusal {
+    int status;
+    const char *advice;
+} REFUSALS[] = {
+    {400, "The request is malformed. Send it as RFC 9112 describes."},
+    {408, "The request took too long to arrive. Send it again."},
+    {413, "The body is too large. Send a shorter one."},
+    {414, "The address is too long. Ask for fewer things at once."},
+    {417, "Only \"Expect: 100-continue\" is understood. Leave the field out."},
+    {431, "The header fields are too large. Send fewer or shorter ones."},
+    {501, "The method or transfer coding is not known here. Use another one."},
+    {503, "The service is busy. Try again in a moment."},
+    {504, "The answer took too long to make. Try again in a moment."},
+    {505, "Only HTTP/1.1 and HTTP/1.0 are spoken here. Use one of them."},
+};
+
+/* "*" lets a script of another origin read the status of a refusal; nothing secret is in one. */
+static const char REFUSAL_HEAD[] =
+    "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
+    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%sDate: %s\r\n"
+    "Connection: close\r\n\r\n%s\n";
+
+bool render_refusal(struct buffer *out, int status, const struct clock *clock)
+{
+    const struct refusal *refusal = REFUSALS;
+    while (refusal->status != status) {
+        refusal++;
+        assert(refusal < REFUSALS + sizeof REFUSALS / sizeof *REFUSALS);
+    }
+    char text[512];
+    int size = snprintf(text, sizeof text, REFUSAL_HEAD, status, reason(status),
+                        strlen(refusal->advice) + 1, status == 503 ? "Retry-After: 1\r\n" : "",
+                        clock->date, refusal->advice);
+    assert(size > 0 && (size_t)size < sizeof text);
+    return buffer_append(out, text, (size_t)size);
+}

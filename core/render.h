@@ -1,0 +1,38 @@
+/* Heads and refusals as bytes. */
+#ifndef CORE_RENDER_H
+#define CORE_RENDER_H
+
+#include "buffer.h"
+#include "clock.h"
+#include "message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a head says of the connection. */
+enum persistence {
+    PERSIST,        /* nothing: HTTP/1.1 keeps alive by itself */
+    PERSIST_SAY_SO, /* "keep-alive", to a client of HTTP/1.0 that asked */
+    PERSIST_NOT,    /* "close" */
+};
+
+/* At least the bytes that `render_whole` or `render_brief` write for this response. */
+size_t render_bound(const struct response *response, struct slice etag);
+
+/* Write head and body at `at`; fill `part` but its start, and `written` with the place of the tag.
+ * Returns the end. */
+char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part,
+                   struct slice *written);
+
+/* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
+char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part);
+
+/* Append a part of `reply`, dated now, with or without its body; false without memory. */
+bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
+                  bool with_body, enum persistence persistence, const struct clock *clock);
+
+/* Append the refusal with this status, from the one table of them; it always says "close".
+ * False without memory. */
+bool render_refusal(struct buffer *out, int status, const struct clock *clock);
+
+#endif

@@ -1,0 +1,60 @@
+/* The response store of one worker: ready answers, keyed by target, bounded in bytes.
+ *
+ * DESIGN. Every worker has its own store and touches no other: a hit takes no lock and shares no
+ * cache line, but for the table of purges, which it only reads. The price is that each worker makes
+ * its own first miss. Eviction is S3-FIFO (Yang et al., "FIFO queues are all you need for cache
+ * eviction", SOSP 2023): new answers enter a small queue that takes a tenth of the bytes; those
+ * asked for again while there go on to the main queue, the others leave, and only their
+ * fingerprints are remembered for a while. A million targets that are each asked for once pass
+ * through the small queue and touch nothing that readers want.
+ *
+ * The store runs in its worker's pthread only. It owns the replies that it keeps.
+ */
+#ifndef CORE_STORE_H
+#define CORE_STORE_H
+
+#include "hash.h"
+#include "message.h"
+#include "purges.h"
+#include "slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A first-in-first-out queue of kept replies. */
+struct store_queue {
+    struct reply *newest;
+    struct reply *oldest;
+    size_t bytes;
+};
+
+struct store {
+    struct purges *purges; /* borrows */
+    struct hash_key key;
+    size_t limit; /* bytes of all kept replies */
+    size_t count;
+    uint64_t evictions;
+    struct reply **buckets; /* owns, and the replies in it */
+    uint32_t *ghosts;       /* owns: fingerprints of what left the small queue */
+    size_t mask;            /* of both tables */
+    struct store_queue small;
+    struct store_queue main;
+};
+
+/* 0, or -1 without memory; fini is safe in either case. */
+int store_init(struct store *store, size_t limit, struct purges *purges, struct hash_key key);
+void store_fini(struct store *store);
+
+/* The fresh answer for `target`, or NULL. It is borrowed until the next call that gets the store.
+ * An answer found stale is dropped. */
+const struct reply *store_find(struct store *store, struct slice target);
+
+/* Takes `reply`, which has tags, and returns true; when it is stale or too large returns false and
+ * takes nothing. A kept reply may be read until the next call that gets the store. */
+bool store_keep(struct store *store, struct reply *reply);
+
+/* Bytes of all kept replies, as the allocator sees them. */
+size_t store_bytes(const struct store *store);
+
+#endif

@@ -1,0 +1,326 @@
+/* The worker's loop.
+ *
+ * A pass takes a batch of events, gives each connection its turn, delivers replies, lets deadlines
+ * expire. Pointers to connections live no longer than a turn: events, replies and deadlines lead to
+ * them through slot and serial, or through the deadline inside the connection itself. An event for a
+ * connection that was closed earlier in the same batch is expected and finds another serial.
+ */
+#include "worker.h"
+
+#include "listener.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names of the descriptors that are no connections; a slot number is never that large. */
+#define KEY_LISTENER UINT64_MAX
+#define KEY_MAILBOX (UINT64_MAX - 1)
+
+/* Milliseconds until accepting is tried again when there were no descriptors. */
+enum { PAUSE_MS = 100 };
+
+int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup,
+                int listener)
+{
+    *worker = (struct worker){
+        .index = index,
+        .requests = setup->requests,
+        .poller = {-1},
+        .listener = listener,
+        .slot_count = setup->limits->connections / setup->workers + 1,
+        .replies = {.event = -1},
+    };
+    size_t store_bytes = setup->limits->store_bytes / setup->workers;
+    worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
+    if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->key) < 0 ||
+        !worker->slots) {
+        errno = ENOMEM;
+        return -1;
+    }
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        worker->slots[i].next_free = i + 1;
+    /* Replies need no bound of their own: there is one at most for each request in flight. */
+    if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0 ||
+        poller_add(&worker->poller, worker->replies.event, EPOLLIN, KEY_MAILBOX) < 0)
+        return -1;
+    /* EPOLLEXCLUSIVE matters where workers share one unix socket: one of them wakes, not all. */
+    return poller_add(&worker->poller, listener, EPOLLIN | EPOLLEXCLUSIVE, KEY_LISTENER);
+}
+
+static void close_listener(struct worker *worker)
+{
+    if (worker->listener >= 0)
+        close(worker->listener);
+    worker->listener = -1;
+}
+
+static uint64_t key_of(const struct worker *worker, const struct conn *conn)
+{
+    return (uint64_t)worker->slots[conn->slot].serial << 32 | conn->slot;
+}
+
+static struct conn *find(struct worker *worker, uint32_t slot, uint32_t serial)
+{
+    struct slot *place = &worker->slots[slot];
+    return slot < worker->slot_count && place->serial == serial ? place->conn : NULL;
+}
+
+static void release(struct worker *worker, struct conn *conn)
+{
+    struct slot *slot = &worker->slots[conn->slot];
+    slot->conn = NULL;
+    slot->serial++;
+    slot->next_free = worker->first_free;
+    worker->first_free = conn->slot;
+    conn_free(conn);
+    counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
+}
+
+void worker_fini(struct worker *worker)
+{
+    for (uint32_t i = 0; worker->slots && i < worker->slot_count; i++)
+        if (worker->slots[i].conn)
+            release(worker, worker->slots[i].conn);
+    free(worker->slots);
+    worker->slots = NULL;
+    tools_fini(&worker->tools);
+    mailbox_fini(&worker->replies);
+    poller_fini(&worker->poller);
+    close_listener(worker);
+}
+
+static enum conn_next submit(struct worker *worker, struct conn *conn)
+{
+    struct request *request = conn_take_request(conn);
+    request->address =
+        (struct address){worker->index, conn->slot, worker->slots[conn->slot].serial};
+    if (mailbox_push(worker->requests, &request->message))
+        return CONN_GO_ON;
+    request_free(request);
+    return conn_refuse(conn, &worker->tools, 503);
+}
+
+/* Do what a connection's turn asks for. It may be gone afterwards. */
+static void settle(struct worker *worker, struct conn *conn, enum conn_next next)
+{
+    worker->tools.out.size = 0;
+    if (worker->tools.out.capacity > LIMIT_OUTPUT_KEPT)
+        buffer_fini(&worker->tools.out);
+    if (next == CONN_MISS)
+        next = submit(worker, conn);
+    if (next == CONN_GO_ON) {
+        uint32_t interest = conn_interest(conn);
+        if (interest == conn->watched)
+            return;
+        conn->watched = interest;
+        if (poller_change(&worker->poller, conn->fd, interest, key_of(worker, conn)) == 0)
+            return;
+    }
+    release(worker, conn);
+}
+
+static void turn(struct worker *worker, struct conn *conn, uint32_t events)
+{
+    struct tools *tools = &worker->tools;
+    enum conn_next next = CONN_GO_ON;
+    if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING))
+        next = conn_read(conn, tools);
+    else if (events & (EPOLLERR | EPOLLHUP))
+        next = CONN_CLOSE;
+    if (next == CONN_GO_ON && events & EPOLLOUT)
+        next = conn_write(conn, tools);
+    settle(worker, conn, next);
+}
+
+/* Free the connection that has been idle longest; false when none is idle. */
+static bool reap(struct worker *worker)
+{
+    struct deadline *oldest = deadlines_oldest(&worker->tools.deadlines, DEADLINE_IDLE);
+    if (oldest)
+        release(worker, (struct conn *)oldest);
+    return oldest != NULL;
+}
+
+static void admit(struct worker *worker, int fd, const char *peer)
+{
+    struct tools *tools = &worker->tools;
+    counter_add(&tools->counters.accepted, 1);
+    if (worker->first_free == worker->slot_count && !reap(worker)) {
+        /* Every connection is at work: say so, as far as the socket takes it, and close. */
+        if (render_refusal(&tools->out, 503, &tools->clock))
+            (void)!write(fd, tools->out.data, tools->out.size);
+        tools->out.size = 0;
+        counter_add(&tools->counters.refusals, 1);
+        close(fd);
+        return;
+    }
+    struct conn *conn = conn_new(fd, peer, tools);
+    if (!conn)
+        return;
+    struct slot *slot = &worker->slots[worker->first_free];
+    conn->slot = worker->first_free;
+    worker->first_free = slot->next_free;
+    slot->conn = conn;
+    counter_add(&tools->counters.connections, 1);
+    conn->watched = EPOLLIN;
+    if (poller_add(&worker->poller, fd, EPOLLIN, key_of(worker, conn)) < 0)
+        release(worker, conn);
+}
+
+/* Whether a failed accept concerned only that client, so that the next one may be tried. */
+static bool is_passing(int error)
+{
+    return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
+}
+
+static void accept_some(struct worker *worker)
+{
+    worker->paused = false;
+    for (int i = 0; i < LIMIT_ACCEPTS; i++) {
+        char peer[PEER_SIZE];
+        int fd = listener_accept(worker->listener, peer, sizeof peer);
+        if (fd >= 0) {
+            admit(worker, fd, peer);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+            if (!reap(worker)) {
+                worker->paused = true;
+                return;
+            }
+        } else if (!is_passing(errno)) {
+            return;
+        }
+    }
+}
+
+static void deliver(struct worker *worker)
+{
+    struct message *message = mailbox_take(&worker->replies);
+    while (message) {
+        struct reply *reply = (struct reply *)message;
+        message = message->next;
+        /* First into the store, so that the rest of the same pipeline finds it there. */
+        bool kept = reply->tag_count > 0 && store_keep(&worker->tools.store, reply);
+        struct conn *conn = find(worker, reply->address.slot, reply->address.serial);
+        if (conn)
+            settle(worker, conn, conn_reply(conn, &worker->tools, reply));
+        else
+            counter_add(&worker->tools.counters.dropped, 1);
+        if (!kept)
+            reply_free(reply);
+    }
+    counter_set(&worker->tools.counters.stored, worker->tools.store.count);
+    counter_set(&worker->tools.counters.stored_bytes, store_bytes(&worker->tools.store));
+    counter_set(&worker->tools.counters.evictions, worker->tools.store.evictions);
+}
+
+/* No new connections; those that owe and are owed nothing go. What a client sent before now and we
+ * have not read is read first, so that it is answered. */
+static void begin_stop(struct worker *worker)
+{
+    accept_some(worker);
+    close_listener(worker);
+    worker->tools.stopping = true;
+    for (uint32_t i = 0; i < worker->slot_count; i++) {
+        struct conn *conn = worker->slots[i].conn;
+        if (!conn || !conn_is_idle(conn))
+            continue;
+        settle(worker, conn, conn_read(conn, &worker->tools));
+        conn = worker->slots[i].conn;
+        if (conn && conn_is_idle(conn))
+            release(worker, conn);
+    }
+}
+
+static void handle(struct worker *worker, const struct epoll_event *event)
+{
+    uint64_t key = event->data.u64;
+    if (key == KEY_MAILBOX) {
+        deliver(worker);
+    } else if (key == KEY_LISTENER) {
+        if (worker->listener >= 0 && !worker->paused)
+            accept_some(worker);
+    } else {
+        struct conn *conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
+        if (conn)
+            turn(worker, conn, event->events);
+    }
+}
+
+static void expire(struct worker *worker)
+{
+    struct tools *tools = &worker->tools;
+    struct deadline *due;
+    while ((due = deadlines_due(&tools->deadlines, tools->clock.now))) {
+        struct conn *conn = (struct conn *)due;
+        settle(worker, conn, conn_expire(conn, tools));
+    }
+}
+
+static int wait_at_most(struct worker *worker)
+{
+    int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
+    int wait = deadlines_wait(&worker->tools.deadlines, now);
+    if (worker->paused && (wait < 0 || wait > PAUSE_MS))
+        wait = PAUSE_MS;
+    if (stop_at > 0 && (wait < 0 || stop_at - now < wait))
+        wait = stop_at > now ? (int)(stop_at - now) : 0;
+    return wait;
+}
+
+static bool is_done(struct worker *worker)
+{
+    int64_t stop_at = atomic_load(&worker->stop_at);
+    if (stop_at == 0)
+        return false;
+    if (!worker->tools.stopping)
+        begin_stop(worker);
+    return worker->tools.counters.connections == 0 || worker->tools.clock.now >= stop_at;
+}
+
+static void *run(void *argument)
+{
+    struct worker *worker = argument;
+    struct epoll_event events[LIMIT_EVENTS];
+    while (!is_done(worker)) {
+        int count = poller_wait(&worker->poller, events, LIMIT_EVENTS, wait_at_most(worker));
+        clock_update(&worker->tools.clock);
+        for (int i = 0; i < count; i++)
+            handle(worker, &events[i]);
+        expire(worker);
+        if (worker->paused && worker->listener >= 0)
+            accept_some(worker);
+    }
+    return NULL;
+}
+
+int worker_start(struct worker *worker)
+{
+    /* Signals are for the interpreter. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&worker->pthread, NULL, run, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+void worker_join(struct worker *worker)
+{
+    pthread_join(worker->pthread, NULL);
+}
+
+void worker_stop(struct worker *worker, int64_t moment)
+{
+    atomic_store(&worker->stop_at, moment);
+    mailbox_wake(&worker->replies);
+}
+
+void worker_send(struct worker *worker, struct reply *reply)
+{
+    if (!mailbox_push(&worker->replies, &reply->message))
+        reply_free(reply);
+}
