@@ -65,13 +65,16 @@ open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' 2>/dev/nu
         echo "${python:-python3}-dev"
     echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1 ||
         echo gcc libc6-dev
-    ls /etc/ssl/certs /etc/pki/tls/certs 2>/dev/null | grep -q . ||
+    find /etc/ssl/certs /etc/pki/tls/certs 2>/dev/null | grep -q pem ||
         echo ca-certificates
 }
 
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
-    command -v chromium >/dev/null || echo chromium fonts-dejavu-core
+    for name in chromium chromium-browser google-chrome; do
+        command -v "$name" >/dev/null && return
+    done
+    echo chromium fonts-dejavu-core
 }
 
 # Runs apt-get with the given arguments as root; false when nobody here may do that.
@@ -88,9 +91,11 @@ may_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
 }
 
+# install_packages "NAME..."
 install_packages() {
-    say "installing with apt: $*"
-    apt_get update -qq && apt_get install -y -qq --no-install-recommends "$@"
+    say "installing with apt: $1"
+    # shellcheck disable=SC2086 # One word each.
+    apt_get update -qq && apt_get install -y -qq --no-install-recommends $1
 }
 
 packages=$(missing_packages | tr '\n' ' ')
@@ -105,7 +110,7 @@ if [ -n "$packages" ]; then
         fi
         exit 1
     fi
-    install_packages $packages || die "apt could not install: $packages"
+    install_packages "$packages" || die "apt could not install: $packages"
     packages=$(missing_packages | tr '\n' ' ')
     [ -z "$packages" ] || die "still missing after the installation: $packages"
 fi
@@ -114,7 +119,8 @@ case $level in
     test | dev)
         packages=$(missing_test_packages | tr '\n' ' ')
         if [ -n "$packages" ]; then
-            may_install && install_packages $packages ||
+            # Ubuntu's package of that name only asks a daemon to fetch the browser from elsewhere.
+            { ! grep -qx 'ID=ubuntu' /etc/os-release && may_install && install_packages "$packages"; } ||
                 say "going on without: ${packages% } (the tests that need them will be skipped)"
         fi
         ;;
@@ -144,6 +150,7 @@ pip_install() { python -m pip install --quiet --no-input --disable-pip-version-c
 buildtype=$(cat .venv/buildtype 2>/dev/null || echo release)
 
 say "installing commentsvc and what it needs (level $level)"
+rm -rf build/cp3* # meson would keep the old defaults of a build folder it finds.
 pip_install 'pip>=25.1' # The first one with --group.
 pip_install --group build
 for name in $levels; do
