@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include "buffer.h"
+#include "render.h"
 #include "server.h"
 
 #include <string.h>
@@ -29,6 +30,11 @@ typedef struct {
 
 /* ---- Server ---- */
 
+static int64_t milliseconds(double seconds)
+{
+    return (int64_t)(seconds * 1000 + 0.5);
+}
+
 /* What __init__ takes from the operator, before it is checked. */
 struct options {
     int workers;
@@ -36,46 +42,33 @@ struct options {
     int connections;
     int waiting;
     Py_ssize_t body_bytes;
-    double keep_alive;
-    double head_deadline;
-    double body_deadline;
-    double handler_deadline;
+    double seconds[4]; /* keep_alive, head_deadline, body_deadline, handler_deadline */
 };
-
-static bool is_duration(double seconds)
-{
-    return seconds > 0 && seconds <= 86400;
-}
-
-static int64_t milliseconds(double seconds)
-{
-    return (int64_t)(seconds * 1000 + 0.5);
-}
 
 static int read_limits(const struct options *options, struct limits *limits)
 {
-    if (options->workers < 1 || options->workers > LIMIT_WORKERS)
-        return PyErr_Format(PyExc_ValueError, "workers must be 1 to %d", LIMIT_WORKERS), -1;
-    if (options->store_bytes < 0 || options->body_bytes < 0 || options->connections < 1 ||
-        options->waiting < 1)
-        return PyErr_SetString(PyExc_ValueError,
-                               "store_bytes and body_bytes must be at least 0, connections and "
-                               "waiting at least 1"),
-               -1;
-    if (!is_duration(options->keep_alive) || !is_duration(options->head_deadline) ||
-        !is_duration(options->body_deadline) || !is_duration(options->handler_deadline))
-        return PyErr_SetString(PyExc_ValueError,
-                               "times must be more than 0 and at most 86400 seconds"),
+    int64_t times[4];
+    for (int i = 0; i < 4; i++) {
+        if (!(options->seconds[i] >= 0.001 && options->seconds[i] <= 86400))
+            return PyErr_SetString(PyExc_ValueError, "times must be 0.001 to 86400 seconds"), -1;
+        times[i] = milliseconds(options->seconds[i]);
+    }
+    if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->store_bytes < 0 ||
+        options->connections < 1 || options->waiting < 1 || options->body_bytes < 0)
+        return PyErr_Format(PyExc_ValueError,
+                            "workers must be 1 to %d, connections and waiting at least 1, "
+                            "store_bytes and body_bytes at least 0",
+                            LIMIT_WORKERS),
                -1;
     *limits = (struct limits){
         .body = (size_t)options->body_bytes,
         .store_bytes = (size_t)options->store_bytes,
         .connections = (uint32_t)options->connections,
         .waiting = (uint32_t)options->waiting,
-        .keep_alive = milliseconds(options->keep_alive),
-        .head_deadline = milliseconds(options->head_deadline),
-        .body_deadline = milliseconds(options->body_deadline),
-        .handler_deadline = milliseconds(options->handler_deadline),
+        .keep_alive = times[0],
+        .head_deadline = times[1],
+        .body_deadline = times[2],
+        .handler_deadline = times[3],
     };
     return 0;
 }
@@ -87,12 +80,12 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
                             "body_deadline", "handler_deadline", NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    struct options options = {1, 64 << 20, 20000, 1024, 256 << 10, 75, 10, 30, 30};
+    struct options options = {1, 64 << 20, 20000, 1024, 256 << 10, {75, 10, 30, 30}};
+    double *seconds = options.seconds;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniindddd:Server", names, &listen,
                                      &options.workers, &options.store_bytes, &options.connections,
-                                     &options.waiting, &options.body_bytes, &options.keep_alive,
-                                     &options.head_deadline, &options.body_deadline,
-                                     &options.handler_deadline))
+                                     &options.waiting, &options.body_bytes, &seconds[0],
+                                     &seconds[1], &seconds[2], &seconds[3]))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -186,23 +179,30 @@ static PyObject *Server_drain(PyObject *object, PyObject *Py_UNUSED(ignored))
     return list;
 }
 
+/* Read `tag`, a str, as a place in the table of purges; false with an exception. */
+static bool read_tag(PyObject *tag, uint32_t *place)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(tag, &size);
+    if (text)
+        *place = purges_place(slice_of(text, (size_t)size));
+    return text != NULL;
+}
+
 /* Read a sequence of str as places in the table of purges. Their number, or -1. */
 static Py_ssize_t read_tags(PyObject *tags, uint32_t places[LIMIT_TAGS])
 {
     PyObject *fast = PySequence_Fast(tags, "tags must be a sequence of str");
     if (!fast)
         return -1;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
     if (count > LIMIT_TAGS)
         PyErr_Format(PyExc_ValueError, "an answer has at most %d tags", LIMIT_TAGS);
-    for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++) {
-        Py_ssize_t size;
-        const char *text = PyUnicode_AsUTF8AndSize(PySequence_Fast_GET_ITEM(fast, i), &size);
-        if (text)
-            places[i] = purges_place(slice_of(text, (size_t)size));
-    }
+    else
+        while (done < count && read_tag(PySequence_Fast_GET_ITEM(fast, done), &places[done]))
+            done++;
     Py_DECREF(fast);
-    return PyErr_Occurred() ? -1 : count;
+    return done == count ? count : -1;
 }
 
 static PyObject *Server_purge(PyObject *object, PyObject *tags)
@@ -211,16 +211,13 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     PyObject *fast = server ? PySequence_Fast(tags, "tags must be a sequence of str") : NULL;
     if (!fast)
         return NULL;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {
-        Py_ssize_t size;
-        const char *text = PyUnicode_AsUTF8AndSize(PySequence_Fast_GET_ITEM(fast, i), &size);
-        if (!text) {
-            Py_DECREF(fast);
-            return NULL;
-        }
-        purges_add(&server->purges, purges_place(slice_of(text, (size_t)size)));
-    }
+    uint32_t place;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
+    for (; done < count && read_tag(PySequence_Fast_GET_ITEM(fast, done), &place); done++)
+        purges_add(&server->purges, place);
     Py_DECREF(fast);
+    if (done < count)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -380,19 +377,6 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
     return result;
 }
 
-/* Fields that say what the core itself decides. */
-static bool is_ours(struct slice name)
-{
-    static const struct slice ours[] = {
-        SLICE("connection"), SLICE("content-length"), SLICE("date"),
-        SLICE("etag"),       SLICE("keep-alive"),     SLICE("transfer-encoding"),
-    };
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (slice_equal_nocase(name, ours[i]))
-            return true;
-    return false;
-}
-
 /* Append the line of one (name, value) pair; -1 with an exception. */
 static int append_field(struct buffer *lines, PyObject *pair)
 {
@@ -405,12 +389,9 @@ static int append_field(struct buffer *lines, PyObject *pair)
         return -1;
     struct slice name = slice_of(name_text, (size_t)name_size);
     struct slice value = slice_of(value_text, (size_t)value_size);
-    if (!parse_is_token(name) || !parse_is_field_value(value) || is_ours(name))
+    if (!render_may_send(name, value))
         return PyErr_Format(PyExc_ValueError, "the field %R cannot be sent", pair), -1;
-    if (!buffer_append(lines, name.data, name.size) || !buffer_append(lines, ": ", 2) ||
-        !buffer_append(lines, value.data, value.size) || !buffer_append(lines, "\r\n", 2))
-        return PyErr_NoMemory(), -1;
-    return 0;
+    return render_field(lines, name, value) ? 0 : (PyErr_NoMemory(), -1);
 }
 
 static int read_fields(PyObject *headers, struct buffer *lines)

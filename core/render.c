@@ -58,6 +58,24 @@ static char *put(char *at, const char *data, size_t size)
     return at + size;
 }
 
+bool render_may_send(struct slice name, struct slice value)
+{
+    static const struct slice ours[] = {
+        {"connection", 10}, {"content-length", 14}, {"date", 4},
+        {"etag", 4},        {"keep-alive", 10},     {"transfer-encoding", 17},
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (slice_equal_nocase(name, ours[i]))
+            return false;
+    return parse_is_token(name) && parse_is_field_value(value);
+}
+
+bool render_field(struct buffer *lines, struct slice name, struct slice value)
+{
+    return buffer_append(lines, name.data, name.size) && buffer_append(lines, ": ", 2) &&
+           buffer_append(lines, value.data, value.size) && buffer_append(lines, "\r\n", 2);
+}
+
 size_t render_bound(const struct response *response, struct slice etag)
 {
     return HEAD_ROOM + response->fields.size + etag.size + response->body.size;

@@ -16,6 +16,13 @@ enum persistence {
     PERSIST_NOT,    /* "close" */
 };
 
+/* True when a handler may send this field: a token, a value that cannot end its line, and none of
+ * the fields that the core itself decides. */
+bool render_may_send(struct slice name, struct slice value);
+
+/* Append the line of one field; false without memory. */
+bool render_field(struct buffer *lines, struct slice name, struct slice value);
+
 /* At least the bytes that `render_whole` or `render_brief` write for this response. */
 size_t render_bound(const struct response *response, struct slice etag);
 
