@@ -304,31 +304,21 @@ static PyObject *Request_method(PyObject *object, void *Py_UNUSED(closure))
     return Py_NewRef(state->methods[request->method]);
 }
 
-/* Cut the target at its first "?"; what is behind it is empty if there is none. */
-static struct slice path_of(const struct request *request, struct slice *query)
+/* The target up to its first "?", or what is behind it: `which` is PATH or QUERY. */
+#define PATH ((void *)0)
+#define QUERY ((void *)1)
+
+static PyObject *Request_target(PyObject *object, void *which)
 {
+    struct request *request = request_of(object);
+    if (!request)
+        return NULL;
     struct slice target = request_target(request);
     const char *mark = memchr(target.data, '?', target.size);
     size_t size = mark ? (size_t)(mark - target.data) : target.size;
-    *query = mark ? slice_of(mark + 1, target.size - size - 1) : slice_of("", 0);
-    return slice_of(target.data, size);
-}
-
-static PyObject *Request_path(PyObject *object, void *Py_UNUSED(closure))
-{
-    struct request *request = request_of(object);
-    struct slice query;
-    return request ? latin1(path_of(request, &query)) : NULL;
-}
-
-static PyObject *Request_query(PyObject *object, void *Py_UNUSED(closure))
-{
-    struct request *request = request_of(object);
-    struct slice query;
-    if (!request)
-        return NULL;
-    path_of(request, &query);
-    return latin1(query);
+    if (which == PATH)
+        return latin1(slice_of(target.data, size));
+    return mark ? latin1(slice_of(mark + 1, target.size - size - 1)) : latin1(SLICE(""));
 }
 
 static PyObject *Request_body(PyObject *object, void *Py_UNUSED(closure))
@@ -481,8 +471,8 @@ static PyMethodDef Request_methods[] = {
 };
 
 static PyGetSetDef Request_getset[] = {
-    {"method", Request_method, NULL, NULL, NULL}, {"path", Request_path, NULL, NULL, NULL},
-    {"query", Request_query, NULL, NULL, NULL},   {"body", Request_body, NULL, NULL, NULL},
+    {"method", Request_method, NULL, NULL, NULL}, {"path", Request_target, NULL, NULL, PATH},
+    {"query", Request_target, NULL, NULL, QUERY}, {"body", Request_body, NULL, NULL, NULL},
     {"peer", Request_peer, NULL, NULL, NULL},     {0},
 };
 
