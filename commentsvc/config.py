@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -199,15 +200,23 @@ def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None
     return Path(value) if value else None
 
 
-def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
+def load(
+    path: Path | None,
+    environ: Mapping[str, str] = os.environ,
+    options: Mapping[str, str | None] = MappingProxyType({}),
+) -> Settings:
     """Read the file at `path` (None: no file), then the variables in `environ`.
 
-    Raises SettingsError with every problem that was found.
+    `options` of the command line ("server.workers": "2", for --workers) override both. Raises
+    SettingsError with every problem that was found.
     """
     reading = Reading("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
     if path is not None:
         reading.read_file(path)
     reading.read_environment(environ)
+    for name, value in options.items():
+        if value is not None:
+            reading.override(name, value)
     parts: dict[str, Any] = {  # Any: the structs' types are known to SECTIONS only
         name: reading.build(SECTIONS[name], table) for name, table in reading.tables.items()
     }

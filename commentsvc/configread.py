@@ -33,11 +33,14 @@ class SettingsError(Exception):
 
 
 class Given(NamedTuple):
-    """A value as it was written. `where` names it to the operator."""
+    """A value as it was written. `where` names it to the operator.
+
+    `from_text`: it was a variable or option, so numbers and lists are yet to be read from it.
+    """
 
     value: Any  # whatever TOML or a variable can hold, until it is converted
     where: str
-    from_variable: bool
+    from_text: bool
 
 
 Table = dict[str, Given]
@@ -100,7 +103,7 @@ class Reading:
         given: Table = {}
         for key, value in table.items():
             if (section, key) in self._variables.values():
-                given[key] = Given(value, f"{section}.{key} in {path}", from_variable=False)
+                given[key] = Given(value, f"{section}.{key} in {path}", from_text=False)
             else:
                 names = (".".join(name) for name in self._variables.values())
                 self.problems.append(
@@ -133,7 +136,7 @@ class Reading:
                 value = environ[variable]
                 if name != variable:
                     value = self._read_value(variable, Path(value))
-                table[key] = Given(value, variable, from_variable=True)
+                table[key] = Given(value, variable, from_text=True)
 
     def _read_value(self, variable: str, path: Path) -> str:
         try:
@@ -146,19 +149,24 @@ class Reading:
             )
             return ""
 
+    def override(self, name: str, value: str) -> None:
+        """Take `value` for the setting `name` ("section.key") from the option --key."""
+        section, key = name.split(".")
+        self.tables[section][key] = Given(value, f"--{key}", from_text=True)
+
     def build(self, struct: type[S], table: Table) -> S:
         """The struct with what is given in `table`; a wrong value leaves its default there."""
         values: dict[str, Any] = {}
         for field in msgspec.structs.fields(struct):
             if field.name not in table:
                 continue
-            value, where, from_variable = table[field.name]
+            value, where, from_text = table[field.name]
             kind, meta, *_ = get_args(field.type)
             extra = meta.extra or {}
-            if from_variable and get_origin(kind) is tuple:
+            if from_text and get_origin(kind) is tuple:
                 value = [item.strip() for item in value.split(",") if item.strip()]
             try:
-                right = msgspec.convert(value, field.type, strict=not from_variable)
+                right = msgspec.convert(value, field.type, strict=not from_text)
                 values[field.name] = extra["tidy"](right) if "tidy" in extra else right
             except (msgspec.ValidationError, ValueError):
                 found = "not shown here" if extra.get("secret") else _show(value)

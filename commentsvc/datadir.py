@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 DATABASE: Final = "comments.sqlite3"
-LOCK: Final = "lock"
 SECRET_KEY: Final = "secret.key"  # noqa: S105 - the name of a file
 CONTROL: Final = "control.sock"
 SETTINGS: Final = "commentsvc.toml"

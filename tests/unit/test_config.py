@@ -167,3 +167,14 @@ def test_all_problems_are_raised_together() -> None:
     found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_LINKS": "x"})
     assert found[0].startswith("COMMENTSVC_SERVER_WORKER is no setting; the nearest is COMM")
     assert found[1].startswith("COMMENTSVC_SPAM_LINKS is 'x'; allowed is a whole number from 0")
+
+
+def test_options_of_the_command_line_win() -> None:
+    environ = {"COMMENTSVC_SERVER_WORKERS": "2"}
+    options = {"server.workers": "3", "server.listen": None}
+    assert config.load(None, environ, options).server.workers == 3
+
+
+def test_a_wrong_option_is_named_as_it_was_written() -> None:
+    with pytest.raises(SettingsError, match="^--workers is 'x'; allowed is a whole number"):
+        config.load(None, {}, {"server.workers": "x"})
