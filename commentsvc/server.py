@@ -1,0 +1,126 @@
+"""The Bridge: the asyncio end of the core, whose only importer this module is.
+
+The core's workers put requests that the store cannot answer into a mailbox and make a descriptor
+readable; the loop then drains all of them, hands each to the router, and answers. A handler that
+is a plain function is answered in the same step. One that is a coroutine runs as a task.
+
+Exceptions that no handler turned into an answer end here: they are logged once, and the client
+gets a 500 that says nothing of them.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
+
+from commentsvc import _core, config, router, web
+
+_log = logging.getLogger(__name__)
+
+FAILURE = web.HttpError(
+    500, "failed", "The server made a mistake. It is in its log; please try again later."
+)
+
+
+class Answering(Protocol):
+    """What the Bridge asks of a router."""
+
+    def answer(self, request: web.Request) -> web.Response | Awaitable[web.Response]:
+        """The response, or something to await it from; raises only what nobody foresaw."""
+
+
+class Bridge:
+    """One running core and the loop's side of it. Its methods are called on the loop, but `purge`
+    and `stats`, which any OS thread may call."""
+
+    def __init__(self, settings: config.Server) -> None:
+        """Make the core; raises ValueError when `settings.listen` is no address."""
+        self._core = _core.Server(
+            settings.listen,
+            workers=settings.workers,
+            store_bytes=settings.store_mib << 20,
+            connections=settings.connections,
+            waiting=settings.waiting,
+            body_bytes=settings.body_kib << 10,
+            keep_alive=settings.keep_alive,
+            head_deadline=settings.head_deadline,
+            body_deadline=settings.body_deadline,
+            handler_deadline=settings.handler_deadline,
+        )
+        self._answering: Answering | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def address(self) -> str:
+        """``HOST:PORT`` or ``unix:PATH``, with the real port once `serve` was called."""
+        return self._core.address
+
+    def purge(self, tags: Sequence[str]) -> None:
+        """Forget the stored answers with one of `tags`, before this returns."""
+        self._core.purge(tags)
+
+    def stats(self) -> dict[str, int]:
+        """The core's counters and gauges by name."""
+        return self._core.stats()
+
+    def serve(self, answering: Answering) -> None:
+        """Listen, and answer by it from now on. Raises OSError when the address is taken."""
+        self._answering = answering
+        self._core.start()
+        asyncio.get_running_loop().add_reader(self._core.fileno(), self._drain)
+
+    async def stop(self, grace: float) -> None:
+        """Answer what was read, `grace` seconds at most, and end. Does nothing before `serve`."""
+        if self._answering is None:
+            return
+        self._core.stop(grace)
+        await asyncio.to_thread(self._core.join)
+        asyncio.get_running_loop().remove_reader(self._core.fileno())
+        self._answering = None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _drain(self) -> None:
+        for call in self._core.drain():
+            self._begin(call)
+
+    def _begin(self, call: _core.Request) -> None:
+        assert self._answering is not None
+        request = web.Request(call.method, call.path, call.query, call.body, call.peer, call.header)
+        try:
+            answer = self._answering.answer(request)
+        except Exception:
+            _fail(call, request)
+            return
+        if isinstance(answer, web.Response):
+            _respond(call, request, answer)
+            return
+        task = asyncio.get_running_loop().create_task(_finish(call, request, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _finish(
+    call: _core.Request, request: web.Request, answer: Awaitable[web.Response]
+) -> None:
+    try:
+        response = await answer
+    except Exception:
+        _fail(call, request)
+    else:
+        _respond(call, request, response)
+
+
+def _respond(call: _core.Request, request: web.Request, response: web.Response) -> None:
+    try:
+        call.respond(response.status, response.headers, response.body, response.tags)
+    except ValueError:
+        # A handler of ours made a header that cannot be sent.
+        _fail(call, request)
+
+
+def _fail(call: _core.Request, request: web.Request) -> None:
+    _log.exception("cannot answer %s %s", request.method, request.path)
+    response = router.refuse(FAILURE)
+    call.respond(response.status, response.headers, response.body)

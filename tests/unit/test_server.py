@@ -1,0 +1,157 @@
+"""The Bridge over a real core, with small routers of the test's own."""
+
+import asyncio
+import http.client
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from commentsvc import config
+from commentsvc.server import Bridge
+from commentsvc.web import Request, Response
+
+Answer = Callable[[Request], Response | Awaitable[Response]]
+
+
+class Table:
+    """A router that answers everything by one function."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def text(body: bytes, *tags: str) -> Response:
+    return Response(200, (("Content-Type", "text/plain"),), body, tags)
+
+
+def ask(address: str, path: str = "/", method: str = "GET") -> tuple[int, bytes]:
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    try:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
+    """Run `client` in an OS thread of its own while a Bridge answers by `answer`."""
+
+    async def run() -> None:
+        bridge = Bridge(config.Server(listen="127.0.0.1:0"))
+        bridge.serve(Table(answer))
+        try:
+            await asyncio.to_thread(client, bridge)
+        finally:
+            await bridge.stop(5.0)
+
+    return asyncio.run(run())
+
+
+def test_a_plain_function_and_a_coroutine_both_answer() -> None:
+    async def later() -> Response:
+        await asyncio.sleep(0)
+        return text(b"later")
+
+    def answer(request: Request) -> Response | Awaitable[Response]:
+        return later() if request.path == "/later" else text(request.query.encode())
+
+    def client(bridge: Bridge) -> None:
+        assert ask(bridge.address, "/now?a=b") == (200, b"a=b")
+        assert ask(bridge.address, "/later") == (200, b"later")
+
+    serve(answer, client)
+
+
+def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
+    made: list[str] = []
+
+    def answer(request: Request) -> Response:
+        made.append(request.path)
+        return text(str(len(made)).encode(), "page")
+
+    def client(bridge: Bridge) -> None:
+        assert [ask(bridge.address)[1] for _ in range(3)] == [b"1", b"1", b"1"]
+        bridge.purge(["another"])
+        assert ask(bridge.address)[1] == b"1"
+        bridge.purge(["page"])
+        assert ask(bridge.address)[1] == b"2"
+        assert bridge.stats()["hits"] == 3
+
+    serve(answer, client)
+
+
+@pytest.mark.parametrize("path", ["/now", "/later", "/header"])
+def test_an_unforeseen_exception_is_logged_once_and_tells_the_client_nothing(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def later() -> Response:
+        raise RuntimeError("secret")
+
+    def answer(request: Request) -> Response | Awaitable[Response]:
+        if request.path == "/later":
+            return later()
+        if request.path == "/header":
+            return Response(200, (("X-Secret", "a\r\nb: c"),), b"")
+        raise RuntimeError("secret")
+
+    def client(bridge: Bridge) -> None:
+        status, body = ask(bridge.address, path)
+        assert status == 500
+        assert b"secret" not in body.lower()
+        assert b'"error"' in body
+
+    with caplog.at_level(logging.ERROR):
+        serve(answer, client)
+    assert [record.getMessage() for record in caplog.records] == [f"cannot answer GET {path}"]
+
+
+def test_stop_answers_what_is_in_flight() -> None:
+    begun = asyncio.Event()
+
+    async def slow() -> Response:
+        begun.set()
+        await asyncio.sleep(0.2)
+        return text(b"answered")
+
+    async def run() -> tuple[int, bytes]:
+        bridge = Bridge(config.Server(listen="127.0.0.1:0"))
+        bridge.serve(Table(lambda _: slow()))
+        asking = asyncio.create_task(asyncio.to_thread(ask, bridge.address))
+        await begun.wait()
+        await bridge.stop(5.0)
+        return await asking
+
+    assert asyncio.run(run()) == (200, b"answered")
+
+
+def test_a_taken_address_is_an_error_that_names_it() -> None:
+    def client(bridge: Bridge) -> None:
+        async def second() -> None:
+            Bridge(config.Server(listen=bridge.address)).serve(Table(lambda _: text(b"")))
+
+        with pytest.raises(OSError, match="in use") as caught:
+            asyncio.run(second())
+        assert caught.value.filename == bridge.address
+
+    serve(lambda _: text(b""), client)
+
+
+def test_a_unix_socket_is_served_and_removed(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+
+    async def run() -> bytes:
+        bridge = Bridge(config.Server(listen=f"unix:{path}"))
+        bridge.serve(Table(lambda request: text(request.peer.encode() or b"nobody")))
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        await bridge.stop(5.0)
+        return answer
+
+    assert asyncio.run(run()).endswith(b"nobody")
+    assert not path.exists()
