@@ -1,0 +1,166 @@
+"""What the commands do to the data, whether or not a server runs on it.
+
+DESIGN. Only one program may write. So a command that writes asks the server over its control
+socket; where nobody answers, it takes the lock and writes itself. A server that has just started
+holds the lock and does not answer yet, so both are tried for a while. Reading needs no lock.
+"""
+
+import contextlib
+import socket
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from commentsvc import comments, control, datadir, migrations, moments, sqlite
+from commentsvc.control import Approve, ControlError, NoServer, Ping
+from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
+from commentsvc.models import Entry
+
+T = TypeVar("T")
+
+# A server that holds the lock answers within this, or is stuck; in seconds.
+START_PATIENCE: Final = 5.0
+# Time between two tries; in seconds.
+PAUSE: Final = 0.05
+# A live server answers a probe at once; in seconds.
+PROBE_DEADLINE: Final = 5.0
+# How long another program may hold the database before a reading command gives up; in seconds.
+READ_PATIENCE: Final = 5.0
+# As much of a comment's first line is shown, in characters.
+LINE_LENGTH: Final = 60
+
+
+def approve(data: Path, request: Approve) -> list[int]:
+    """Approve comments, through the running server or alone; returns the ids that changed.
+
+    Raises ControlError, CommentsError or DatabaseError; then nothing is changed.
+    """
+    path = _database(data)
+    end = time.monotonic() + START_PATIENCE
+    while True:
+        with contextlib.suppress(NoServer):
+            return list(control.ask(data / datadir.CONTROL, request).approved)
+        try:
+            with Lock(data):
+                return _approve_alone(path, request)
+        except DatabaseBusy:
+            if time.monotonic() > end:
+                raise
+        time.sleep(PAUSE)
+
+
+def _approve_alone(path: Path, request: Approve) -> list[int]:
+    migrations.upgrade(path)
+    database = Database(path, purge=lambda _tags: None)  # no server, so no stored answers
+    database.open()
+    try:
+        return database.write_now(request.work(time.time_ns() // 1_000_000))
+    finally:
+        database.close_now()
+
+
+def check(data: Path) -> list[str]:
+    """The faults of the database, one line each. Raises DatabaseError."""
+    return _read(data, comments.check)
+
+
+def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
+    """The newest `limit` comments, those with `status` where one is given. Raises DatabaseError."""
+    return _read(data, lambda reader: comments.listing(reader, status, limit))
+
+
+def _read(data: Path, work: Callable[[Reader], T]) -> T:
+    path = _database(data)
+    try:
+        connection = sqlite.connect(path, READ_PATIENCE, "query_only=1")
+    except sqlite3.Error as error:
+        raise sqlite.fault(error) or DatabaseUnusable(f"{path}: {error}") from error
+    try:
+        return work(Reader(connection))
+    except sqlite3.Error as error:
+        raise sqlite.fault(error) or DatabaseUnusable(f"{path}: {error}") from error
+    finally:
+        connection.close()
+
+
+def _database(data: Path) -> Path:
+    path = data / datadir.DATABASE
+    if not path.exists():
+        raise DatabaseUnusable(f"{data} holds no database; the first start of the server makes it.")
+    return path
+
+
+def as_line(entry: Entry) -> str:
+    """One line for a terminal: id, status, date, page, author, the first line of the text."""
+    comment = entry.comment
+    date = moments.local(comment.created).rpartition(":")[0]
+    first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
+    short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
+    page = f"{entry.site}:{entry.url}"
+    return _plain(
+        f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
+    )
+
+
+def _plain(text: str) -> str:
+    """`text` without what could command a terminal or turn the order of letters around."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
+def as_json(entry: Entry) -> str:
+    """One line for a program; times are RFC 3339."""
+    comment = entry.comment
+    when = {"created": comment.created, "published": comment.published, "edited": comment.edited}
+    return msgspec.json.encode(
+        {
+            "id": comment.id,
+            "status": comment.status,
+            "site": entry.site,
+            "url": entry.url,
+            "title": entry.title,
+            "parent": comment.parent_id,
+            "author": comment.author,
+            "author_site": comment.site,
+            "message": comment.source,
+            "votes": comment.votes,
+        }
+        | {name: moments.rfc3339(moment) for name, moment in when.items() if moment is not None}
+    ).decode()
+
+
+def probe(data: Path) -> str:
+    """The address of the server on `data`, which has just answered GET /healthz with 200.
+
+    Raises ControlError with the reason where it does not.
+    """
+    address = control.ask(data / datadir.CONTROL, Ping()).address
+    try:
+        with _connect(address) as client, client.makefile("rb") as file:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            status = file.readline(200).decode("latin-1").strip()
+    except OSError as error:
+        raise ControlError(f"{address} does not answer: {error}.") from error
+    if not status.startswith("HTTP/1.1 200 "):
+        raise ControlError(f"{address} is not well: it answers {status!r} to GET /healthz.")
+    return address
+
+
+def _connect(address: str) -> socket.socket:
+    """A connection to "unix:PATH" or "http://HOST:PORT". Raises OSError."""
+    if address.startswith("unix:"):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            client.settimeout(PROBE_DEADLINE)
+            client.connect(address.removeprefix("unix:"))
+        except OSError:
+            client.close()
+            raise
+        return client
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), PROBE_DEADLINE)

@@ -1,0 +1,195 @@
+"""The control socket: how a command reaches the server that runs on the same data.
+
+DESIGN. Only one program may write the database, so a command that writes while a server runs has
+to ask it. It does so over a unix socket in the data folder (mode 0600: who may write the data may
+command the server). One connection carries one JSON line each way:
+
+    {"do": "approve", "ids": [3, 5]}     {"approved": [3, 5]}
+    {"do": "approve", "all": true}       {"approved": []}
+    {"do": "ping"}                       {"address": "http://127.0.0.1:8080"}
+    anything else, or a failure          {"error": "…"}
+
+    ControlError    the server that was asked cannot do it; the text says why
+      NoServer      nobody listens there
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from commentsvc import comments
+from commentsvc.database import Database, DatabaseError, Transaction
+
+# Some 10,000 ids, more than a shell takes; in bytes.
+LINE_LIMIT: Final = 131_072
+# An answer names all that was approved; in bytes.
+ANSWER_LIMIT: Final = 16_777_216
+# A command writes its line at once; in seconds.
+LINE_DEADLINE: Final = 5.0
+# Approving thousands takes seconds; in seconds.
+ANSWER_DEADLINE: Final = 60.0
+# sockaddr_un has 108 bytes for a path and its NUL.
+ADDRESS_LIMIT: Final = 107
+
+
+class ControlError(Exception):
+    """The server cannot do what it was asked; the text is one line for the operator."""
+
+
+class NoServer(ControlError):  # noqa: N818 - it names the state
+    """Nobody listens on the socket."""
+
+
+class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unknown_fields=True):
+    """Ask where the server listens."""
+
+
+class Approve(
+    msgspec.Struct, frozen=True, tag_field="do", tag="approve", forbid_unknown_fields=True
+):
+    """Ask to approve the comments `ids`, or `all` that are pending."""
+
+    ids: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)], ...] = ()
+    all: bool = False
+
+    def work(self, now: int) -> Callable[[Transaction], list[int]]:
+        """The write that does it at the moment `now` (Unix milliseconds)."""
+
+        def approve(tx: Transaction) -> list[int]:
+            ids = comments.pending_ids(tx) if self.all else self.ids
+            return comments.approve(tx, ids, now)
+
+        return approve
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the server says; `error` is empty where it did what was asked."""
+
+    approved: tuple[int, ...] = ()
+    address: str = ""
+    error: str = ""
+
+
+class Control:
+    """The server's end of the socket at `path`."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        database: Database,
+        address: Callable[[], str],
+        now: Callable[[], float],
+    ) -> None:
+        self._path = path
+        self._database = database
+        self._address = address
+        self._now = now
+        self._talks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen. What lies at the path is replaced: the caller holds the lock on the data.
+
+        Raises OSError.
+        """
+        self._path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            os.fchmod(listener.fileno(), 0o600)  # before bind, so that it is never wider
+            with _reachable(self._path) as address:
+                listener.bind(address)
+            # We unlink the socket ourselves; its address may go through a closed descriptor.
+            keep: dict[str, Any] = {}  # Any: the values of keyword arguments
+            if sys.version_info >= (3, 13):
+                keep["cleanup_socket"] = False
+            self._server = await asyncio.start_unix_server(
+                self._talk, sock=listener, limit=LINE_LIMIT, **keep
+            )
+        except BaseException:
+            listener.close()
+            raise
+
+    async def stop(self, grace: float) -> None:
+        """Stop listening and take the socket away; commands in progress have `grace` seconds."""
+        if self._server is None:
+            return
+        self._path.unlink(missing_ok=True)
+        self._server.close()
+        if self._talks:
+            await asyncio.wait(self._talks, timeout=grace)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._talks.add(task)
+        try:
+            async with asyncio.timeout(LINE_DEADLINE):
+                line = await reader.readline()
+            writer.write(msgspec.json.encode(await self._answer(line)) + b"\n")
+            await writer.drain()
+        except (OSError, TimeoutError, ValueError):
+            pass  # the command has left, is stuck, or sent an endless line
+        finally:
+            writer.close()
+            self._talks.discard(task)
+
+    async def _answer(self, line: bytes) -> Answer:
+        try:
+            request = msgspec.json.decode(line, type=Ping | Approve)
+        except msgspec.MsgspecError as error:
+            return Answer(error=f"this server does not understand the command: {error}")
+        if isinstance(request, Ping):
+            return Answer(address=self._address())
+        try:
+            work = request.work(int(self._now() * 1000))
+            return Answer(approved=tuple(await self._database.write(work)))
+        except (comments.UnknownComment, DatabaseError) as error:
+            return Answer(error=str(error))
+
+
+def ask(path: Path, request: Ping | Approve) -> Answer:
+    """Send `request` to the server at the socket `path` and wait for its answer.
+
+    Raises ControlError, NoServer where none runs.
+    """
+    line = msgspec.json.encode(request) + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise ControlError("That are too many ids for one command. Give fewer, or --all.")
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(ANSWER_DEADLINE)
+            with _reachable(path) as address:
+                client.connect(address)
+            client.sendall(line)
+            with client.makefile("rb") as file:
+                answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=Answer)
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise NoServer(f"No server answers at {path}.") from error
+    except OSError as error:
+        raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+    except msgspec.MsgspecError as error:
+        raise ControlError(f"The server at {path} left without an answer.") from error
+    if answer.error:
+        raise ControlError(answer.error)
+    return answer
+
+
+@contextlib.contextmanager
+def _reachable(path: Path) -> Iterator[str]:
+    """A name of `path` that a socket address can hold: long ones go through their folder."""
+    if len(os.fsencode(path)) <= ADDRESS_LIMIT:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

@@ -1,0 +1,257 @@
+"""What the commands do to the data, with no server or a mock of one."""
+
+import contextlib
+import http.server
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc import commands, comments, control, migrations
+from commentsvc.comments import NewComment, UnknownComment
+from commentsvc.control import Answer, Approve, ControlError
+from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Transaction
+from commentsvc.models import Comment, Entry
+
+COMMENT = Comment(
+    id=12,
+    thread_id=1,
+    parent_id=None,
+    status="pending",
+    author="Ann",
+    email="ann@example.org",
+    avatar="",
+    site="https://ann.example/",
+    source="\n  First line\nSecond line",
+    html="<p>…</p>",
+    created=1_790_000_000_123,
+    published=None,
+    edited=None,
+    votes=0,
+)
+ENTRY = Entry(comment=COMMENT, site="blog", url="/post/", title="A post")
+NEW = NewComment(
+    site="blog",
+    url="/post/",
+    title="",
+    author="Ann",
+    email="",
+    avatar="",
+    author_site="",
+    source="Hello",
+    html="<p>Hello</p>",
+    parent=None,
+    status="pending",
+    key="k",
+    derived=False,
+    token_hash=b"",
+    token_expires=0,
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with three pending comments."""
+    path = tmp_path / "comments.sqlite3"
+    migrations.upgrade(path)
+    database = Database(path, purge=lambda _tags: None)
+    database.open()
+
+    def fill(tx: Transaction) -> None:
+        comments.sync_sites(tx, ["blog"])
+        for number in range(3):
+            comments.add(tx, replace(NEW, key=f"k{number}"), number)
+
+    database.write_now(fill)
+    database.close_now()
+    return tmp_path
+
+
+def statuses(data: Path) -> dict[int, str]:
+    entries = commands.listing(data, None, 10)
+    return {entry.comment.id: entry.comment.status for entry in entries}
+
+
+def test_approving_alone_changes_the_named_comments(data: Path) -> None:
+    assert commands.approve(data, Approve(ids=(1, 3))) == [1, 3]
+    assert statuses(data) == {1: "approved", 2: "pending", 3: "approved"}
+    assert commands.check(data) == []
+
+
+def test_approving_all_alone_leaves_nothing_pending(data: Path) -> None:
+    assert sorted(commands.approve(data, Approve(all=True))) == [1, 2, 3]
+    assert commands.listing(data, "pending", 10) == []
+
+
+def test_an_unknown_id_changes_nothing(data: Path) -> None:
+    with pytest.raises(UnknownComment, match="no comment has the id 9"):
+        commands.approve(data, Approve(ids=(1, 9)))
+    assert set(statuses(data).values()) == {"pending"}
+
+
+def test_a_running_server_is_asked_first(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(approved=(2,)))
+    assert commands.approve(data, Approve(ids=(2,))) == [2]
+    assert set(statuses(data).values()) == {"pending"}
+
+
+def test_a_server_that_has_just_started_is_waited_for(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "START_PATIENCE", 20.0)
+    asked = threading.Event()
+    real = control.ask
+
+    def ask(path: Path, request: Approve) -> Answer:
+        with contextlib.suppress(control.NoServer):
+            return real(path, request)
+        asked.set()
+        raise control.NoServer
+
+    monkeypatch.setattr(control, "ask", ask)
+    approved: list[int] = []
+    with Lock(data):
+        other = threading.Thread(
+            target=lambda: approved.extend(commands.approve(data, Approve(ids=(1,))))
+        )
+        other.start()
+        assert asked.wait(20)
+        assert set(statuses(data).values()) == {"pending"}
+    other.join()
+    assert approved == [1]
+
+
+def test_a_holder_of_the_lock_that_does_not_answer_is_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "START_PATIENCE", 0.0)
+    with Lock(data), pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
+        commands.approve(data, Approve(all=True))
+
+
+def test_reading_while_the_lock_is_held_works(data: Path) -> None:
+    with Lock(data):
+        assert len(commands.listing(data, "pending", 2)) == 2
+        assert commands.check(data) == []
+
+
+def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="holds no database"):
+        commands.check(tmp_path)
+
+
+def test_a_damaged_database_is_told(tmp_path: Path) -> None:
+    (tmp_path / "comments.sqlite3").write_bytes(b"no database" * 100)
+    with pytest.raises(DatabaseUnusable, match="damaged"):
+        commands.listing(tmp_path, None, 1)
+
+
+def test_a_line_shows_what_a_moderator_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "localtime", time.gmtime)
+    assert commands.as_line(ENTRY) == (
+        "    12  pending   2026-09-21 14:13  blog:/post/  Ann: First line"
+    )
+
+
+def test_a_long_first_line_is_cut() -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, source="x" * 100))
+    assert commands.as_line(entry).endswith(": " + "x" * (commands.LINE_LENGTH - 1) + "…")
+
+
+@given(st.text(), st.text())
+def test_a_line_holds_nothing_that_commands_a_terminal(author: str, source: str) -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, author=author, source=source))
+    assert commands.as_line(entry).isprintable()
+
+
+def test_a_line_neutralises_escapes_and_turned_text() -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, author="\x1b[31mA\u202eb"))
+    assert "  �[31mA�b: " in commands.as_line(entry)
+
+
+def test_json_leaves_the_address_of_the_author_out() -> None:
+    told = json.loads(commands.as_json(ENTRY))
+    assert told["created"] == "2026-09-21T14:13:20Z"
+    assert told["message"] == COMMENT.source
+    assert "published" not in told
+    assert "ann@example.org" not in commands.as_json(ENTRY)
+
+
+class Health(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that its server holds."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        healthy = self.path == "/healthz"
+        self.send_response(200 if healthy and getattr(self.server, "well", False) else 503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def address_string(self) -> str:
+        return ""
+
+
+class UnixServer(socketserver.UnixStreamServer):
+    """Our stand-in for the server, on a unix socket."""
+
+    well = True
+
+
+class TcpServer(socketserver.TCPServer):
+    """Our stand-in for the server, on TCP."""
+
+    well = True
+
+
+@contextlib.contextmanager
+def answering(server: UnixServer | TcpServer) -> Iterator[None]:
+    with server:
+        worker = threading.Thread(target=server.handle_request)
+        worker.start()
+        yield
+        worker.join()
+
+
+def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(address=address))
+
+
+def test_a_probe_reaches_a_tcp_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = TcpServer(("127.0.0.1", 0), Health)
+    at(monkeypatch, f"http://127.0.0.1:{server.server_address[1]}")
+    with answering(server):
+        assert commands.probe(tmp_path).startswith("http://127.0.0.1:")
+
+
+def test_a_probe_reaches_a_unix_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(monkeypatch, f"unix:{tmp_path}/s")
+    with answering(UnixServer(str(tmp_path / "s"), Health)):
+        assert commands.probe(tmp_path) == f"unix:{tmp_path}/s"
+
+
+def test_a_server_that_is_not_well_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(monkeypatch, f"unix:{tmp_path}/s")
+    server = UnixServer(str(tmp_path / "s"), Health)
+    server.well = False
+    with answering(server), pytest.raises(ControlError, match=r"it answers 'HTTP/1\.1 503"):
+        commands.probe(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:1", "http://[::1]:1"])
+def test_an_address_where_nobody_answers_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    at(monkeypatch, address)
+    with pytest.raises(ControlError, match="does not answer"):
+        commands.probe(tmp_path)
