@@ -19,6 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Bytes to make room for behind a part of a head; most of what is still to come. */
+enum { READ_BEHIND = 4096 };
+
 /* Within a turn: no whole request is left among the bytes. */
 enum { STARVED = CONN_CLOSE + 1 };
 
@@ -315,7 +318,7 @@ enum conn_next conn_read(struct conn *conn, struct tools *tools)
         return CONN_GO_ON;
     }
     bool behind = conn->input.size > 0;
-    if (behind && !buffer_reserve(&conn->input, LIMIT_HEAD))
+    if (behind && !buffer_reserve(&conn->input, READ_BEHIND))
         return CONN_CLOSE;
     char *into = behind ? conn->input.data + conn->input.size : tools->in;
     size_t room = behind ? conn->input.capacity - conn->input.size : LIMIT_READ;

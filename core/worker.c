@@ -176,7 +176,8 @@ static bool is_passing(int error)
     return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
 }
 
-static void accept_some(struct worker *worker)
+/* True when more clients may wait. */
+static bool accept_some(struct worker *worker)
 {
     worker->paused = false;
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
@@ -187,12 +188,13 @@ static void accept_some(struct worker *worker)
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!reap(worker)) {
                 worker->paused = true;
-                return;
+                return false;
             }
         } else if (!is_passing(errno)) {
-            return;
+            return false;
         }
     }
+    return true;
 }
 
 static void deliver(struct worker *worker)
@@ -220,7 +222,8 @@ static void deliver(struct worker *worker)
  * have not read is read first, so that it is answered. */
 static void begin_stop(struct worker *worker)
 {
-    accept_some(worker);
+    while (accept_some(worker))
+        continue;
     close_listener(worker);
     worker->tools.stopping = true;
     for (uint32_t i = 0; i < worker->slot_count; i++) {
