@@ -1,0 +1,25 @@
+// What the widget asks of the service.
+import { network } from "./count.js";
+
+const DEADLINE = 40000; // ms; the service's is 30 s
+
+/** {data}, or why not: {status, wait, message, fields}. */
+async function call(target, options) {
+  let answer, data;
+  try {
+    answer = await network.send(target, { signal: AbortSignal.timeout(DEADLINE), ...options });
+    data = await answer.json();
+  } catch {} // no answer: no status
+  if (answer?.ok && data) return { data };
+  return { status: answer?.status, wait: answer?.headers.get("retry-after"), ...data?.error };
+}
+
+export const list = (url, after) =>
+  call("api/comments?" + new URLSearchParams(after ? { url, after } : { url }));
+
+export const submit = (submission) =>
+  call("api/comments", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(submission),
+  });
