@@ -85,7 +85,7 @@ class Control:
         path: Path,
         *,
         database: Database,
-        address: Callable[[], str],
+        address: str,
         now: Callable[[], float],
     ) -> None:
         self._path = path
@@ -147,7 +147,7 @@ class Control:
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
-            return Answer(address=self._address())
+            return Answer(address=self._address)
         try:
             work = request.work(int(self._now() * 1000))
             return Answer(approved=tuple(await self._database.write(work)))

@@ -52,7 +52,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[Control, Database, list[s
     ours = Control(
         folder / "control.sock",
         database=database,
-        address=lambda: "http://127.0.0.1:1",
+        address="http://127.0.0.1:1",
         now=lambda: NOW,
     )
     await ours.start()

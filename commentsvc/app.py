@@ -1,0 +1,135 @@
+"""The composed program: the only place that knows all parts.
+
+DESIGN. Each part is built from the ones above it and pushed on one exit stack, so that a failure at
+any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
+commands, answer what is in flight, write what is queued, give the lock back.
+
+The first SIGTERM or SIGINT asks for that stop; the second ends the process at once, which costs
+nothing that was acknowledged.
+"""
+
+import asyncio
+import logging
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final
+
+from commentsvc import auth, comments, datadir, migrations
+from commentsvc.api import Api
+from commentsvc.auth import EditTokens
+from commentsvc.config import Settings
+from commentsvc.control import Control
+from commentsvc.database import Database, Lock
+from commentsvc.intake import Intake
+from commentsvc.router import Router
+from commentsvc.server import Bridge
+from commentsvc.urls import Sites
+from commentsvc.web import Origins
+
+# Commands that are being answered at a stop; in seconds.
+COMMAND_GRACE: Final = 2.0
+
+
+def run(
+    settings: Settings, data: Path, *, blog: Path | None, announce: Callable[[str], None]
+) -> None:
+    """Serve until a signal asks to stop. `announce` gets the address when all is ready.
+
+    Raises DataUnusable, KeyUnusable, DatabaseError or OSError where it cannot start.
+    """
+    set_up_logging()
+    asyncio.run(_serve(settings, data, blog, announce))
+
+
+async def _serve(
+    settings: Settings, data: Path, blog: Path | None, announce: Callable[[str], None]
+) -> None:
+    told_to_stop = _expect_signals()
+    async with AsyncExitStack() as stack:
+        datadir.prepare(data)
+        stack.enter_context(Lock(data))
+        keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
+        migrations.upgrade(data / datadir.DATABASE)
+        bridge = Bridge(settings.server)
+        database = Database(
+            data / datadir.DATABASE,
+            synchronous=settings.database.synchronous,
+            queue=settings.database.queue,
+            purge=bridge.purge,
+        )
+        database.open()
+        stack.push_async_callback(database.close)
+        names = [site.name for site in settings.sites]
+        await database.write(lambda tx: comments.sync_sites(tx, names))
+        bridge.serve(_router(settings, database, EditTokens(keys)))
+        stack.push_async_callback(bridge.stop, settings.server.stop_grace)
+        address = bridge.address
+        if not address.startswith("unix:"):
+            address = f"http://{address}"
+        control = Control(data / datadir.CONTROL, database=database, address=address, now=time.time)
+        await control.start()
+        stack.push_async_callback(control.stop, COMMAND_GRACE)
+        announce(address)
+        await told_to_stop.wait()
+
+
+def _router(settings: Settings, database: Database, tokens: EditTokens) -> Router:
+    """All handlers, and the table of their routes."""
+    sites = Sites(settings.sites)
+    origins = Origins(settings.sites)
+    intake = Intake(settings, database, sites, origins, tokens, time.time, time.monotonic)
+    routes = [
+        *Api(settings, database, sites, origins, intake).routes(),
+    ]
+    return Router(routes, origins)
+
+
+def _expect_signals() -> asyncio.Event:
+    """An event that the first SIGTERM or SIGINT sets; the second ends the process at once."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def hear() -> None:
+        told.set()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, hear)
+    return told
+
+
+class OneLine(logging.Formatter):
+    """One line per event, whatever a message holds: nobody can forge a second one.
+
+    An exception follows as its text and the frames it came through, the innermost first.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line for `record`."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        line = f"{moment} {record.levelname.lower()} {record.name}: {record.getMessage()}"
+        if record.exc_info and record.exc_info[1]:
+            line += f": {_trace(record.exc_info[1])}"
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def _trace(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    path = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames))
+    text = f"{type(error).__name__}: {error} ({path})"
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return f"{text}, after {_trace(cause)}" if cause else text
+
+
+def set_up_logging() -> None:
+    """Write one line per event to stderr, for the service manager to keep."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("commentsvc").setLevel(logging.INFO)

@@ -1,0 +1,170 @@
+"""The whole program from outside: a server as a process of its own, commands, HTTP."""
+
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+PATIENCE = 30.0  # seconds; a machine may be busy
+ROOT = Path(__file__).parents[2]
+
+
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Our environment without settings, and `more`."""
+    ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
+    return {**ours, **more}
+
+
+def wait_for(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    """Wait until `condition` holds; fail with `what` was waited for."""
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.01)
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def command(*words: object, environ: Mapping[str, str] | None = None) -> Outcome:
+    """Run `commentsvc` with `words` to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "commentsvc", *map(str, words)],
+        cwd=ROOT,
+        env=environment(environ or {}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+class Answer(NamedTuple):
+    """What the server answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:  # Any: it is JSON
+        """The body, decoded."""
+        return json.loads(self.body)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=PATIENCE)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the path instead of the host."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self._path)
+
+
+class Service:
+    """`commentsvc serve` on the folder `data`; its stderr goes to the file `log`."""
+
+    def __init__(
+        self,
+        data: Path,
+        *options: object,
+        listen: str = "127.0.0.1:0",
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.data = data
+        self.log = data.with_name(data.name + ".log")
+        words = ("serve", "--data", data, "--listen", listen, *options)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "commentsvc", *map(str, words)],
+                cwd=ROOT,
+                env=environment(environ or {}),
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self.address = ""
+
+    def wait_until_ready(self) -> "Service":
+        """Wait for the line that names the address."""
+        line = self.read_line()
+        start = "commentsvc listens on "
+        assert line.startswith(start), f"it said {line!r} and {self.log.read_text()!r}"
+        self.address = line.removeprefix(start).rstrip("\n")
+        return self
+
+    def read_line(self) -> str:
+        """The next line on stdout, "" at its end."""
+        stdout = self.process.stdout
+        assert stdout is not None
+        ready, _, _ = select.select([stdout], [], [], PATIENCE)
+        assert ready, f"waited for a line; the log says {self.log.read_text()!r}"
+        return stdout.readline().decode()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the end; the exit code."""
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """End it in any case, and let go of its output."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return int(self.address.rpartition(":")[2])
+
+    def connection(self) -> http.client.HTTPConnection:
+        """A connection to the server, whatever it listens on."""
+        if self.address.startswith("unix:"):
+            return UnixConnection(self.address.removeprefix("unix:"))
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def request(self, method: str, target: str, body: bytes = b"", **headers: str) -> Answer:
+        """One request on a connection of its own."""
+        connection = self.connection()
+        try:
+            fields = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, target, body or None, fields)
+            response = connection.getresponse()
+            return Answer(response.status, dict(response.getheaders()), response.read())
+        finally:
+            connection.close()
+
+    def submit(self, url: str, message: str, **more: object) -> Answer:
+        """Send a comment as the widget does."""
+        body = json.dumps({"url": url, "author": "Ann", "message": message, **more}).encode()
+        return self.request("POST", "/api/comments", body, Content_Type="application/json")
+
+    def count(self, url: str) -> int:
+        """The number of approved comments under the page `url`."""
+        answer = self.request("GET", f"/api/comments/count?url={quote(url)}")
+        assert answer.status == 200, answer
+        return int(answer.json()["count"])

@@ -1,0 +1,129 @@
+"""How the server starts, stops, and starts again on the same data."""
+
+import os
+import signal
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.journey.program import Answer, Service, wait_for
+
+Start = Callable[..., Service]
+SHOW_AT_ONCE = {"COMMENTSVC_MODERATION_POLICY": "none"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_start_says_one_line_and_a_signal_ends_it_well(
+    data: Path, start: Start, number: signal.Signals
+) -> None:
+    service = start(data)
+    assert service.address.startswith("http://127.0.0.1:")
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop(number) == 0
+    assert service.read_line() == ""
+    assert service.log.read_text() == ""
+
+
+def test_a_server_listens_on_a_unix_socket(data: Path, tmp_path: Path, start: Start) -> None:
+    path = tmp_path / "http.sock"
+    service = start(data, listen=f"unix:{path}")
+    assert service.address == f"unix:{path}"
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop() == 0
+
+
+def test_the_data_folder_is_for_its_owner_alone(data: Path, start: Start) -> None:
+    start(data)
+    assert data.stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in data.iterdir()}
+    assert {"comments.sqlite3", "secret.key", "control.sock", "lock"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+def test_data_survive_a_restart(data: Path, start: Start) -> None:
+    first = start(data, environ=SHOW_AT_ONCE)
+    assert first.submit("/post/", "Hello").status == 201
+    key = (data / "secret.key").read_bytes()
+    assert first.stop() == 0
+    assert not (data / "control.sock").exists()
+    second = start(data, environ=SHOW_AT_ONCE)
+    assert second.count("/post/") == 1
+    assert (data / "secret.key").read_bytes() == key
+
+
+def test_a_server_starts_after_one_was_killed(data: Path, start: Start) -> None:
+    first = start(data, environ=SHOW_AT_ONCE)
+    assert first.submit("/post/", "Hello").status == 201
+    first.stop(signal.SIGKILL)
+    assert (data / "control.sock").exists()
+    assert start(data).count("/post/") == 1
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Hold the database's write lock, so that a submission waits."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def has_read_everything(service: Service) -> bool:
+    """Whether the server's end of some connection exists, and none has bytes waiting."""
+    queues = []
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, sizes, *_ = line.split()
+        if int(local.split(":")[1], 16) == service.port and state == "01":
+            queues.append(int(sizes.split(":")[1], 16))
+    return bool(queues) and not any(queues)
+
+
+def submit_aside(service: Service) -> tuple[threading.Thread, list[Answer]]:
+    """Submit a comment on an OS thread of its own; return when the server has read it."""
+    answers: list[Answer] = []
+    sender = threading.Thread(target=lambda: answers.append(service.submit("/post/", "In flight")))
+    sender.start()
+    wait_for(lambda: has_read_everything(service), "the server to read the submission")
+    return sender, answers
+
+
+def refuses(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_stop_answers_what_is_in_flight(data: Path, start: Start) -> None:
+    service = start(data, environ=SHOW_AT_ONCE)
+    with locked(data / "comments.sqlite3"):
+        sender, answers = submit_aside(service)
+        service.process.terminate()
+        wait_for(lambda: refuses(service.port), "the listener to close")
+        assert answers == []
+    sender.join()
+    assert [answer.status for answer in answers] == [201]
+    assert service.wait() == 0
+    assert start(data).count("/post/") == 1
+
+
+def test_a_second_signal_ends_it_at_once(data: Path, start: Start) -> None:
+    service = start(data)
+    with locked(data / "comments.sqlite3"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threading, "excepthook", lambda _args: None)  # its answer never comes
+        sender, _ = submit_aside(service)
+        service.process.terminate()
+        wait_for(lambda: refuses(service.port), "the listener to close")
+        assert service.stop(signal.SIGTERM) == -signal.SIGTERM
+        sender.join()
+
+
+def test_starting_and_stopping_leaves_no_process_behind(data: Path, start: Start) -> None:
+    service = start(data, "--workers", "3")
+    group = os.getpgid(service.process.pid)
+    assert group == os.getpgid(0)
+    assert service.stop() == 0
+    assert not Path(f"/proc/{service.process.pid}").exists()
