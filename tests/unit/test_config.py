@@ -176,5 +176,5 @@ def test_options_of_the_command_line_win() -> None:
 
 
 def test_a_wrong_option_is_named_as_it_was_written() -> None:
-    with pytest.raises(SettingsError, match="^--workers is 'x'; allowed is a whole number"):
+    with pytest.raises(SettingsError, match=r"^--workers is 'x'; allowed is a whole"):
         config.load(None, {}, {"server.workers": "x"})
