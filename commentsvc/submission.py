@@ -11,7 +11,7 @@ Errors: SubmissionError > MalformedError.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -62,9 +62,9 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """A parsed, valid, not yet stored comment. `url` is still as it was sent."""
+    """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url."""
 
-    url: str
+    place: tuple[str, str]
     author: str
     message: str
     email: str
@@ -75,6 +75,9 @@ class Submission(msgspec.Struct, frozen=True):
     key: str
     honeypot: str
 
+
+# Gives the site's name and the canonical url for the url of a page; raises ValueError.
+Locate = Callable[[str], tuple[str, str]]
 
 _decode_fields = msgspec.json.Decoder(Fields).decode
 _decode_anything = msgspec.json.Decoder().decode
@@ -109,6 +112,11 @@ def avatar(email: str) -> str:
     return hashlib.md5(email.encode(), usedforsecurity=False).hexdigest() if email else ""
 
 
+def is_site(text: str) -> bool:
+    """Say whether `text` may be an author's web site: a plain http(s) address without a user."""
+    return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
+
+
 def line(text: str) -> str:
     """Give `text` as one visible line: no control or invisible characters, no runs of spaces."""
     if text.isascii() and text.isprintable() and "  " not in text:
@@ -116,8 +124,8 @@ def line(text: str) -> str:
     return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
 
 
-def from_json(body: bytes, bounds: Comments) -> Submission:
-    """Read a submission from a JSON body. Raises SubmissionError."""
+def from_json(body: bytes, bounds: Comments, locate: Locate) -> Submission:
+    """Read a submission from a JSON body; `locate` finds its page. Raises SubmissionError."""
     problems: dict[str, str] = {}
     try:
         fields = _decode_fields(body)
@@ -125,17 +133,28 @@ def from_json(body: bytes, bounds: Comments) -> Submission:
         fields = _read_loosely(body, problems)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise MalformedError("The body is not valid JSON in UTF-8.") from None
-    return check(fields, bounds, problems)
+    return check(fields, bounds, locate, problems)
 
 
-def from_form(form: Mapping[str, str], bounds: Comments) -> Submission:
-    """Read a submission from the fields of a posted form. Raises SubmissionError."""
+def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Submission:
+    """Read a submission from the fields of a posted form, as `from_json` does."""
     problems: dict[str, str] = {}
     values: dict[str, object] = {name: text for name, text in form.items() if text}
     parent = form.get("parent", "")
     if parent.isascii() and parent.isdecimal() and len(parent) < 20:
         values["parent"] = int(parent)
-    return check(_convert(values, problems), bounds, problems)
+    return check(_convert(values, problems), bounds, locate, problems)
+
+
+def message_from_json(body: bytes, bounds: Comments) -> str:
+    """Read what a preview is asked for, a message alone, from a JSON body, as `from_json` does."""
+    problems: dict[str, str] = {}
+    fields = _read_loosely(body, problems)
+    message = _message(fields)
+    _check_text(problems, "message", message, bounds.message_length, "Please write a comment.")
+    if problems:
+        raise SubmissionError(problems)
+    return message
 
 
 def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
@@ -171,19 +190,24 @@ def _unknown(name: str) -> str:
     return "There is no such field. Known are " + ", ".join(_TYPES) + "."
 
 
-def check(fields: Fields, bounds: Comments, problems: dict[str, str] | None = None) -> Submission:
+def check(
+    fields: Fields, bounds: Comments, locate: Locate, problems: dict[str, str] | None = None
+) -> Submission:
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems
     author, email = line(fields.author), (fields.email or "").strip()
-    message = _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    message = _message(fields)
     site = (fields.site or "").strip()
-    if not fields.url.strip():
-        wrong.setdefault("url", "The address of the page is missing.")
+    place = ("", "")
+    try:
+        place = locate(fields.url)
+    except ValueError as error:
+        wrong.setdefault("url", str(error))
     _check_text(wrong, "author", author, bounds.author_length, "Please enter a name.")
     _check_text(wrong, "message", message, bounds.message_length, "Please write a comment.")
     if email and (len(email) > EMAIL_LENGTH or not _is_plain(email, _EMAIL)):
         wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
-    if site and (len(site) > SITE_LENGTH or not _is_plain(site, _SITE)):
+    if site and not is_site(site):
         wrong["site"] = (
             "A web site must begin with http:// or https:// and have no spaces and"
             f" at most {SITE_LENGTH} characters. Please correct it, or leave it empty."
@@ -196,7 +220,7 @@ def check(fields: Fields, bounds: Comments, problems: dict[str, str] | None = No
         raise SubmissionError(wrong)
     title = line(fields.title or "")[:TITLE_LENGTH]
     return Submission(
-        fields.url,
+        place,
         author,
         message,
         email,
@@ -207,6 +231,10 @@ def check(fields: Fields, bounds: Comments, problems: dict[str, str] | None = No
         fields.key or "",
         fields.subject or "",
     )
+
+
+def _message(fields: Fields) -> str:
+    return _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def _check_text(wrong: dict[str, str], name: str, text: str, most: int, missing: str) -> None:

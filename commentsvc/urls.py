@@ -189,7 +189,8 @@ class Sites:
     def locate(self, url: str, name: str = "") -> Place:
         """Find the thread that `url` names: site by `name`, else by origin, else the first.
 
-        Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for `name`.
+        Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
+        name that no site has.
         """
         if url[:1] != "/" and _SCHEME(url := url.strip(" ")):
             return self._absolute(url, name)

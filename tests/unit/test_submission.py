@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.config import Comments
+from commentsvc.config import Comments, Site
 from commentsvc.submission import (
     MalformedError,
     Submission,
@@ -16,14 +16,17 @@ from commentsvc.submission import (
     from_form,
     from_json,
     line,
+    message_from_json,
 )
+from commentsvc.urls import Sites
 
 BOUNDS = Comments(author_length=20, message_length=100)
+SITES = Sites([Site(origins=("https://blog.example",))])
 LEAST = {"url": "/p/", "author": "Ann", "message": "Hi"}
 
 
 def read(**fields: object) -> Submission:
-    return from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS)
+    return from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
 
 
 def faults(**fields: object) -> dict[str, str]:
@@ -33,7 +36,7 @@ def faults(**fields: object) -> dict[str, str]:
 
 
 def test_the_least_that_is_needed_is_enough() -> None:
-    assert read() == Submission("/p/", "Ann", "Hi", "", "", "", None, "", "", "")
+    assert read() == Submission(("blog", "/p/"), "Ann", "Hi", "", "", "", None, "", "", "")
 
 
 def test_everything_that_may_be_sent_is_read() -> None:
@@ -45,7 +48,7 @@ def test_everything_that_may_be_sent_is_read() -> None:
         key="0123456789abcdef",
         subject="buy",
     ) == Submission(
-        url="/p/",
+        place=("blog", "/p/"),
         author="Ann",
         message="Hi",
         email="Ann@Blog.Example",
@@ -74,6 +77,8 @@ def test_the_avatar_is_the_digest_of_the_tidy_address() -> None:
         ("url", "  "),
         ("url", 1),
         ("url", None),
+        ("url", "/a\x00b"),
+        ("url", "https://evil.example/p/"),
         ("author", ""),
         ("author", " \t\n"),
         ("author", "\u200b\u202e\u2800"),
@@ -137,7 +142,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 def test_missing_fields_are_named_as_missing() -> None:
     with pytest.raises(SubmissionError) as caught:
-        from_json(b"{}", BOUNDS)
+        from_json(b"{}", BOUNDS, SITES.locate)
     assert set(caught.value.problems) == {"url", "author", "message"}
 
 
@@ -168,7 +173,7 @@ def test_unknown_fields_are_named_but_bounded() -> None:
 )
 def test_what_is_no_json_object_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedError) as caught:
-        from_json(body, BOUNDS)
+        from_json(body, BOUNDS, SITES.locate)
     assert caught.value.message
 
 
@@ -208,15 +213,22 @@ def test_a_title_is_cut_rather_than_refused() -> None:
 
 def test_a_form_gives_the_same_submission() -> None:
     form = {**LEAST, "email": "", "site": "", "parent": "7", "key": "", "subject": ""}
-    assert from_form(form, BOUNDS) == read(parent=7)
-    assert from_form({**LEAST, "parent": ""}, BOUNDS) == read()
+    assert from_form(form, BOUNDS, SITES.locate) == read(parent=7)
+    assert from_form({**LEAST, "parent": ""}, BOUNDS, SITES.locate) == read()
 
 
 @pytest.mark.parametrize("parent", ["x", "-1", "0", "1.5", "٣", "9" * 30])
 def test_a_form_names_a_parent_that_is_no_id(parent: str) -> None:
     with pytest.raises(SubmissionError) as caught:
-        from_form({**LEAST, "parent": parent, "nme": "x"}, BOUNDS)
+        from_form({**LEAST, "parent": parent, "nme": "x"}, BOUNDS, SITES.locate)
     assert set(caught.value.problems) == {"parent", "nme"}
+
+
+def test_a_preview_needs_a_message_alone() -> None:
+    assert message_from_json(b'{"message": " *a* ", "author": ""}', BOUNDS) == "*a*"
+    for body in (b"{}", b'{"message": 1}', b'{"message": "a", "x": 1}'):
+        with pytest.raises(SubmissionError):
+            message_from_json(body, BOUNDS)
 
 
 JSON = st.recursive(
@@ -230,6 +242,6 @@ NAMES = st.sampled_from(["url", "author", "message", "email", "site", "parent", 
 @given(st.dictionaries(NAMES, JSON))
 def test_no_json_fails_in_another_way(fields: dict[str, object]) -> None:
     with suppress(SubmissionError):
-        submission = from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS)
+        submission = from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
         assert 0 < len(submission.author) <= 20
         assert 0 < len(submission.message) <= 100

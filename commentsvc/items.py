@@ -1,0 +1,59 @@
+"""Items: a comment as our JSON answers show it."""
+
+import msgspec
+
+from commentsvc.models import APPROVED, Comment
+from commentsvc.moments import local, rfc3339
+
+
+class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A comment in an answer. The e-mail address is not in it, and never may be.
+
+    The keys of Stacosys: author, avatar, content (Markdown), date (the server's local time) and
+    site, which is absent where it is empty. Ours: id, parent, html, published and edited (RFC
+    3339, UTC) and votes.
+    """
+
+    id: int
+    parent: int | None
+    author: str
+    avatar: str
+    content: str
+    html: str
+    date: str
+    published: str | None
+    votes: int
+    site: str = ""
+    edited: str | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """The answer to a submission: what became of it, and the token to edit it with, or null."""
+
+    status: str
+    comment: Item
+    token: str | None
+    token_expires: str | None
+
+
+def item(comment: Comment) -> Item:
+    """Show a comment. One that is not yet published has the date of its creation."""
+    shown = comment.created if comment.published is None else comment.published
+    return Item(
+        comment.id,
+        comment.parent_id,
+        comment.author,
+        comment.avatar,
+        comment.source,
+        comment.html,
+        local(shown),
+        None if comment.published is None else rfc3339(comment.published),
+        comment.votes,
+        comment.site,
+        None if comment.edited is None else rfc3339(comment.edited),
+    )
+
+
+def status(comment: Comment) -> str:
+    """Tell an author what became of a comment: a moderator's no looks like no answer yet."""
+    return APPROVED if comment.status == APPROVED else "pending"

@@ -1,0 +1,133 @@
+"""Router: from method and path to handler, and from every error to its answer.
+
+DESIGN. A pattern is a whole path, or ends in ``/{path}`` and then takes everything below it; a
+whole path wins over a pattern, the longest pattern over the others. A handler that is a plain
+function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
+is handed back to be awaited. Domain errors become HTTP here and nowhere else; what is
+unexpected passes through, to be logged once by the server.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from commentsvc import comments
+from commentsvc.database import DatabaseError, DatabaseFull
+from commentsvc.submission import MalformedError, SubmissionError
+from commentsvc.urls import UnknownSiteError, UrlError
+from commentsvc.web import HttpError, Origins, Request, Response, refusal
+
+# Any: what a coroutine yields to the event loop is not ours to know.
+Answer = Response | Coroutine[Any, Any, Response]
+Handler = Callable[[Request], Answer]
+
+# What a client or the state of the database can cause; `as_http` says what each one means.
+FAILURES = (
+    HttpError,
+    SubmissionError,
+    UrlError,
+    comments.CommentsError,
+    comments.BadCursor,
+    DatabaseError,
+)
+
+BELOW = "/{path}"
+BUSY_SECONDS = "1"  # the writer's queue empties within a second
+FULL_SECONDS = "60"  # somebody has to make room first
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row of the table. A GET route answers HEAD too."""
+
+    method: str
+    pattern: str
+    handler: Handler
+
+
+class Router:
+    """Answers requests by the table of routes."""
+
+    def __init__(self, routes: Iterable[Route], origins: Origins) -> None:
+        """Take the routes; of two for the same method and pattern the first one counts."""
+        self._paths: dict[str, dict[str, Handler]] = {}
+        below: dict[str, dict[str, Handler]] = {}
+        for route in routes:
+            table = below if route.pattern.endswith(BELOW) else self._paths
+            methods = table.setdefault(route.pattern.removesuffix(BELOW), {})
+            methods.setdefault(route.method, route.handler)
+        self._below = sorted(below.items(), key=lambda item: -len(item[0]))
+        self._origins = origins
+
+    def answer(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer a request now, or give what will. Raises nothing that a client can cause."""
+        try:
+            handler = self._handler(request)
+            answer = handler(request)
+        except FAILURES as error:
+            return refusal(as_http(error))
+        return answer if isinstance(answer, Response) else self._await(answer)
+
+    async def _await(self, answer: Awaitable[Response]) -> Response:
+        try:
+            return await answer
+        except FAILURES as error:
+            return refusal(as_http(error))
+
+    def _handler(self, request: Request) -> Handler:
+        methods = self._paths.get(request.path) or self._search(request.path)
+        handler = methods.get("GET" if request.method == "HEAD" else request.method)
+        if handler is not None:
+            return handler
+        allowed = sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])})
+        allow = ", ".join(allowed)
+        if request.method == "OPTIONS":
+            headers = (("Allow", allow), *self._origins.preflight(request, allow))
+            return lambda _: Response(204, headers, b"")
+        raise HttpError(
+            405,
+            "method_not_allowed",
+            f"{request.method} is not possible here; {allow} are.",
+            headers=(("Allow", allow),),
+        )
+
+    def _search(self, path: str) -> dict[str, Handler]:
+        if path == "*":
+            return {}
+        plain = unquote(path) if "%" in path else path
+        if methods := self._paths.get(plain):
+            return methods
+        for prefix, methods in self._below:
+            if plain.startswith(prefix + "/"):
+                return methods
+        raise HttpError(404, "not_found", "There is nothing at this address.")
+
+
+def as_http(error: Exception) -> HttpError:
+    """Say in HTTP's terms what one of the `FAILURES` means."""
+    match error:
+        case HttpError():
+            return error
+        case MalformedError():
+            return HttpError(400, "malformed", error.message)
+        case SubmissionError():
+            named = ", ".join(error.problems)
+            return HttpError(400, "invalid", f"Please look at: {named}.", error.problems)
+        case UrlError():
+            field = "site" if isinstance(error, UnknownSiteError) else "url"
+            return HttpError(400, "invalid", str(error), {field: str(error)})
+        case comments.UnknownParent():
+            message = "The comment that you answer to is not on this page (any more)."
+            return HttpError(400, "unknown_parent", message, {"parent": message})
+        case comments.KeyConflict():
+            message = "This key was used for another comment. Send this one with a new key."
+            return HttpError(409, "conflict", message, {"key": message})
+        case comments.BadCursor():
+            message = "This is not where a list can go on. Start again without `after`."
+            return HttpError(400, "invalid", message, {"after": message})
+        case DatabaseFull():
+            message = "Comments cannot be stored just now: the server's disk is full or failing."
+            return HttpError(503, "storage", message, headers=(("Retry-After", FULL_SECONDS),))
+    message = "The server has too much to do at the moment. Please try again in a few seconds."
+    return HttpError(503, "busy", message, headers=(("Retry-After", BUSY_SECONDS),))

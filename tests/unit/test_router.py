@@ -1,0 +1,132 @@
+"""router: the table of routes, and every error as its answer."""
+
+import asyncio
+import json
+
+import pytest
+
+from commentsvc import comments
+from commentsvc.config import Site
+from commentsvc.database import DatabaseBusy, DatabaseFull
+from commentsvc.router import Route, Router
+from commentsvc.submission import MalformedError, SubmissionError
+from commentsvc.urls import UnknownSiteError, UrlError
+from commentsvc.web import HttpError, Origins, Request, Response
+
+
+def say(text: str) -> Route:
+    method, pattern = text.split()
+    return Route(method, pattern, lambda _: Response(200, (), text.encode()))
+
+
+def failing(error: Exception) -> Router:
+    def fail(request: Request) -> Response:
+        raise error
+
+    async def fail_later(request: Request) -> Response:
+        raise error
+
+    return Router([Route("GET", "/now", fail), Route("GET", "/later", fail_later)], Origins([]))
+
+
+ROUTER = Router(
+    [say("GET /a"), say("POST /a"), say("GET /café"), say("GET /s/{path}"), say("GET /s/t/{path}")],
+    Origins([Site(origins=("https://blog.example",))]),
+)
+
+
+def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Response:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = router.answer(Request(method, path, "", b"", "", lambda name: fields.get(name)))
+    if isinstance(answer, Response):
+        return answer
+
+    async def wait() -> Response:
+        return await answer
+
+    return asyncio.run(wait())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/a", b"GET /a"),
+        ("HEAD", "/a", b"GET /a"),
+        ("POST", "/a", b"POST /a"),
+        ("GET", "/%61", b"GET /a"),
+        ("GET", "/caf%C3%A9", "GET /café".encode()),
+        ("GET", "/s/x", b"GET /s/{path}"),
+        ("GET", "/s/", b"GET /s/{path}"),
+        ("GET", "/s/x/y.js", b"GET /s/{path}"),
+        ("GET", "/s/t/y.js", b"GET /s/t/{path}"),
+    ],
+)
+def test_a_request_finds_its_handler(method: str, path: str, expected: bytes) -> None:
+    assert ask(method, path).body == expected
+
+
+@pytest.mark.parametrize("path", ["/", "/b", "/a/", "/s", "/A", "/%ff", "//a"])
+def test_an_unknown_path_is_not_found(path: str) -> None:
+    answer = ask("GET", path)
+    assert answer.status == 404
+    assert json.loads(answer.body)["error"]["code"] == "not_found"
+
+
+def test_a_method_that_is_not_possible_is_told_what_is() -> None:
+    answer = ask("DELETE", "/a")
+    assert answer.status == 405
+    assert dict(answer.headers)["Allow"] == "GET, HEAD, OPTIONS, POST"
+
+
+def test_options_tells_what_is_possible() -> None:
+    answer = ask("OPTIONS", "/a", origin="https://blog.example")
+    headers = dict(answer.headers)
+    assert answer.status == 204
+    assert headers["Allow"] == "GET, HEAD, OPTIONS, POST"
+    assert headers["Access-Control-Allow-Origin"] == "https://blog.example"
+
+
+def test_options_for_the_whole_server_is_answered() -> None:
+    assert dict(ask("OPTIONS", "*").headers)["Allow"] == "OPTIONS"
+
+
+def test_the_first_of_two_equal_routes_counts() -> None:
+    other = Route("GET", "/a", lambda _: Response(200, (), b"other"))
+    assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]))).body == b"GET /a"
+
+
+@pytest.mark.parametrize("path", ["/now", "/later"])
+@pytest.mark.parametrize(
+    ("error", "status", "code", "retry"),
+    [
+        (HttpError(418, "teapot", "No.", {"a": "b"}, (("Retry-After", "9"),)), 418, "teapot", "9"),
+        (SubmissionError({"a": "b"}), 400, "invalid", None),
+        (MalformedError("No JSON."), 400, "malformed", None),
+        (UrlError("No page."), 400, "invalid", None),
+        (UnknownSiteError("No site."), 400, "invalid", None),
+        (comments.UnknownParent("x"), 400, "unknown_parent", None),
+        (comments.BadCursor("x"), 400, "invalid", None),
+        (comments.KeyConflict("x"), 409, "conflict", None),
+        (DatabaseBusy("x"), 503, "busy", "1"),
+        (DatabaseFull("x"), 503, "storage", "60"),
+    ],
+)
+def test_an_error_becomes_a_json_answer(
+    path: str, error: Exception, status: int, code: str, retry: str | None
+) -> None:
+    answer = ask("GET", path, failing(error))
+    told = json.loads(answer.body)["error"]
+    assert (answer.status, told["code"], answer.tags) == (status, code, ())
+    assert told["message"].endswith(".")
+    assert ("fields" in told) == (status < 500 and code != "malformed")
+    headers = dict(answer.headers)
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert headers.get("Retry-After") == retry
+
+
+@pytest.mark.parametrize("path", ["/now", "/later"])
+def test_what_is_unexpected_passes_through(path: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        ask("GET", path, failing(ZeroDivisionError()))
