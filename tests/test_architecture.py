@@ -20,11 +20,14 @@ STATIC = ROOT / "static"
 # A module imports only from floors below its own, so there are no circles.
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"__init__", "configread", "forms", "markup", "models", "moments"}),
-    frozenset({"ratelimit", "spam", "sqlite"}),
+    frozenset({"cursor", "ratelimit", "spam", "sqlite", "statements"}),
     frozenset({"config", "datadir", "feed", "items", "jobs", "lock"}),
     frozenset({"auth", "submission", "urls"}),
-    frozenset({"comments", "database", "migrations", "web"}),
-    frozenset({"api", "control", "embed", "openapi", "ops", "router", "stacosys"}),
+    frozenset({"comments", "migrations", "web", "writer"}),
+    frozenset({"database"}),
+    frozenset({"control", "intake", "router"}),
+    frozenset({"api", "embed", "ops", "stacosys"}),
+    frozenset({"openapi"}),
     frozenset({"server"}),
     frozenset({"app"}),
     frozenset({"commands", "reload"}),
@@ -56,9 +59,11 @@ FOREIGN_TO_CORE = re.compile(
 )
 
 # Lines; a part that wants twice its budget has a design fault, not a budget fault.
-PYTHON_FILE, PYTHON_FUNCTION = 300, 40
+PYTHON_FILE, PYTHON_TEST_FILE, PYTHON_FUNCTION = 300, 400, 40
 C_FILE, C_MODULE, C_HEADER, C_FUNCTION = 450, 550, 60, 80
 C_FUNCTION_P90 = 40
+# A header that may be larger, with its own budget: message.h is both envelopes of the seam.
+C_HEADERS_LARGER = {"core/message.h": 80}
 JS_FILE = 180
 # Bytes of all that a reader's browser loads, compressed.
 WIDGET_GZIP = 8 * 1024
@@ -168,8 +173,10 @@ def test_every_c_file_has_its_test_and_meson_knows_it() -> None:
 
 
 def test_python_files_keep_their_budget() -> None:
-    files = python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest")
+    files = python_files(PACKAGE, ROOT / "loadtest")
     assert not over(PYTHON_FILE, {relative(path): lines_of(path) for path in files})
+    tests = python_files(ROOT / "tests")
+    assert not over(PYTHON_TEST_FILE, {relative(path): lines_of(path) for path in tests})
 
 
 def test_python_functions_keep_their_budget() -> None:
@@ -202,6 +209,8 @@ def test_c_headers_are_short_enough_to_be_the_contract() -> None:
         )
         for path in CORE.glob("*.h")
     }
+    for name, budget in C_HEADERS_LARGER.items():
+        assert sizes.pop(name) <= budget
     assert not over(C_HEADER, sizes)
 
 
