@@ -94,7 +94,7 @@ struct reply *reply_new(const struct request *request, const struct response *re
     size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) + target.size +
                   render_bound(response, etag);
     if (tag_count > 0)
-        size += render_bound(response, etag);
+        size += render_bound(response, etag) - response->body.size; /* a 304 has none */
     struct reply *reply = malloc(size);
     if (!reply)
         return NULL;
@@ -103,6 +103,7 @@ struct reply *reply_new(const struct request *request, const struct response *re
         .without_body = request->method == METHOD_HEAD,
         .sequence = request->sequence,
         .target_size = target.size,
+        .size = size,
         .tag_count = tag_count,
     };
     if (tag_count > 0)
@@ -114,10 +115,9 @@ struct reply *reply_new(const struct request *request, const struct response *re
     at = render_whole(at, response, etag, &reply->whole, &reply->etag);
     if (tag_count > 0) {
         reply->brief.start = (size_t)(at - start);
-        at = render_brief(at, response, etag, &reply->brief);
+        render_brief(at, response, etag, &reply->brief);
         reply->not_modified = is_known(request, etag);
     }
-    reply->size = (size_t)(at - start);
     return reply;
 }
 
