@@ -1,0 +1,69 @@
+/* Envelopes as the tests need them, made from text. */
+#ifndef TESTS_MAKE_H
+#define TESTS_MAKE_H
+
+#include "check.h"
+#include "message.h"
+#include "parse.h"
+#include "purges.h"
+
+#include <stdlib.h>
+
+static inline struct slice text_of(const char *text)
+{
+    return slice_of(text, strlen(text));
+}
+
+/* The envelope of a request with this head, which must be whole and correct. */
+static inline struct request *make_request(const char *text)
+{
+    struct head head;
+    size_t scanned = 0;
+    if (parse_head(text_of(text), &scanned, &head) != PARSE_DONE) {
+        printf("# the test's own head is wrong: %s\n", text);
+        exit(2);
+    }
+    struct request *request = request_new(&head);
+    request->storable = head.method <= METHOD_HEAD;
+    return request;
+}
+
+/* The reply to `request`, which is freed, with one tag, or untagged where `tag` is NULL. */
+static inline struct reply *make_reply(struct request *request, const char *body, const char *tag)
+{
+    uint32_t place = tag ? purges_place(text_of(tag)) : 0;
+    const struct response response = {
+        .status = 200,
+        .fields = SLICE("Content-Type: text/plain\r\n"),
+        .body = text_of(body),
+        .tags = &place,
+        .tag_count = tag != NULL,
+    };
+    struct reply *reply = reply_new(request, &response);
+    request_free(request);
+    return reply;
+}
+
+/* The reply that a request for `target` would get, asked for at the moment `sequence`. */
+static inline struct reply *make_answer(const char *target, const char *body, const char *tag,
+                                        uint64_t sequence)
+{
+    static char text[16 * 1024];
+    snprintf(text, sizeof text, "GET %s HTTP/1.0\r\n\r\n", target);
+    struct request *request = make_request(text);
+    request->sequence = sequence;
+    return make_reply(request, body, tag);
+}
+
+/* Head and body of a part, as they stand in the block. */
+static inline struct slice part_text(const struct reply *reply, const struct part *part)
+{
+    return slice_of(reply_bytes(reply, part), part->head_size + part->body_size);
+}
+
+static inline bool has(struct slice text, const char *wanted)
+{
+    return text.size > 0 && memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
+}
+
+#endif

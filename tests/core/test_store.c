@@ -1,0 +1,245 @@
+/* The response store: freshness, bounded bytes, and readers' pages that a scan does not wash out. */
+#include "make.h"
+
+#include "store.h"
+
+#include <malloc.h>
+
+static struct purges purges;
+static struct store store;
+static const struct hash_key key = {1, 2};
+
+static void set_up(size_t limit)
+{
+    CHECK_EQUAL(store_init(&store, limit, &purges, key), 0);
+}
+
+/* Offer `reply` to the store, as a worker does. */
+static bool offer(struct reply *reply)
+{
+    bool kept = store_keep(&store, reply);
+    if (!kept)
+        reply_free(reply);
+    return kept;
+}
+
+static bool keep(const char *target, const char *body, const char *tag)
+{
+    return offer(make_answer(target, body, tag, purges_now(&purges)));
+}
+
+static bool finds(const char *target)
+{
+    return store_find(&store, text_of(target)) != NULL;
+}
+
+static void what_is_kept_is_found_by_its_exact_target(void)
+{
+    set_up(1 << 20);
+    keep("/a?url=/x/", "1", "t");
+    const struct reply *reply = store_find(&store, SLICE("/a?url=/x/"));
+    CHECK(reply && has(part_text(reply, &reply->whole), "\r\n\r\n1"));
+    CHECK(!finds("/a?url=/x"));
+    CHECK(!finds("/A?url=/x/"));
+    CHECK(!finds(""));
+    CHECK_EQUAL(store.count, 1);
+    store_fini(&store);
+    CHECK_EQUAL(store.count, 0);
+}
+
+static void a_newer_answer_takes_the_place_of_the_older(void)
+{
+    set_up(1 << 20);
+    keep("/a", "1", "t");
+    keep("/a", "2", "t");
+    CHECK_EQUAL(store.count, 1);
+    const struct reply *reply = store_find(&store, SLICE("/a"));
+    CHECK(reply && has(part_text(reply, &reply->whole), "\r\n\r\n2"));
+    store_fini(&store);
+}
+
+static void a_purge_reaches_every_spelling(void)
+{
+    set_up(1 << 20);
+    keep("/count?url=/x", "1", "thread:x");
+    keep("/count?url=%2Fx", "1", "thread:x");
+    keep("/count?url=/y", "1", "thread:y");
+    purges_add(&purges, purges_place(SLICE("thread:x")));
+    CHECK(!finds("/count?url=/x"));
+    CHECK(!finds("/count?url=%2Fx"));
+    CHECK(finds("/count?url=/y"));
+    CHECK_EQUAL(store.count, 1);
+    store_fini(&store);
+}
+
+/* Rule 4: the answer was asked for before the purge and arrives after it. */
+static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
+{
+    set_up(1 << 20);
+    struct reply *late = make_answer("/a", "old", "t", purges_now(&purges));
+    purges_add(&purges, purges_place(SLICE("t")));
+    CHECK(!offer(late));
+    CHECK(!finds("/a"));
+    CHECK_EQUAL(store.count, 0);
+    CHECK(keep("/a", "new", "t"));
+    CHECK(finds("/a"));
+    store_fini(&store);
+}
+
+static void bytes_are_bounded_whatever_comes(void)
+{
+    enum { LIMIT = 256 * 1024 };
+    set_up(LIMIT);
+    static char body[LIMIT];
+    unsigned seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        char target[32];
+        seed = seed * 1103515245 + 12345;
+        size_t size = seed >> 16 & 0x7fff;
+        snprintf(target, sizeof target, "/%u", seed >> 20 & 0x3ff);
+        memset(body, 'x', size);
+        body[size] = '\0';
+        keep(target, body, "t");
+        if (i % 3 == 0)
+            finds(target);
+        if (i % 1000 == 0)
+            purges_add(&purges, purges_place(SLICE("t")));
+        if (store_bytes(&store) > LIMIT)
+            CHECK_EQUAL(store_bytes(&store), LIMIT);
+    }
+    CHECK(store.evictions > 0);
+    CHECK(store.count > 0);
+    store_fini(&store);
+    CHECK_EQUAL(store_bytes(&store), 0);
+}
+
+static void an_answer_that_would_fill_the_store_is_not_kept(void)
+{
+    static char body[64 * 1024 + 1];
+    memset(body, 'x', sizeof body - 1);
+    set_up(256 * 1024);
+    CHECK(keep("/small", "1", "t"));
+    CHECK(!keep("/large", body, "t"));
+    CHECK(!finds("/large"));
+    CHECK(finds("/small"));
+    store_fini(&store);
+}
+
+static void a_store_without_room_keeps_nothing(void)
+{
+    set_up(0);
+    CHECK(!keep("/a", "1", "t"));
+    CHECK(!finds("/a"));
+    store_fini(&store);
+}
+
+/* The bound is of memory, not of the bytes that happen to be used of a block. */
+static void bytes_are_counted_as_the_allocator_sees_them(void)
+{
+    size_t allocated = 0;
+    static char body[8001];
+    memset(body, 'x', sizeof body - 1);
+    set_up(1 << 20);
+    for (int i = 0; i < 40; i++) {
+        char target[32];
+        snprintf(target, sizeof target, "/%d", i);
+        struct reply *reply = make_answer(target, i % 2 ? body : "1", "t", purges_now(&purges));
+        allocated += malloc_usable_size(reply);
+        CHECK(offer(reply));
+    }
+    CHECK(store_bytes(&store) >= allocated);
+    CHECK(store_bytes(&store) <= allocated + 40 * 32);
+    store_fini(&store);
+}
+
+/* Answers for `prefix` with the numbers below `count`. */
+static void keep_many(const char *prefix, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char target[64];
+        snprintf(target, sizeof target, "%s%d", prefix, i);
+        keep(target, "0123456789", "t");
+    }
+}
+
+/* S3-FIFO: asked for twice in the small queue, an answer goes on to the main queue. */
+static void an_answer_asked_for_again_stays_when_others_leave(void)
+{
+    set_up(100 * 1024);
+    keep("/wanted", "1", "t");
+    CHECK(finds("/wanted"));
+    CHECK(finds("/wanted"));
+    keep("/unwanted", "1", "t");
+    keep_many("/once/", 1000);
+    CHECK(finds("/wanted"));
+    CHECK(!finds("/unwanted"));
+    store_fini(&store);
+}
+
+/* And what left the small queue goes straight to the main queue when it returns soon. */
+static void an_answer_that_returns_soon_is_remembered(void)
+{
+    set_up(100 * 1024);
+    keep("/returns", "1", "t");
+    keep_many("/once/", 300);
+    CHECK(!finds("/returns"));
+    keep("/returns", "1", "t");
+    keep_many("/twice/", 300);
+    CHECK(finds("/returns"));
+    store_fini(&store);
+}
+
+enum { READ = 500, DISTINCT = 1000000 };
+
+/* One reader's look: a miss is answered and kept. Returns whether it was a hit. */
+static bool look(const char *prefix, int number)
+{
+    char target[64];
+    snprintf(target, sizeof target, "%s%d", prefix, number);
+    if (finds(target))
+        return true;
+    keep(target, "{\"count\":12}", "t");
+    return false;
+}
+
+/* The share of hits, in parts of 10,000, of readers who look at 500 pages in turn, with or without
+ * a client that asks for a million different targets meanwhile, four for each look. */
+static int hits_of_readers(bool scanned)
+{
+    int looks = 0, hits = 0, distinct = 0;
+    set_up(1024 * 1024);
+    for (int i = 0; i < 10 * READ; i++)
+        look("/read/", i % READ);
+    while (distinct < DISTINCT) {
+        hits += look("/read/", looks++ % READ);
+        for (int i = 0; i < 4; i++, distinct++)
+            if (scanned)
+                look("/scan/", distinct);
+    }
+    store_fini(&store);
+    return (int)(hits * 10000LL / looks);
+}
+
+static void a_million_targets_asked_for_once_do_not_wash_out_what_is_read(void)
+{
+    int undisturbed = hits_of_readers(false), scanned = hits_of_readers(true);
+    CHECK_EQUAL(undisturbed, 10000);
+    if (scanned < undisturbed - 100)
+        CHECK_EQUAL(scanned, undisturbed);
+}
+
+int main(void)
+{
+    RUN(what_is_kept_is_found_by_its_exact_target);
+    RUN(a_newer_answer_takes_the_place_of_the_older);
+    RUN(a_purge_reaches_every_spelling);
+    RUN(an_answer_asked_for_before_a_purge_is_never_found_after_it);
+    RUN(bytes_are_bounded_whatever_comes);
+    RUN(bytes_are_counted_as_the_allocator_sees_them);
+    RUN(an_answer_that_would_fill_the_store_is_not_kept);
+    RUN(a_store_without_room_keeps_nothing);
+    RUN(an_answer_asked_for_again_stays_when_others_leave);
+    RUN(an_answer_that_returns_soon_is_remembered);
+    RUN(a_million_targets_asked_for_once_do_not_wash_out_what_is_read);
+    return check_end();
+}

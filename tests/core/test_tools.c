@@ -1,0 +1,56 @@
+/* The tools of a worker, and that their end is safe after any beginning. */
+#include "make.h"
+
+#include "tools.h"
+
+static struct purges purges;
+
+static const struct limits limits = {
+    .keep_alive = 1,
+    .head_deadline = 2,
+    .body_deadline = 3,
+    .handler_deadline = 4,
+};
+
+static void the_limits_become_deadlines(void)
+{
+    struct tools tools;
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, (struct hash_key){1, 2}), 0);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_IDLE], 1);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HEAD], 2);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_BODY], 3);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HANDLER], 4);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_WRITE], LIMIT_WRITE_MS);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_LINGER], LIMIT_LINGER_MS);
+    CHECK(tools.clock.now > 0);
+    memset(tools.in, 'x', LIMIT_READ);
+    tools_fini(&tools);
+}
+
+static void the_end_frees_what_was_stored_and_may_come_twice(void)
+{
+    struct tools tools;
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, (struct hash_key){1, 2}), 0);
+    CHECK(store_keep(&tools.store, make_answer("/", "1", "t", 0)));
+    CHECK(buffer_append(&tools.out, "x", 1));
+    tools_fini(&tools);
+    tools_fini(&tools);
+}
+
+static void counters_count(void)
+{
+    counter number = 0;
+    counter_add(&number, 2);
+    counter_add(&number, 3);
+    CHECK_EQUAL(number, 5);
+    counter_set(&number, 1);
+    CHECK_EQUAL(number, 1);
+}
+
+int main(void)
+{
+    RUN(the_limits_become_deadlines);
+    RUN(the_end_frees_what_was_stored_and_may_come_twice);
+    RUN(counters_count);
+    return check_end();
+}
