@@ -24,9 +24,12 @@ from commentsvc.auth import EditTokens
 from commentsvc.config import Settings
 from commentsvc.control import Control
 from commentsvc.database import Database, Lock
+from commentsvc.embed import Embed
 from commentsvc.intake import Intake
+from commentsvc.ops import Ops
 from commentsvc.router import Router
 from commentsvc.server import Bridge
+from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
 from commentsvc.web import Origins
 
@@ -65,7 +68,7 @@ async def _serve(
         stack.push_async_callback(database.close)
         names = [site.name for site in settings.sites]
         await database.write(lambda tx: comments.sync_sites(tx, names))
-        bridge.serve(_router(settings, database, EditTokens(keys)))
+        bridge.serve(_router(settings, database, EditTokens(keys), bridge, blog))
         stack.push_async_callback(bridge.stop, settings.server.stop_grace)
         address = bridge.address
         if not address.startswith("unix:"):
@@ -77,13 +80,23 @@ async def _serve(
         await told_to_stop.wait()
 
 
-def _router(settings: Settings, database: Database, tokens: EditTokens) -> Router:
+def _router(
+    settings: Settings,
+    database: Database,
+    tokens: EditTokens,
+    bridge: Bridge,
+    blog: Path | None,
+) -> Router:
     """All handlers, and the table of their routes."""
     sites = Sites(settings.sites)
     origins = Origins(settings.sites)
     intake = Intake(settings, database, sites, origins, tokens, time.time, time.monotonic)
+    api = Api(settings, database, sites, origins, intake)
     routes = [
-        *Api(settings, database, sites, origins, intake).routes(),
+        *api.routes(),
+        *Embed(settings, database, sites, intake).routes(),
+        *Stacosys(settings, intake, api).routes(),
+        *Ops(settings, database, bridge.stats, blog).routes(),
     ]
     return Router(routes, origins)
 

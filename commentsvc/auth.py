@@ -65,7 +65,7 @@ def load_keys(
     try:
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
     except OSError as error:
-        raise KeyUnusable(f"{path}: {error.strerror}. Give it to the service's account.") from error
+        raise KeyUnusable(f"{path} can neither be read nor made: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.") from error
     keys = tuple(key.encode() for key in text.split())

@@ -1,13 +1,89 @@
-"""What the composition root does by itself: the log. The whole is tested in tests/journey."""
+"""The composition root: that what it builds is undone, and the log. See also tests/journey."""
 
+import gc
 import logging
+import os
 import re
+import signal
+import socket
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commentsvc import app
 from commentsvc.app import OneLine
+from commentsvc.config import Server, Settings
+from commentsvc.control import Control
+from commentsvc.lock import Lock
+
+SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
+
+
+@pytest.fixture
+def _process_as_before() -> Iterator[None]:
+    """Give the log and the signals back to the tests, whatever the program did with them."""
+    handlers, level = logging.root.handlers[:], logging.root.level
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
+    for number, handler in signals.items():
+        signal.signal(number, handler)
+
+
+def stop(_address: str) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def held() -> tuple[int, int]:
+    """How many descriptors and OS threads this process holds, without what nobody refers to."""
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir())), len(list(Path("/proc/self/task").iterdir()))
+
+
+@pytest.mark.usefixtures("_process_as_before")
+def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
+    tmp_path: Path,
+) -> None:
+    app.run(SETTINGS, tmp_path, blog=None, announce=stop)  # what is made once and kept
+    before = held()
+    for _ in range(5):
+        app.run(SETTINGS, tmp_path, blog=None, announce=stop)
+    assert held() == before
+    assert not (tmp_path / "control.sock").exists()
+
+
+@pytest.mark.usefixtures("_process_as_before")
+def test_a_taken_port_leaves_nothing_held(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        settings = Settings(server=Server(listen=address))
+        before = held()
+        with pytest.raises(OSError, match=rf"Address already in use: '{address}'"):
+            app.run(settings, tmp_path, blog=None, announce=stop)
+        assert held() == before
+    with Lock(tmp_path):
+        pass
+
+
+@pytest.mark.usefixtures("_process_as_before")
+def test_a_failure_of_the_last_step_undoes_all_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_control: Control) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Control, "start", fail)
+    before = held()
+    with pytest.raises(OSError, match="No space"):
+        app.run(SETTINGS, tmp_path, blog=None, announce=stop)
+    assert held() == before
+    with Lock(tmp_path):
+        pass
 
 
 def line(message: str, error: BaseException | None = None) -> str:

@@ -87,5 +87,5 @@ def test_a_file_without_a_key_is_refused_and_left_alone(tmp_path: Path, content:
 
 
 def test_a_key_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    with pytest.raises(KeyUnusable, match=r"none/secret\.key: No such file or directory"):
+    with pytest.raises(KeyUnusable, match=r"none/secret\.key can neither be .*: No such file"):
         load_keys(tmp_path / "none" / "secret.key", "", os.urandom)
