@@ -127,3 +127,14 @@ def test_starting_and_stopping_leaves_no_process_behind(data: Path, start: Start
     assert group == os.getpgid(0)
     assert service.stop() == 0
     assert not Path(f"/proc/{service.process.pid}").exists()
+
+
+def test_a_blog_is_served_below_the_interface(data: Path, tmp_path: Path, start: Start) -> None:
+    blog = tmp_path / "blog"
+    (blog / "api" / "ping").mkdir(parents=True)
+    (blog / "index.html").write_text("<h1>Blog</h1>")
+    (blog / "api" / "ping" / "index.html").write_text("hidden")
+    service = start(data, "--blog", blog)
+    assert service.request("GET", "/").body == b"<h1>Blog</h1>"
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.request("GET", "/../data/secret.key").status in (400, 404)
