@@ -1,0 +1,164 @@
+"""Tables, and the values that leave the database.
+
+DESIGN. peewee owns the schema: these models, and the frozen copies of them in `migrations`, say
+what the tables are. No peewee object runs a query or crosses the border of `database`; queries
+run on our own connections and return the frozen dataclasses below.
+
+Moments are INTEGER milliseconds of Unix time (UTC): they sort, index and compare as they are.
+A comment's id is never given twice (AUTOINCREMENT), because links in mails and pages name it.
+Votes and counts stand in the rows they belong to, so that no reader ever counts rows.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import peewee
+
+# Deferred: it gives the models their SQL dialect and is never connected.
+schema: Final = peewee.SqliteDatabase(None)
+
+PENDING: Final = "pending"
+APPROVED: Final = "approved"
+SPAM: Final = "spam"
+DELETED: Final = "deleted"
+STATUSES: Final = (PENDING, APPROVED, SPAM, DELETED)
+
+# Which statuses a comment may be in when it is moved to the one named first.
+MOVES: Final = {APPROVED: (PENDING, SPAM)}
+
+
+class Table(peewee.Model):
+    """What every table shares: the dialect, and columns that keep to their declared type."""
+
+    class Meta:
+        database = schema
+        strict_tables = True
+        legacy_table_names = False
+
+
+class SiteTable(Table):
+    """One blog, and the number of its approved comments."""
+
+    id = peewee.AutoField()
+    name = peewee.TextField(unique=True)
+    count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+
+    class Meta:
+        table_name = "site"
+
+
+class ThreadTable(Table):
+    """What was said under one page. `url` is canonical; `count` counts approved comments."""
+
+    id = peewee.AutoField()
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    url = peewee.TextField()
+    title = peewee.TextField()
+    count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+
+    class Meta:
+        table_name = "thread"
+        indexes = ((("site_id", "url"), True),)
+
+
+class CommentTable(Table):
+    """What a reader wrote. `site_id` repeats the thread's, so that a site's latest have an index.
+
+    `key` is a digest of the submission's idempotency key, `token_hash` one of its edit token.
+    The long texts come last: what stands before them is read without following a row's overflow.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    thread = peewee.ForeignKeyField(ThreadTable, index=False)
+    parent = peewee.ForeignKeyField("self", null=True, index=False)
+    status = peewee.TextField(
+        constraints=[peewee.Check("status IN ('pending', 'approved', 'spam', 'deleted')")]
+    )
+    created = peewee.IntegerField()
+    published = peewee.IntegerField(null=True)
+    edited = peewee.IntegerField(null=True)
+    votes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    key = peewee.BlobField(null=True, unique=True)
+    token_hash = peewee.BlobField()
+    token_expires = peewee.IntegerField()
+    author = peewee.TextField()
+    email = peewee.TextField()
+    avatar = peewee.TextField()
+    author_site = peewee.TextField()
+    source = peewee.TextField()
+    html = peewee.TextField()
+
+    class Meta:
+        table_name = "comment"
+
+
+# Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
+# each. The literal is part of the contract: a bound parameter would not let SQLite use them.
+_approved = peewee.SQL("status = 'approved'")
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.thread, CommentTable.published, where=_approved, name="comment_by_time"
+    )
+)
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.thread,
+        CommentTable.votes.desc(),
+        CommentTable.published,
+        where=_approved,
+        name="comment_by_votes",
+    )
+)
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.site, CommentTable.published, where=_approved, name="comment_latest"
+    )
+)
+CommentTable.add_index(CommentTable.index(CommentTable.status, name="comment_by_status"))
+
+TABLES: Final = (SiteTable, ThreadTable, CommentTable)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment as stored. `site` is the author's own web site, "" where there is none.
+
+    Moments are Unix milliseconds; `published` is None until the comment is approved, `edited`
+    until its author changes it. `email` must never stand in an answer.
+    """
+
+    id: int
+    thread_id: int
+    parent_id: int | None
+    status: str
+    author: str
+    email: str
+    avatar: str
+    site: str
+    source: str
+    html: str
+    created: int
+    published: int | None
+    edited: int | None
+    votes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A comment together with the page it stands under: for feeds and the moderator's list."""
+
+    comment: Comment
+    site: str
+    url: str
+    title: str
+
+
+def thread_tag(site: str, url: str) -> str:
+    """The surrogate key of every answer that shows the thread of canonical `url` on `site`."""
+    return f"thread:{site}:{url}"
+
+
+def site_tag(site: str) -> str:
+    """The surrogate key of every answer that shows something of all of `site`."""
+    return f"site:{site}"

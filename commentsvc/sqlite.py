@@ -1,0 +1,115 @@
+"""SQLite as we use it: how a connection is opened, what may be run on it, what its faults mean.
+
+DESIGN. SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the
+same instant. Therefore exactly one connection does either (see `database`), all others are
+`query_only`, and memory mapping stays off.
+
+    DatabaseError
+      DatabaseBusy       the queue is full, or another program holds a lock: try again soon
+        DatabaseClosed   the database was closed, or never opened
+      DatabaseFull       no space, I/O error, read-only file: nothing was stored
+      DatabaseUnusable   missing, damaged, foreign or newer file: for the operator, at start
+"""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import peewee
+
+Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
+
+STATEMENTS: Final = 256  # prepared statements kept per connection: all of ours, many times over
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_FULL = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_NOMEM,
+}
+_UNUSABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+class DatabaseError(Exception):
+    """The database cannot do what was asked. The message is one line for the operator."""
+
+
+class DatabaseBusy(DatabaseError):  # noqa: N818 - it names the state
+    """The same request may succeed in a moment."""
+
+
+class DatabaseClosed(DatabaseBusy):
+    """The database is not open: the program is stopping, or never started it."""
+
+
+class DatabaseFull(DatabaseError):  # noqa: N818 - it names the state
+    """The file cannot take more: no space, an I/O error, or a read-only file."""
+
+
+class DatabaseUnusable(DatabaseError):  # noqa: N818 - it names the state
+    """The file cannot be used at all; a person has to act."""
+
+
+def fault(error: Exception) -> DatabaseError | None:
+    """What a failure of SQLite means to us; None if it is no fault of the file or machine."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+    if code in _BUSY:
+        return DatabaseBusy(f"another program holds the database ({error})")
+    if code in _FULL:
+        return DatabaseFull(f"the database cannot be written ({error})")
+    if code in _UNUSABLE:
+        return DatabaseUnusable(f"the database is damaged ({error}): restore it from a backup")
+    return None
+
+
+def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
+    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error."""
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + "?mode=rw",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,  # opened here, used by one OS thread only from then on
+        cached_statements=STATEMENTS,
+    )
+    try:
+        for pragma in ("mmap_size=0", "temp_store=MEMORY", *pragmas):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+class Reader:
+    """What a `read` may do: run queries that change nothing.
+
+    `execute(sql, params)` runs one statement and gives its cursor; it raises sqlite3.Error.
+    """
+
+    __slots__ = ("execute",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.execute: Callable[..., sqlite3.Cursor] = connection.execute
+
+    def query(self, query: peewee.BaseQuery) -> list[Row]:
+        """Run a peewee query and fetch its rows."""
+        sql, params = query.sql()
+        return self.execute(sql, tuple(params)).fetchall()
+
+
+class Transaction(Reader):
+    """What a `write` may do: run statements, and name the answers that they make stale."""
+
+    __slots__ = ("_tags",)
+
+    def __init__(self, connection: sqlite3.Connection, tags: list[str]) -> None:
+        super().__init__(connection)
+        self._tags = tags
+
+    def purge(self, *tags: str) -> None:
+        """Forget, right after COMMIT, every stored answer under one of `tags`."""
+        self._tags.extend(tags)

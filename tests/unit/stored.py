@@ -1,0 +1,91 @@
+"""A database in a temporary folder, and submissions to put into it."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from commentsvc import comments, migrations
+from commentsvc.comments import NewComment
+from commentsvc.database import Database, Reader, Transaction
+
+HOUR = 3_600_000
+NOW = 1_795_000_000_000  # milliseconds; some day of 2026
+
+_PLAIN = NewComment(
+    site="blog",
+    url="/post/",
+    title="",
+    author="Ann",
+    email="",
+    avatar="",
+    author_site="",
+    source="Hello *you*",
+    html="<p>Hello <em>you</em></p>",
+    parent=None,
+    status="approved",
+    key="",
+    derived=False,
+    token_hash=b"first token",
+    token_expires=NOW + HOUR,
+)
+_keys = iter(range(10**9))
+
+
+def new(**changes: Any) -> NewComment:  # Any: a field of NewComment
+    """An approved submission, unlike any before by its key; `changes` replace its fields."""
+    return replace(_PLAIN, **({"key": f"key {next(_keys)}"} | changes))
+
+
+@contextlib.contextmanager
+def opened(
+    folder: Path,
+    purge: Callable[[Sequence[str]], None] = lambda _tags: None,
+    **settings: Any,  # Any: a parameter of Database
+) -> Iterator[Database]:
+    """An open database in `folder`, with the site "blog"."""
+    path = folder / "comments.sqlite3"
+    migrations.upgrade(path)
+    database = Database(path, purge=purge, **settings)
+    database.open()
+    try:
+        database.write_now(lambda tx: comments.sync_sites(tx, ["blog"]))
+        yield database
+    finally:
+        database.close_now()
+
+
+def add(database: Database, now: int = NOW, **changes: Any) -> comments.Added:  # Any: see new
+    """Submit, and wait for the acknowledgement."""
+    submission = new(**changes)
+    return database.write_now(lambda tx: comments.add(tx, submission, now))
+
+
+def site(name: str, *tags: str) -> Callable[[Transaction], str]:
+    """Work that stores a site of that name, makes `tags` stale and returns the name."""
+
+    def work(tx: Transaction) -> str:
+        tx.execute("INSERT INTO site (name) VALUES (?)", (name,))
+        tx.purge(*tags)
+        return name
+
+    return work
+
+
+def sites(reader: Reader) -> list[str]:
+    return [name for (name,) in reader.execute("SELECT name FROM site ORDER BY id")]
+
+
+def held(database: Database) -> threading.Event:
+    """Keep the writer busy until the event is set."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_: Transaction) -> None:
+        begun.set()
+        assert go_on.wait(10)
+
+    threading.Thread(target=lambda: database.write_now(work)).start()
+    assert begun.wait(10)
+    return go_on
