@@ -1,0 +1,167 @@
+"""Bringing a database file to the schema of this program.
+
+DESIGN. playhouse.migrations applies the steps below in their order and records each by its name,
+a transaction each. A step is never edited once released: what it made is out there. A new step is
+appended, `models` says what all of them together must give, and a test compares the two.
+
+Before anything is written we look, through a read-only connection, whether the file is ours, is
+whole and is not newer than we are; a file that is refused stays as it is, to the byte.
+
+The runner takes no lock of its own. The caller holds `lock.Lock`.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import peewee
+from playhouse.migrations import Migration, Runner
+
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, fault
+
+HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
+MAGIC: Final = b"SQLite format 3\0"
+PATIENCE: Final = 3.0  # seconds to wait for another program's lock
+LOOK: Final = 0.3  # seconds of a start for the search for damage; `commentsvc check` takes its time
+LOOK_STEP: Final = 10_000  # virtual machine instructions between two looks at the clock
+
+_FIRST: Final = (
+    "CREATE TABLE site (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL,"
+    " count INTEGER NOT NULL DEFAULT 0) STRICT",
+    "CREATE UNIQUE INDEX site_name ON site (name)",
+    "CREATE TABLE thread (id INTEGER NOT NULL PRIMARY KEY,"
+    " site_id INTEGER NOT NULL REFERENCES site (id), url TEXT NOT NULL, title TEXT NOT NULL,"
+    " count INTEGER NOT NULL DEFAULT 0) STRICT",
+    "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
+    "CREATE TABLE comment (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
+    " site_id INTEGER NOT NULL REFERENCES site (id),"
+    " thread_id INTEGER NOT NULL REFERENCES thread (id),"
+    " parent_id INTEGER REFERENCES comment (id),"
+    " status TEXT NOT NULL CHECK (status IN ('pending', 'approved', 'spam', 'deleted')),"
+    " created INTEGER NOT NULL, published INTEGER, edited INTEGER,"
+    " votes INTEGER NOT NULL DEFAULT 0, key BLOB,"
+    " token_hash BLOB NOT NULL, token_expires INTEGER NOT NULL,"
+    " author TEXT NOT NULL, email TEXT NOT NULL, avatar TEXT NOT NULL, author_site TEXT NOT NULL,"
+    " source TEXT NOT NULL, html TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX comment_key ON comment (key)",
+    "CREATE INDEX comment_by_time ON comment (thread_id, published) WHERE status = 'approved'",
+    "CREATE INDEX comment_by_votes ON comment (thread_id, votes DESC, published)"
+    " WHERE status = 'approved'",
+    "CREATE INDEX comment_latest ON comment (site_id, published) WHERE status = 'approved'",
+    "CREATE INDEX comment_by_status ON comment (status)",
+)
+
+# A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
+Step = Callable[[Any, peewee.SqliteDatabase], None]
+
+
+def _first(_: Any, database: peewee.SqliteDatabase) -> None:
+    for sql in _FIRST:
+        database.execute_sql(sql)  # type: ignore[no-untyped-call]  # so it is in peewee's stubs
+
+
+STEPS: Final[dict[str, Step]] = {
+    "0001_first": _first,
+}
+
+
+class _Named(Migration):  # type: ignore[misc]  # playhouse ships no types
+    """A step of ours, where playhouse would load a file."""
+
+    __slots__ = ()
+
+    def load(self) -> SimpleNamespace:
+        return SimpleNamespace(up=STEPS[self.name])
+
+
+class _Runner(Runner):  # type: ignore[misc]  # playhouse ships no types
+    """playhouse's runner over STEPS."""
+
+    def migrations(self) -> list[_Named]:
+        return [_Named(number, name, name, None) for number, name in enumerate(STEPS, 1)]
+
+
+def upgrade(path: Path) -> None:
+    """Make the database at `path` (mode 0600), or bring it up to date; quick where it is.
+
+    The caller holds the lock on its directory. Raises DatabaseError: DatabaseUnusable with one line
+    that tells what to do where the file is not ours, damaged or newer; then it is left as it was.
+    """
+    if _ensure_file(path) and not _look(path):
+        return
+    database = peewee.SqliteDatabase(
+        str(path), pragmas={"journal_mode": "wal", "synchronous": "full"}, timeout=PATIENCE
+    )
+    try:
+        _Runner(database, table_name=HISTORY).up()
+    except peewee.PeeweeException as error:
+        cause = error.args[0] if error.args else error  # peewee wraps what sqlite3 raised
+        raise fault(cause) or DatabaseUnusable(f"{path} cannot be upgraded ({error})") from error
+    finally:
+        database.close()
+
+
+def _ensure_file(path: Path) -> bool:
+    """Whether there is something in the file; an empty one is made where there is none."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            magic = os.read(fd, len(MAGIC))
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise DatabaseUnusable(f"{path} cannot be opened: {error.strerror}") from error
+    if magic not in (b"", MAGIC):
+        raise DatabaseUnusable(f"{path} is no SQLite database: move it away, or restore a backup")
+    return bool(magic)
+
+
+def _look(path: Path) -> bool:
+    """Whether steps are missing. Raises DatabaseError where the file must be left alone."""
+    # Where there is no WAL or journal to read, we need none made, not even an empty one.
+    journals = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
+    how = "?mode=ro" if journals else "?immutable=1"
+    connection = sqlite3.connect(path.absolute().as_uri() + how, uri=True, timeout=PATIENCE)
+    try:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        applied = set()
+        if HISTORY in tables:
+            applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}  # noqa: S608
+        elif tables:
+            raise DatabaseUnusable(
+                f"{path} belongs to another program: move it away, or name another data directory"
+            )
+        if newer := sorted(applied - set(STEPS)):
+            raise DatabaseUnusable(
+                f"{path} was written by a newer commentsvc (it knows {newer[-1]}): "
+                "install that version, or restore a backup"
+            )
+        if damage := _damage(connection):
+            raise DatabaseUnusable(f"{path} is damaged ({damage}): restore it from a backup")
+        return applied != set(STEPS)
+    except sqlite3.Error as error:
+        known = fault(error)
+        if isinstance(known, DatabaseBusy):
+            raise known from error
+        raise DatabaseUnusable(f"{path} is damaged ({error}): restore it from a backup") from error
+    finally:
+        connection.close()
+
+
+def _damage(connection: sqlite3.Connection) -> str:
+    """The first damage that is found within LOOK seconds, else ""."""
+    end = time.monotonic() + LOOK
+    connection.set_progress_handler(lambda: time.monotonic() > end, LOOK_STEP)
+    try:
+        row = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        return ""
+    finally:
+        connection.set_progress_handler(None, 0)
+    return "" if row[0] == "ok" else " ".join(row[0].split())

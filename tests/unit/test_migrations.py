@@ -1,0 +1,220 @@
+"""Every step from the schema before it, and every file that must be left alone."""
+
+import hashlib
+import os
+import re
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import peewee
+import pytest
+
+from commentsvc import migrations, models
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable
+from tests.unit.stored import add, opened
+
+# What each step made when it was released. A line here is never changed: append one.
+RELEASED = {
+    "0001_first": "b74fb3f904215c24",
+}
+
+
+def schema(connection: sqlite3.Connection) -> dict[str, str]:
+    """What each table and index is made of, however its SQL is written."""
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    made = {}
+    for name, sql in rows:
+        if name == migrations.HISTORY or name.startswith(migrations.HISTORY + "_"):
+            continue
+        parts = [
+            connection.execute(f"PRAGMA {pragma}({name})").fetchall()
+            for pragma in ("table_xinfo", "index_xinfo", "foreign_key_list")
+        ]
+        clauses = re.findall(r"CHECK ?\(.*?\)\)|WHERE .*|STRICT|UNIQUE|AUTOINCREMENT", sql)
+        made[name] = repr((parts, [clause.replace('"', "") for clause in clauses]))
+    return made
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "comments.sqlite3"
+
+
+def read_schema(path: Path) -> dict[str, str]:
+    connection = sqlite3.connect(path)
+    try:
+        return schema(connection)
+    finally:
+        connection.close()
+
+
+def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
+    migrations.upgrade(path)
+    memory = peewee.SqliteDatabase(":memory:")
+    with memory.bind_ctx(models.TABLES), memory.connection_context():
+        memory.create_tables(models.TABLES)
+        by_models = schema(memory.connection())  # type: ignore[no-untyped-call]
+    assert read_schema(path) == by_models
+
+
+def test_no_released_step_was_edited(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step runs on the schema that the steps before it made, the first on nothing."""
+    all_steps = dict(migrations.STEPS)
+    made = {}
+    for number, name in enumerate(all_steps, 1):
+        monkeypatch.setattr(migrations, "STEPS", dict(list(all_steps.items())[:number]))
+        migrations.upgrade(path)
+        text = repr(sorted(read_schema(path).items()))
+        made[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert made == RELEASED
+
+
+def test_a_new_file_is_readable_by_its_owner_only(path: Path) -> None:
+    os.umask(before := os.umask(0))
+    migrations.upgrade(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    os.umask(before)
+
+
+def test_a_current_file_is_left_as_it_is_and_takes_no_time(path: Path) -> None:
+    migrations.upgrade(path)
+    before = path.read_bytes()
+    start = time.perf_counter()
+    migrations.upgrade(path)
+    assert time.perf_counter() - start < 0.2
+    assert path.read_bytes() == before
+
+
+def test_comments_survive_an_upgrade(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def second(migrator: Any, _: object) -> None:  # Any: playhouse ships no types
+        migrator.migrate(migrator.add_column("thread", "closed", peewee.IntegerField(default=0)))
+
+    with opened(tmp_path) as database:
+        add(database)
+    with monkeypatch.context() as later:
+        later.setattr(migrations, "STEPS", migrations.STEPS | {"0002_second": second})
+        migrations.upgrade(path)
+        with opened(tmp_path) as database:
+            rows = database.read_now(
+                lambda reader: reader.execute("SELECT count, closed FROM thread").fetchall()
+            )
+            assert rows == [(1, 0)]
+    with pytest.raises(DatabaseUnusable, match=r"newer commentsvc \(it knows 0002_second\)"):
+        migrations.upgrade(path)
+
+
+def test_a_step_that_fails_leaves_the_schema_before_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object, database: peewee.SqliteDatabase) -> None:
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
+
+    migrations.upgrade(path)
+    before = read_schema(path)
+    with monkeypatch.context() as broken:
+        broken.setattr(migrations, "STEPS", migrations.STEPS | {"0002_fails": fails})
+        with pytest.raises(DatabaseUnusable, match=r"cannot be upgraded \(.*half already exists"):
+            migrations.upgrade(path)
+    assert read_schema(path) == before
+    migrations.upgrade(path)
+
+
+def test_an_upgrade_that_was_killed_before_its_first_step_is_done_again(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE {migrations.HISTORY} (id INTEGER, name TEXT, applied TEXT)")
+    connection.close()
+    migrations.upgrade(path)
+    assert "comment" in read_schema(path)
+
+
+def refused(path: Path, reason: str) -> None:
+    """The file is refused by one line with `reason`, and not a byte of its folder changes."""
+    before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    with pytest.raises(DatabaseUnusable, match=reason) as info:
+        migrations.upgrade(path)
+    assert str(path) in str(info.value)
+    assert "\n" not in str(info.value)
+    assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
+
+
+def test_a_newer_file_is_refused(path: Path) -> None:
+    migrations.upgrade(path)
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(
+            f"INSERT INTO {migrations.HISTORY} (name, applied) VALUES ('0999_future', '')"
+        )
+    connection.close()
+    refused(path, "newer commentsvc .*0999_future.*install that version")
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    path.write_text("Dear diary,\n")
+    refused(path, "no SQLite database: move it away")
+
+
+def test_a_database_of_another_program_is_refused(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE photos (x)")
+    connection.close()
+    refused(path, "belongs to another program")
+
+
+@pytest.mark.parametrize("place", [20, 100, 4096 * 3 + 5])
+def test_a_damaged_file_is_refused(tmp_path: Path, path: Path, place: int) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(50):
+            add(database, source="x" * 1000)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(b"\xa5" * 2000)
+    refused(path, "damaged .*: restore it from a backup")
+
+
+def test_a_truncated_file_is_refused(tmp_path: Path, path: Path) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(50):
+            add(database, source="x" * 1000)
+    os.truncate(path, 4096 * 5)
+    refused(path, "damaged")
+
+
+def test_a_folder_in_place_of_the_file_is_refused(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(DatabaseUnusable, match=r"comments\.sqlite3 cannot be opened: Is a dir"):
+        migrations.upgrade(path)
+
+
+def test_a_search_for_damage_has_its_time(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(300):
+            add(database)
+    monkeypatch.setattr(migrations, "LOOK", -1)
+    monkeypatch.setattr(migrations, "LOOK_STEP", 1)
+    migrations.upgrade(path)
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_what_another_program_locks_is_busy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    migrations.upgrade(path)
+    monkeypatch.setattr(migrations, "STEPS", migrations.STEPS | {"0002_none": lambda *_: None})
+    monkeypatch.setattr(migrations, "PATIENCE", 0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"PRAGMA journal_mode={mode}")
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    other.execute("CREATE TABLE t (x)")
+    with pytest.raises(DatabaseBusy):
+        migrations.upgrade(path)
+    other.close()
