@@ -1,17 +1,18 @@
 """How the server starts, stops, and starts again on the same data."""
 
+import http.client
+import json
 import os
 import signal
 import socket
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.journey.program import Answer, Service, wait_for
+from tests.journey.program import Service, wait_for
 
 Start = Callable[..., Service]
 SHOW_AT_ONCE = {"COMMENTSVC_MODERATION_POLICY": "none"}
@@ -83,13 +84,14 @@ def has_read_everything(service: Service) -> bool:
     return bool(queues) and not any(queues)
 
 
-def submit_aside(service: Service) -> tuple[threading.Thread, list[Answer]]:
-    """Submit a comment on an OS thread of its own; return when the server has read it."""
-    answers: list[Answer] = []
-    sender = threading.Thread(target=lambda: answers.append(service.submit("/post/", "In flight")))
-    sender.start()
-    wait_for(lambda: has_read_everything(service), "the server to read the submission")
-    return sender, answers
+@contextmanager
+def submission_in_flight(service: Service) -> Iterator[http.client.HTTPConnection]:
+    """A connection on which the server has read a submission, and not answered yet."""
+    body = json.dumps({"url": "/post/", "author": "Ann", "message": "In flight"})
+    with closing(service.connection()) as connection:
+        connection.request("POST", "/api/comments", body, {"Content-Type": "application/json"})
+        wait_for(lambda: has_read_everything(service), "the server to read the submission")
+        yield connection
 
 
 def refuses(port: int) -> bool:
@@ -99,26 +101,24 @@ def refuses(port: int) -> bool:
 
 def test_a_stop_answers_what_is_in_flight(data: Path, start: Start) -> None:
     service = start(data, environ=SHOW_AT_ONCE)
-    with locked(data / "comments.sqlite3"):
-        sender, answers = submit_aside(service)
+    with ExitStack() as stack:
+        lock = stack.enter_context(ExitStack())
+        lock.enter_context(locked(data / "comments.sqlite3"))
+        connection = stack.enter_context(submission_in_flight(service))
         service.process.terminate()
         wait_for(lambda: refuses(service.port), "the listener to close")
-        assert answers == []
-    sender.join()
-    assert [answer.status for answer in answers] == [201]
+        lock.close()
+        assert connection.getresponse().status == 201
     assert service.wait() == 0
     assert start(data).count("/post/") == 1
 
 
 def test_a_second_signal_ends_it_at_once(data: Path, start: Start) -> None:
     service = start(data)
-    with locked(data / "comments.sqlite3"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threading, "excepthook", lambda _args: None)  # its answer never comes
-        sender, _ = submit_aside(service)
+    with locked(data / "comments.sqlite3"), submission_in_flight(service):
         service.process.terminate()
         wait_for(lambda: refuses(service.port), "the listener to close")
         assert service.stop(signal.SIGTERM) == -signal.SIGTERM
-        sender.join()
 
 
 def test_starting_and_stopping_leaves_no_process_behind(data: Path, start: Start) -> None:
