@@ -23,7 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"cursor", "ratelimit", "spam", "sqlite", "statements"}),
     frozenset({"config", "datadir", "feed", "items", "jobs", "lock"}),
     frozenset({"auth", "submission", "urls"}),
-    frozenset({"comments", "migrations", "web", "writer"}),
+    frozenset({"comments", "migrations", "schemas", "web", "writer"}),
     frozenset({"database"}),
     frozenset({"control", "intake", "openapi", "router"}),
     frozenset({"api", "embed", "ops"}),
@@ -170,6 +170,20 @@ def test_every_c_file_has_its_test_and_meson_knows_it() -> None:
     known = re.findall(r"^  '(\w+)'", (ROOT / "tests/core/meson.build").read_text(), re.MULTILINE)
     assert {path.stem for path in CORE.glob("*.c")} - tests <= set(CORE_TESTED_ELSEWHERE)
     assert set(known) == tests, "c_tests in tests/core/meson.build and the files differ"
+
+
+def test_the_tables_in_the_readme_are_the_routes() -> None:
+    """The route of `serve --blog` is left out: it answers whatever the folder holds."""
+    routes = {
+        constant.value
+        for path in PACKAGE.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name == "routes"
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant) and str(constant.value).startswith("/")
+    } - {"/{path}"}
+    rows = re.findall(r"^\| (`[A-Z]+ /.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert {path for row in rows for path in re.findall(r"`[A-Z]+ (/[^?`]*)", row)} == routes
 
 
 def test_python_files_keep_their_budget() -> None:
