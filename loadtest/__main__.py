@@ -1,0 +1,129 @@
+"""The command line of the load test: `loadtest/run`."""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from loadtest import blog, client, machine, table
+from loadtest.client import BUILD, ClientError
+from loadtest.measurement import Measurement
+from loadtest.result import Result
+from loadtest.rounds import Extent, Rounds
+from loadtest.scenario import SCENARIOS, Scenario, named
+from loadtest.seed import seed
+from loadtest.service import ROOT, ServiceError
+
+RESULTS = ROOT / "loadtest" / "results"
+FULL, SHORT = Extent(), Extent(rounds=1, seconds=1, tries=1)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", metavar="[SCENARIO]...", nargs=-1)
+@click.option("--short", is_flag=True, help="One round of 1 s each, to try it out; not stored.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 100),
+    default=FULL.rounds,
+    show_default=True,
+    help="How many; the medians count.",
+)
+@click.option("--list", "show", is_flag=True, help="List the scenarios.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=BUILD,
+    help="Where the databases are made, on the disk that is to be measured. Default: build/.",
+)
+def main(names: tuple[str, ...], short: bool, rounds: int, show: bool, folder: Path) -> None:
+    """Measure the real server on one core, with its clients on another."""
+    if show:
+        for scenario in SCENARIOS:
+            click.echo(f"{scenario.name:<16} {scenario.text}")
+        return
+    try:
+        scenarios = named(names)
+        result = run(scenarios, folder, SHORT if short else Extent(rounds))
+    except KeyError as error:
+        raise click.UsageError(f"there is no scenario {error}; --list names them") from error
+    except (ClientError, ServiceError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"\n{table.result(result)}\n")
+    if not short:
+        path = RESULTS / f"{file_name(result.about)}.json"
+        result.write(path)
+        click.echo(f"stored as {path.relative_to(ROOT)}")
+
+
+def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
+    """Seed, play all rounds, sum up. Raises ServiceError or ClientError."""
+    cores = choose_cores()
+    client.find_wrk()
+    client.build_generator()
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = machine.filesystem(folder)
+    if kind in machine.MEMORY_ONLY:
+        raise ClientError(f"{folder} is on {kind}, where nothing is durable: give another --folder")
+    about: dict[str, Any] = {  # Any: as in Result
+        **machine.commit(),
+        "date": machine.now(),
+        "machine": machine.describe(),
+        "filesystem": kind,
+        "fsync_us": machine.fsync_us(folder),
+        **asdict(extent),
+        "pages": blog.PAGES,
+        "comments": blog.COMMENTS,
+    }
+    place = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        pages = blog.pages()
+        seed(place / "data", pages, _progress())
+        rounds = Rounds(scenarios, pages, place, extent, cores, _report)
+        played = [rounds.play(number) for number in range(1, extent.rounds + 1)]
+    finally:
+        shutil.rmtree(place)
+    return Result.of(about, scenarios, played)
+
+
+def choose_cores() -> tuple[int, int]:
+    """The server's and the clients' core; we ourselves go to the clients'."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        raise ClientError("there is one core only: server and clients need one each")
+    os.sched_setaffinity(0, {cores[1]})
+    return cores[0], cores[1]
+
+
+def file_name(about: dict[str, Any]) -> str:
+    """Name a result by its date and commit."""
+    date = about["date"].replace(":", "").removesuffix("Z")
+    return f"{date}-{about['commit'][:10]}{'-dirty' * about['dirty']}"
+
+
+def _report(measurement: Measurement) -> None:
+    click.echo(table.line(measurement))
+
+
+def _progress() -> Any:  # Any: a callable that writes over its own line
+    begin = time.monotonic()
+    terminal = sys.stdout.isatty()
+
+    def report(done: int) -> None:
+        last = done == blog.COMMENTS
+        if terminal or last:
+            told = f"seeded {done:,} of {blog.COMMENTS:,} comments"
+            end = f" in {time.monotonic() - begin:.1f} s\n" if last else ""
+            click.echo(f"\r{told}{end}" if terminal else f"{told}{end}", nl=False)
+
+    return report
+
+
+if __name__ == "__main__":
+    main()
