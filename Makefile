@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test journey check ci asan tsan fmt tidy clean
+.PHONY: help setup run test journey check ci asan tsan load fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -31,6 +31,9 @@ asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: ## the C tests under ThreadSanitizer
 	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 	meson test -C build/tsan --print-errorlogs
+
+load: ## measure the server (the load test's own arguments: loadtest/run)
+	loadtest/run
 
 fmt: ## format all sources
 	ruff format .
