@@ -99,7 +99,10 @@ _INVISIBLE = dict.fromkeys(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
 _EMAIL = re.compile(r"[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+")
-_SITE = re.compile(r"https?://[^\s/?#@\\<>\"'`]+(?:[/?#][^\s\\<>\"`]*)?", re.IGNORECASE)
+_SITE = re.compile(
+    r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
+    re.IGNORECASE,
+)
 _KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}").fullmatch
 
 

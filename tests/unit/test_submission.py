@@ -106,6 +106,8 @@ def test_the_avatar_is_the_digest_of_the_tidy_address() -> None:
         ("site", "//ann.example/"),
         ("site", "https://"),
         ("site", "https:///x"),
+        ("site", "http://javascript:alert(1)"),
+        ("site", "https://ann.example:x/"),
         ("site", "https://good.example@evil.example/"),
         ("site", "https://ann.example/ x"),
         ("site", 'https://ann.example/"onclick="x'),
@@ -175,6 +177,13 @@ def test_what_is_no_json_object_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedError) as caught:
         from_json(body, BOUNDS, SITES.locate)
     assert caught.value.message
+
+
+@pytest.mark.parametrize(
+    "site", ["http://ann.example:8080", "https://[::1]:8443/x?y#z", "HTTPS://büro.example/é"]
+)
+def test_a_web_site_may_have_any_host(site: str) -> None:
+    assert read(site=site).site == site
 
 
 @pytest.mark.parametrize(

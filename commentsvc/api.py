@@ -1,0 +1,201 @@
+"""Our own HTTP interface: counts, lists, submissions, the preview, the feed.
+
+DESIGN. Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
+document says the same to machines. Public reads are stored by the core under the tags of what they
+show, so a handler here runs only once per answer and change. The counts are short indexed
+reads and run on the event loop; lists go to a reader.
+
+All answers but writes allow every page to read them; errors are made by the router.
+"""
+
+from typing import get_args
+
+from commentsvc import comments
+from commentsvc.config import Settings
+from commentsvc.cursor import Sort
+from commentsvc.database import Database, Reader
+from commentsvc.feed import Feed, render_feed
+from commentsvc.forms import Form
+from commentsvc.intake import Intake
+from commentsvc.items import Receipt, item, status
+from commentsvc.markup import render
+from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
+from commentsvc.moments import rfc3339
+from commentsvc.router import Route
+from commentsvc.submission import from_json, message_from_json
+from commentsvc.urls import Place, Sites
+from commentsvc.web import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Origins,
+    Request,
+    Response,
+    encode,
+    first,
+)
+
+COUNTED = 100  # pages of one batch count; a list page shows 10 to 50, an answer may have 128 tags
+SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
+ATOM = "application/atom+xml"
+
+
+class Api:
+    """The handlers of group A, but for the embedded thread and what operators ask."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        origins: Origins,
+        intake: Intake,
+    ) -> None:
+        """Take the settings, what was built of them, and where comments come from and go to."""
+        self._settings = settings
+        self._database = database
+        self._sites = sites
+        self._origins = origins
+        self._intake = intake
+        shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
+        self._json: Headers = (("Content-Type", JSON), *shared)
+        self._list: Headers = (*self._json, NO_SNIFFING)
+        self._atom: Headers = (("Content-Type", ATOM), *shared, NO_SNIFFING)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/api/ping", self.ping),
+            Route("GET", "/api/comments/count", self.count),
+            Route("GET", "/api/comments/counts", self.counts),
+            Route("GET", "/api/comments", self.list_comments),
+            Route("POST", "/api/comments", self.submit),
+            Route("POST", "/api/preview", self.preview),
+            Route("GET", "/feed.atom", self.feed),
+        ]
+
+    def ping(self, request: Request) -> Response:
+        """GET /api/ping: 200 ``OK``. Not stored, so that it tells of the whole program."""
+        return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
+
+    def count(self, request: Request) -> Response:
+        """GET /api/comments/count?url=U: 200 ``{"count": N}``, approved comments only.
+
+        Without a url, or with an empty one, those of the whole site. 400 for a bad url or site.
+        Stored.
+        """
+        form = request.parameters()
+        site, url = self._place(form)
+        if url:
+            number = self._database.read_now(lambda reader: comments.count(reader, site, url))
+            tag = thread_tag(site, url)
+        else:
+            number = self._database.read_now(lambda reader: comments.site_count(reader, site))
+            tag = site_tag(site)
+        return Response(200, self._json, b'{"count":%d}' % number, (tag,))
+
+    def counts(self, request: Request) -> Response:
+        """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
+
+        The keys are the urls as they were sent, at most 100. 400 for a bad url or site. Stored.
+        """
+        form = request.parameters()
+        urls = form.get("url", [])
+        if len(urls) > COUNTED:
+            message = f"These are {len(urls)} urls; ask for at most {COUNTED} at once."
+            raise HttpError(400, "too_many_urls", message, {"url": message})
+        name = first(form, "site")
+        places = {url: self._sites.locate(url, name) for url in urls}
+
+        def work(reader: Reader) -> dict[str, int]:
+            return {url: comments.count(reader, *place) for url, place in places.items()}
+
+        numbers = self._database.read_now(work)
+        tags = tuple({thread_tag(*place) for place in places.values()})
+        return Response(200, self._json, encode({"counts": numbers}), tags)
+
+    async def list_comments(self, request: Request) -> Response:
+        """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after]: 200 with the comments.
+
+        ``{"data": […], "count": N, "next"?}``: approved comments of the page, `count` is of all,
+        `next` is what to send as `after` to go on. A page never heard of has none. 400 for a bad
+        parameter. Stored.
+        """
+        form = request.parameters()
+        site, url = self._sites.locate(first(form, "url"), first(form, "site"))
+        sort, limit, after = self._range(form)
+        page = await self._database.read(
+            lambda reader: comments.page(reader, site, url, sort, limit, after)
+        )
+        answer: dict[str, object] = {"data": [*map(item, page.items)], "count": page.count}
+        if page.next is not None:
+            answer["next"] = page.next
+        return Response(200, self._list, encode(answer), (thread_tag(site, url),))
+
+    async def submit(self, request: Request) -> Response:
+        """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
+
+        Both say ``{"status", "comment", "token", "token_expires"}``; the token is null where an
+        equal comment without a key was sent within the hour. 400 with all faulty fields,
+        403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
+        the site; `site` in the body is the author's.
+        """
+        body, locate = request.json(), self._intake.locator(request)
+        submission = from_json(body, self._intake.bounds, locate)
+        accepted = await self._intake.submit(request, submission)
+        comment = accepted.comment
+        expires = rfc3339(accepted.token_expires) if accepted.token else None
+        receipt = Receipt(status(comment), item(comment), accepted.token, expires)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
+        return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
+
+    def preview(self, request: Request) -> Response:
+        """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
+
+        Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415.
+        """
+        site = self._sites.named(first(request.parameters(), "site"))
+        headers = self._origins.check(request, site)
+        message = message_from_json(request.json(), self._intake.bounds)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
+        return Response(200, headers, encode({"html": render(message)}))
+
+    async def feed(self, request: Request) -> Response:
+        """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
+
+        Atom (RFC 4287). 400 for a bad url or site. Stored.
+        """
+        site, url = self._place(request.parameters())
+        limit = self._settings.feed.entries
+
+        def work(reader: Reader) -> list[Entry]:
+            return comments.latest(reader, site, url or None, limit)
+
+        entries = await self._database.read(work)
+        settings = next(known for known in self._settings.sites if known.name == site)
+        origin = settings.origins[0] if settings.origins else ""
+        body = render_feed(Feed(site, settings.title or site, origin, url), entries)
+        tag = thread_tag(site, url) if url else site_tag(site)
+        return Response(200, self._atom, body, (tag,))
+
+    def _place(self, form: Form) -> Place:
+        """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
+        url, name = first(form, "url"), first(form, "site")
+        return self._sites.locate(url, name) if url else Place(self._sites.named(name), "")
+
+    def _range(self, form: Form) -> tuple[Sort, int, str | None]:
+        """Read `sort`, `limit` and `after`. Raises HttpError 400 that names all faulty ones."""
+        most = self._settings.comments.list_limit
+        sort, limit = first(form, "sort") or "oldest", first(form, "limit") or str(most)
+        wrong = {}
+        if sort not in SORTS:
+            wrong["sort"] = f"This must be one of {', '.join(SORTS)}."
+        number = int(limit) if limit.isascii() and limit.isdecimal() and len(limit) < 10 else 0
+        if not number:
+            wrong["limit"] = f"This must be a whole number from 1 to {most}."
+        if wrong:
+            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+        return SORTS[sort], min(number, most), first(form, "after") or None

@@ -1,0 +1,187 @@
+"""Embed: a thread as HTML, and a form that needs no script.
+
+DESIGN. The fragment has the structure and the class names of the widget's elements, so that one
+stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
+static site's build may fetch it as often as it likes. The form is posted to us and answered with
+a small page of its own, which on a mistake holds the form again with everything that was typed.
+
+A fragment lands in pages of other origins, where a path alone would lead to the blog: `base` names
+the address under which the embedding page reaches this service. Where the fragment is opened
+by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from importlib.resources import files
+from urllib.parse import quote
+
+from jinja2 import ChainableUndefined, Environment, FunctionLoader
+
+from commentsvc import comments
+from commentsvc.config import Settings
+from commentsvc.database import Database
+from commentsvc.intake import Accepted, Intake
+from commentsvc.items import Item, item
+from commentsvc.models import APPROVED, thread_tag
+from commentsvc.router import FAILURES, Route, as_http
+from commentsvc.submission import from_form, is_site
+from commentsvc.urls import Sites, UrlError
+from commentsvc.web import (
+    ANY_ORIGIN,
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    first,
+)
+
+DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
+
+HTML = ("Content-Type", "text/html; charset=utf-8")
+POLICY = (
+    "Content-Security-Policy",
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
+)
+
+# A comment and those that answer it.
+Branch = tuple[Item, list["Branch"]]
+
+
+def grow(items: Sequence[Item]) -> list[Branch]:
+    """Order comments as a tree, in their own order on each level.
+
+    A comment whose parent is not among them stands on the first level.
+    """
+    nodes: dict[int, tuple[Branch, int]] = {}
+    roots: list[Branch] = []
+    for comment in sorted(items, key=lambda comment: comment.id):  # a parent's id is the smaller
+        branch: Branch = (comment, [])
+        parent, depth = nodes.get(comment.parent or 0, (None, 0))
+        (parent[1] if parent else roots).append(branch)
+        nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
+    order = {comment.id: number for number, comment in enumerate(items)}
+    for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
+        siblings.sort(key=lambda branch: order[branch[0].id])
+    return roots
+
+
+def _source(name: str) -> str:
+    return (files("commentsvc") / "templates" / name).read_text("utf-8")
+
+
+def _moment(published: str) -> str:
+    """Tell a moment (RFC 3339) to people, in UTC since the fragment is the same for all."""
+    return f"{datetime.fromisoformat(published):%-d %B %Y, %H:%M} UTC"
+
+
+class Embed:
+    """The handlers of the embedded thread."""
+
+    def __init__(
+        self, settings: Settings, database: Database, sites: Sites, intake: Intake
+    ) -> None:
+        """Take the settings, and where comments come from and go to."""
+        self._database = database
+        self._sites = sites
+        self._intake = intake
+        self._most = settings.comments.list_limit
+        self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
+        cache_control = ("Cache-Control", settings.server.cache_control)
+        self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
+        templates = Environment(
+            loader=FunctionLoader(_source),
+            autoescape=True,
+            undefined=ChainableUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        templates.filters["moment"] = _moment
+        templates.globals["bounds"] = settings.comments
+        self._thread = templates.get_template("thread.html")
+        self._result = templates.get_template("result.html")
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/embed/thread", self.thread),
+            Route("POST", "/embed/thread", self.submit),
+        ]
+
+    async def thread(self, request: Request) -> Response:
+        """GET /embed/thread?url=U[&base=B]: 200 with the thread and a form, as an HTML fragment.
+
+        `base` is this service's address for the form, `""` for the page's own host. 400 for a
+        bad url, site or base. Stored.
+        """
+        form = request.parameters()
+        name, base = first(form, "site"), first(form, "base")
+        if base and ("?" in base or "#" in base or not is_site(base)):
+            message = "This must be the http(s) address of the comment service."
+            raise HttpError(400, "invalid", message, {"base": message})
+        site, url = self._sites.locate(first(form, "url"), name)
+        page = await self._database.read(
+            lambda reader: comments.page(reader, site, url, "oldest", self._most, None)
+        )
+        html = self._thread.render(
+            branches=grow([*map(item, page.items)]),
+            count=page.count,
+            url=url,
+            action=f"{base.rstrip('/')}/embed/thread{_query(name)}",
+        )
+        return Response(200, self._fragment, html.encode(), (thread_tag(site, url),))
+
+    async def submit(self, request: Request) -> Response:
+        """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
+
+        201 or 202 with thanks; 400, 403, 409, 415, 429 or 503 with the reason and the form as it
+        was filled.
+        """
+        values: dict[str, str] = {}
+        try:
+            values.update((name, texts[0]) for name, texts in request.form().items())
+            locate = self._intake.locator(request)
+            submission = from_form(values, self._intake.bounds, locate)
+            accepted = await self._intake.submit(request, submission)
+        except FAILURES as error:
+            return self._refused(request, values, as_http(error))
+        return self._thanked(accepted, submission.place)
+
+    def _thanked(self, accepted: Accepted, place: tuple[str, str]) -> Response:
+        comment = accepted.comment
+        shown = comment.status == APPROVED
+        html = self._result.render(
+            title="Thank you",
+            message="Your comment is published." if shown else "Your comment waits for approval.",
+            comment=comment,
+            faults={},
+            back=self._page(*place) + (f"#comment-{comment.id}" if shown else ""),
+        )
+        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY)
+        return Response(201 if shown else 202, headers, html.encode())
+
+    def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
+        try:
+            name = first(request.parameters(), "site")
+            back = self._page(*self._sites.locate(values.get("url", ""), name))
+        except (UrlError, HttpError):
+            name = back = ""
+        html = self._result.render(
+            title="Your comment is not sent yet",
+            message=error.message,
+            problem=True,
+            values=values,
+            faults=error.fields or {},
+            back=back,
+            action="thread" + _query(name),
+        )
+        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
+        return Response(error.status, headers, html.encode())
+
+    def _page(self, site: str, url: str) -> str:
+        return self._origins.get(site, "") + url
+
+
+def _query(name: str) -> str:
+    return f"?site={quote(name, safe='')}" if name else ""

@@ -1,0 +1,127 @@
+"""Intake: the one way of a submission from a request into the database.
+
+DESIGN. JSON, our form and Stacosys' form differ in how they say it and in how they are answered;
+what happens between is here, once: may this page write, is this client too fast, is it
+spam, what is its HTML, was it sent before. Nothing is stored unless all of that says yes, and the
+answer comes after the COMMIT.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from commentsvc import comments
+from commentsvc.auth import EditTokens
+from commentsvc.comments import NewComment
+from commentsvc.config import Settings
+from commentsvc.database import Database
+from commentsvc.markup import links, render
+from commentsvc.models import APPROVED, PENDING, Comment
+from commentsvc.ratelimit import Limiter
+from commentsvc.spam import judge
+from commentsvc.submission import Locate, Submission
+from commentsvc.urls import Sites
+from commentsvc.web import Headers, HttpError, Origins, Proxies, Request, encode, first
+
+
+class Accepted(NamedTuple):
+    """A stored comment, and the CORS fields of the answer that tells of it.
+
+    `token` edits the comment until `token_expires` (Unix milliseconds); None where there is none.
+    """
+
+    comment: Comment
+    token: str | None
+    token_expires: int
+    headers: Headers
+
+
+class Intake:
+    """Takes submissions for all sites."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        origins: Origins,
+        tokens: EditTokens,
+        now: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take what a submission meets; `now` is Unix time, both clocks are in seconds."""
+        self.bounds = settings.comments
+        self._policy = settings.moderation.policy
+        self._edit = settings.moderation.edit_minutes * 60_000
+        self._most_links = settings.spam.links
+        self._limiter = Limiter(settings.spam.rate_limit)
+        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._database = database
+        self._sites = sites
+        self._origins = origins
+        self._tokens = tokens
+        self._now = now
+        self._monotonic = monotonic
+
+    def locator(self, request: Request) -> Locate:
+        """Give what finds the thread that a url of this request names. Raises UnknownSiteError."""
+        name = first(request.parameters(), "site") if request.query else ""
+        self._sites.named(name)
+        return partial(self._sites.locate, name=name) if name else self._sites.locate
+
+    async def submit(self, request: Request, submission: Submission) -> Accepted:
+        """Judge and store a submission.
+
+        Raises HttpError 403, 429 or 400, CommentsError, DatabaseError; then nothing is stored.
+        """
+        headers = self._origins.check(request, submission.place[0])
+        self._limit(request)
+        html = render(submission.message)
+        verdict = judge(
+            honeypot=submission.honeypot,
+            links=links(html),
+            policy=self._policy,
+            most_links=self._most_links,
+        )
+        if verdict.decision == "reject":
+            raise HttpError(400, "rejected", "This was taken for spam and is not stored.")
+        status = APPROVED if verdict.decision == "accept" else PENDING
+        token, token_hash = self._tokens.new_token()
+        now = int(self._now() * 1_000)
+        new = self._new(submission, html, status, token_hash, now + self._edit)
+        added = await self._database.write(lambda tx: comments.add(tx, new, now))
+        valid = added.token_valid and self._edit > 0
+        return Accepted(added.comment, token if valid else None, new.token_expires, headers)
+
+    def _limit(self, request: Request) -> None:
+        wait = self._limiter.take(self._proxies.client(request), self._monotonic())
+        if wait:
+            raise HttpError(
+                429,
+                "too_many",
+                f"That was a lot at once. Please wait {wait} s, then send it again.",
+                headers=(("Retry-After", str(wait)),),
+            )
+
+    def _new(
+        self, submission: Submission, html: str, status: str, token_hash: bytes, expires: int
+    ) -> NewComment:
+        site, url = submission.place
+        content = (site, url, submission.author, submission.email, submission.message)
+        return NewComment(
+            site=site,
+            url=url,
+            title=submission.title,
+            author=submission.author,
+            email=submission.email,
+            avatar=submission.avatar,
+            author_site=submission.site,
+            source=submission.message,
+            html=html,
+            parent=submission.parent,
+            status=status,
+            key=submission.key or encode((*content, submission.parent)).decode(),
+            derived=not submission.key,
+            token_hash=token_hash,
+            token_expires=expires,
+        )

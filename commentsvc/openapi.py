@@ -1,0 +1,197 @@
+"""The OpenAPI document: the HTTP interface for machines, built from the code's own types.
+
+DESIGN. One table of operations, in the order of the routes; a test compares it with them, and real
+answers with `schemas`. Every operation may also meet the core's refusals (408, 414, 431 and the
+like), which are not in this table; they stand in the description, once.
+"""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from commentsvc.config import Settings
+from commentsvc.schemas import Json, components, reference
+
+DESCRIPTION = """\
+Comments for static blogs. All public reads may be asked by any page (`Access-Control-Allow-Origin:
+*`), have an `ETag` and are answered by 304 where nothing changed. Writes are open to the configured
+origins of a site. No request uses cookies. Errors are JSON as in `Error`; requests that break
+HTTP's own rules or the server's bounds are refused without a body of that form (400, 408, 413, 414,
+431, 501, 503, 504, 505)."""
+
+REASONS = {
+    200: "Done",
+    201: "Shown at once",
+    202: "Waits for approval",
+    301: "Its folder",
+    302: "Elsewhere",
+    400: "Something is wrong with the request; `fields` says what",
+    403: "Pages of this origin may not write",
+    404: "There is no such thing",
+    409: "The key belongs to another comment",
+    413: "The body is too large",
+    415: "The body is of the wrong kind",
+    429: "Too many submissions; `Retry-After` says when to go on",
+    503: "Too busy, or the disk is full; `Retry-After` says when to go on",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. `success` has a schema's name, a media type or `""` per status."""
+
+    method: str
+    path: str
+    summary: str
+    parameters: tuple[str, ...] = ()
+    body: tuple[tuple[str, str], ...] = ()  # media type and schema
+    success: tuple[tuple[int, str], ...] = ()
+    errors: tuple[int, ...] = ()
+
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_WRITE = (400, 403, 409, 413, 415, 429, 503)
+_READ = (400, 503)
+_SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
+_LISTED = ("page", "site", "sort", "limit", "after")
+
+OPERATIONS = (
+    Operation("GET", "/api/ping", "Is it there?", success=((200, "text/plain"),)),
+    Operation("GET", "/api/comments/count", "Count", ("url", "site"), (), ((200, "Count"),), _READ),
+    Operation(
+        "GET", "/api/comments/counts", "Counts", ("urls", "site"), (), ((200, "Counts"),), _READ
+    ),
+    Operation("GET", "/api/comments", "List", _LISTED, (), ((200, "List"),), _READ),
+    Operation(
+        "POST",
+        "/api/comments",
+        "Submit a comment",
+        ("site",),
+        (("application/json", "Submission"),),
+        _SUBMITTED,
+        _WRITE,
+    ),
+    Operation(
+        "POST",
+        "/api/preview",
+        "Show a message as it would look",
+        ("site",),
+        (("application/json", "Message"),),
+        ((200, "Preview"),),
+        (400, 403, 413, 415),
+    ),
+    Operation(
+        "GET",
+        "/feed.atom",
+        "The newest comments as Atom",
+        ("url", "site"),
+        (),
+        ((200, "application/atom+xml"),),
+        _READ,
+    ),
+    Operation(
+        "GET",
+        "/embed/thread",
+        "A thread and a form as an HTML fragment",
+        ("page", "site", "base"),
+        (),
+        ((200, "text/html"),),
+        _READ,
+    ),
+    Operation(
+        "POST",
+        "/embed/thread",
+        "Submit a comment without a script; every answer is an HTML page",
+        ("site",),
+        tuple((media_type, "Submission") for media_type in _FORMS),
+        tuple((status, "text/html") for status in (201, 202, *_WRITE)),
+    ),
+    Operation(
+        "POST",
+        "/newcomment",
+        "Submit a comment (Stacosys 2 and 3)",
+        ("site",),
+        tuple((media_type, "StacosysForm") for media_type in _FORMS),
+        ((302, ""),),
+        _WRITE,
+    ),
+    Operation("GET", "/ping", "Is it there? (Stacosys 2)", success=((200, "text/plain"),)),
+    Operation("GET", "/comments", "List (Stacosys 2)", _LISTED, (), ((200, "List"),), _READ),
+    Operation(
+        "GET",
+        "/comments/count",
+        "Count (Stacosys 2)",
+        ("url", "site"),
+        (),
+        ((200, "Count"),),
+        _READ,
+    ),
+    Operation(
+        "POST",
+        "/comments",
+        "Submit a comment (Stacosys 1)",
+        ("site",),
+        (("application/json", "StacosysJson"),),
+        ((200, "text/plain"),),
+        (400, 403, 413, 429, 503),
+    ),
+    *(
+        Operation("GET", path, "To the moderation pages (Stacosys)", success=((302, ""),))
+        for path in ("/web", "/web/login", "/web/admin")
+    ),
+    Operation("GET", "/healthz", "Does the program run?", success=((200, "Health"),)),
+    Operation("GET", "/readyz", "Can it work?", success=((200, "Health"),), errors=(503,)),
+    Operation("GET", "/metrics", "Metrics (Prometheus)", success=((200, "text/plain"),)),
+    Operation("GET", "/openapi.json", "This document", success=((200, "application/json"),)),
+    Operation(
+        "GET", "/static/{path}", "A file of the widget", ("path",), (), ((200, "*/*"),), (404,)
+    ),
+)
+
+
+def document(settings: Settings) -> Json:
+    """Give the OpenAPI 3.1 document for a service with these settings."""
+    paths: dict[str, Json] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "commentsvc",
+            "version": version("commentsvc"),
+            "description": DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": paths,
+        "components": components(settings),
+    }
+
+
+def _operation(operation: Operation) -> Json:
+    answers = {
+        str(status): {"description": REASONS[status], **_content(kind)}
+        for status, kind in (
+            *operation.success,
+            *((status, "Error") for status in operation.errors),
+        )
+    }
+    name = f"{operation.method.lower()}{operation.path.translate(_NOT_IN_NAMES)}"
+    described: Json = {"operationId": name, "summary": operation.summary, "responses": answers}
+    if operation.parameters:
+        described["parameters"] = [
+            {"$ref": f"#/components/parameters/{parameter}"} for parameter in operation.parameters
+        ]
+    if operation.body:
+        content = {kind: {"schema": reference(schema)} for kind, schema in operation.body}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
+
+
+_NOT_IN_NAMES = str.maketrans({"/": "_", ".": "_", "{": None, "}": None})
+
+
+def _content(kind: str) -> Json:
+    if not kind:
+        return {}
+    if "/" in kind:
+        return {"content": {kind: {}}}
+    return {"content": {"application/json": {"schema": reference(kind)}}}

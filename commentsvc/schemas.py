@@ -1,0 +1,117 @@
+"""Schemas: the shapes of what is sent and answered, for the OpenAPI document.
+
+DESIGN. The shapes of comments and receipts are those of the structs that are encoded, bounds are
+those of the settings. Only what no struct describes is written out.
+"""
+
+from typing import Any
+
+import msgspec
+
+from commentsvc import submission
+from commentsvc.config import Settings
+from commentsvc.items import Item, Receipt
+from commentsvc.urls import LENGTH
+
+Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI standard defines
+
+
+def components(settings: Settings) -> Json:
+    """Give the schemas and parameters that the operations refer to."""
+    return {"schemas": _schemas(settings), "parameters": _parameters(settings)}
+
+
+def reference(schema: str) -> Json:
+    """Refer to one of the schemas by its name."""
+    return {"$ref": f"#/components/schemas/{schema}"}
+
+
+def _schemas(settings: Settings) -> Json:
+    _, schemas = msgspec.json.schema_components(
+        (Item, Receipt), ref_template="#/components/schemas/{name}"
+    )
+    _, sent = msgspec.json.schema_components((submission.Fields,))
+    schemas["Submission"] = _submission(sent["Fields"], settings)
+    text, number = {"type": "string"}, {"type": "integer", "minimum": 0}
+    return schemas | {
+        "Error": _object({"error": _error()}),
+        "Count": _object({"count": number}),
+        "Counts": _object({"counts": {"type": "object", "additionalProperties": number}}),
+        "List": _object(
+            {"data": {"type": "array", "items": reference("Item")}, "count": number},
+            {"next": text},
+        ),
+        "Message": _object({"message": _bounded(settings.comments.message_length)}),
+        "Preview": _object({"html": text}),
+        "Health": _object({"status": text}),
+        "StacosysForm": _object(
+            dict.fromkeys(("url", "author", "message"), text),
+            dict.fromkeys(("email", "site", "token", "remarque"), text),
+        ),
+        "StacosysJson": _object(
+            dict.fromkeys(("url", "author", "message"), text),
+            dict.fromkeys(("email", "site", "captcha", "token"), text) | {"subscribe": {}},
+        )
+        | {"additionalProperties": True},
+    }
+
+
+def _error() -> Json:
+    text = {"type": "string"}
+    fields = {"type": "object", "additionalProperties": text}
+    return _object({"code": text, "message": text}, {"fields": fields})
+
+
+def _submission(schema: Json, settings: Settings) -> Json:
+    properties = schema["properties"]
+    properties["url"] = _bounded(LENGTH) | {"description": "A path, or an address of the site."}
+    properties["author"] = _bounded(settings.comments.author_length)
+    properties["message"] = _bounded(settings.comments.message_length) | {
+        "description": "Markdown (GitHub's); raw HTML is shown as text."
+    }
+    properties["site"]["description"] = "The author's web site, http or https."
+    properties["parent"]["description"] = "The id of the comment that this one answers."
+    properties["key"]["description"] = (
+        "A random word of 8 to 64 characters (A-Z a-z 0-9 - . _ ~) that the client keeps secret and"
+        " sends again when it repeats a submission, which is then stored once."
+    )
+    properties["subject"]["description"] = "Leave it empty: what fills it is taken for spam."
+    return schema | {"required": ["url", "author", "message"], "title": "Submission"}
+
+
+def _parameters(settings: Settings) -> Json:
+    text, most = {"type": "string"}, settings.comments.list_limit
+    page = "The page: a path, or an address whose origin belongs to a site."
+    urls = {"type": "array", "items": text, "maxItems": 100}
+    return {
+        "url": _query("url", text, f"{page} Without it the whole site."),
+        "page": _query("url", text, page) | {"required": True},
+        "urls": _query("url", urls, f"{page} May be repeated."),
+        "site": _query("site", text, "The name of the site; without it the first one."),
+        "sort": _query(
+            "sort", {"enum": ["oldest", "newest", "top"], "default": "oldest"}, "Order."
+        ),
+        "limit": _query(
+            "limit", {"type": "integer", "minimum": 1, "default": most}, f"At most; {most} are."
+        ),
+        "after": _query("after", text, "`next` of the answer before."),
+        "base": _query("base", text, "The address of this service, for the form."),
+        "path": {"name": "path", "in": "path", "required": True, "schema": text},
+    }
+
+
+def _query(name: str, schema: Json, description: str) -> Json:
+    return {"name": name, "in": "query", "schema": schema, "description": description}
+
+
+def _bounded(most: int) -> Json:
+    return {"type": "string", "minLength": 1, "maxLength": most}
+
+
+def _object(required: Json, optional: Json | None = None) -> Json:
+    return {
+        "type": "object",
+        "properties": required | (optional or {}),
+        "required": [*required],
+        "additionalProperties": False,
+    }

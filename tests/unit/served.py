@@ -1,0 +1,130 @@
+"""All handlers on a real database, without the core: requests go in, responses come out."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from typing import Any
+
+from commentsvc import comments, migrations
+from commentsvc.api import Api
+from commentsvc.auth import EditTokens
+from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
+from commentsvc.database import Database
+from commentsvc.embed import Embed
+from commentsvc.intake import Intake
+from commentsvc.models import Entry
+from commentsvc.ops import Ops
+from commentsvc.router import Route, Router
+from commentsvc.stacosys import Stacosys
+from commentsvc.urls import Sites
+from commentsvc.web import Origins, Request, Response
+
+NOW = 1_795_000_000.0  # seconds; some day of 2026
+
+SETTINGS = Settings(
+    moderation=Moderation(policy="none"),
+    spam=Spam(rate_limit="off", links=2),
+    comments=Comments(author_length=20, message_length=200, list_limit=50),
+    feed=Feed(entries=2),
+    sites=(
+        Site(name="blog", origins=("https://blog.example",), title="A blog"),
+        Site(name="notes"),
+    ),
+)
+FORM = "application/x-www-form-urlencoded"
+
+
+class Served:
+    """The service in this process. `now` and `monotonic` are its clocks, in seconds."""
+
+    def __init__(self, settings: Settings, database: Database, blog: Path | None) -> None:
+        self.now = self.monotonic = NOW
+        self.purged: list[str] = []
+        self.database = database
+        sites, origins = Sites(settings.sites), Origins(settings.sites)
+        tokens = EditTokens([b"key" * 16])
+        intake = Intake(
+            settings, database, sites, origins, tokens, lambda: self.now, lambda: self.monotonic
+        )
+        api = Api(settings, database, sites, origins, intake)
+        ops = Ops(settings, database, lambda: {"hits": 3, "stored_bytes": 7}, blog)
+        self.routes: list[Route] = [
+            *api.routes(),
+            *Embed(settings, database, sites, intake).routes(),
+            *Stacosys(settings, intake, api).routes(),
+            *ops.routes(),
+        ]
+        self._router = Router(self.routes, origins)
+
+    def ask(
+        self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str
+    ) -> Response:
+        """Send one request and wait for its answer."""
+        path, _, query = target.partition("?")
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = Request(method, path, query, body, peer, lambda name: fields.get(name.lower()))
+        answer = self._router.answer(request)
+        return answer if isinstance(answer, Response) else asyncio.run(_wait(answer))
+
+    def get(self, target: str) -> Response:
+        """GET a target."""
+        return self.ask("GET", target)
+
+    def post(self, target: str, fields: object, **headers: str) -> Response:
+        """POST fields as JSON."""
+        headers.setdefault("content_type", "application/json")
+        return self.ask("POST", target, json.dumps(fields).encode(), **headers)
+
+    def submit(self, message: str = "Hi", url: str = "/p/", **fields: object) -> Response:
+        """Submit a comment by our own interface."""
+        return self.post(
+            "/api/comments", {"url": url, "author": "Ann", "message": message} | fields
+        )
+
+    def form(self, target: str, body: str, **headers: str) -> Response:
+        """POST an urlencoded form."""
+        return self.ask("POST", target, body.encode(), content_type=FORM, **headers)
+
+    def stored(self) -> list[Entry]:
+        """Everything that is stored, newest first."""
+        return self.database.read_now(lambda reader: comments.listing(reader, None, 1_000))
+
+
+async def _wait(answer: Awaitable[Response]) -> Response:
+    return await answer
+
+
+@contextlib.contextmanager
+def served(
+    folder: Path, settings: Settings = SETTINGS, blog: Path | None = None
+) -> Iterator[Served]:
+    """The service on a new database in `folder`."""
+    path = folder / "comments.sqlite3"
+    migrations.upgrade(path)
+    purged: list[str] = []
+    database = Database(path, purge=purged.extend, synchronous="normal")
+    database.open()
+    try:
+        names = [site.name for site in settings.sites]
+        database.write_now(lambda tx: comments.sync_sites(tx, names))
+        service = Served(settings, database, blog)
+        service.purged = purged
+        yield service
+    finally:
+        database.close_now()
+
+
+def data(response: Response) -> Any:  # Any: whatever the JSON holds; tests look into it
+    """What a JSON answer holds."""
+    assert dict(response.headers)["Content-Type"] == "application/json"
+    return json.loads(response.body)
+
+
+def faults(response: Response) -> list[str]:
+    """The fields that an error names."""
+    error = data(response)["error"]
+    assert error["code"]
+    assert error["message"].endswith(".")
+    return sorted(error.get("fields", {}))

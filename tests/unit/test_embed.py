@@ -1,0 +1,202 @@
+"""embed: the thread and the form as HTML, with and without mistakes."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.config import Moderation
+from commentsvc.embed import DEPTH, Branch, grow
+from commentsvc.items import Item
+from tests.unit.served import SETTINGS, Served, faults, served
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as running:
+        yield running
+
+
+def reply(number: int, parent: int | None = None) -> Item:
+    return Item(number, parent, "Ann", "", "", "", "", None, 0)
+
+
+def shape(branches: list[Branch]) -> str:
+    return " ".join(
+        f"{item.id}({shape(replies)})" if replies else str(item.id) for item, replies in branches
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([], ""),
+        ([reply(1), reply(2)], "1 2"),
+        ([reply(1), reply(2, 1), reply(3, 2), reply(4, 1)], "1(2(3) 4)"),
+        ([reply(2, 1), reply(1)], "1(2)"),
+        ([reply(3, 1), reply(2, 1), reply(1)], "1(3 2)"),
+        ([reply(2, 1), reply(3, 2)], "2(3)"),
+    ],
+)
+def test_comments_grow_into_a_tree_in_their_order(items: list[Item], expected: str) -> None:
+    assert shape(grow(items)) == expected
+
+
+def test_a_tree_is_never_deeper_than_it_can_be_shown() -> None:
+    branches, depth = grow([reply(n, n - 1 or None) for n in range(1, 2_000)]), 0
+    total = 0
+    while branches:
+        depth, total = depth + 1, total + len(branches)
+        branches = branches[0][1]
+    assert (depth, total) == (DEPTH + 1, 1_999)
+
+
+class Outline(HTMLParser):
+    """The tags and texts of a document; fails where tags do not match or a script could run."""
+
+    def __init__(self, html: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html.decode())
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("br", "input", "link", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def values(self) -> dict[str, str | None]:
+        return {
+            attrs["name"] or "": attrs.get("value") for tag, attrs in self.tags if tag == "input"
+        }
+
+
+def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
+    service.submit("*Hi*", author="<Ann>", site='https://ann.example/?"', title="x")
+    assert service.submit("*Hi*", author="<Ann>", site="https://ann.example/?a&b").status == 201
+    service.submit("Ho", parent=1)
+    answer = service.get("/embed/thread?url=/p/")
+    html = answer.body.decode()
+    outline = Outline(answer.body)
+    assert answer.tags == ("thread:blog:/p/",)
+    assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
+    assert "<h2" in html
+    assert "2 comments" in html
+    assert '<li class="commentsvc-comment" id="comment-1">' in html
+    assert 'href="https://ann.example/?a&amp;b" rel="nofollow ugc noopener">&lt;Ann&gt;</a>' in html
+    assert '<time datetime="2026-11-18T11:06:40Z">18 November 2026, 11:06 UTC</time>' in html
+    assert "<p><em>Hi</em></p>" in html
+    assert [tag for tag, _ in outline.tags if tag in ("article", "ol")] == ["ol", "article"] * 2
+    assert outline.values() == dict.fromkeys(("author", "email", "site"), "") | {
+        "url": "/p/",
+        "subject": None,
+    }
+
+
+def test_every_field_of_the_form_has_its_label(service: Served) -> None:
+    tags = Outline(service.get("/embed/thread?url=/").body).tags
+    labelled = {attrs.get("for") for tag, attrs in tags if tag == "label"}
+    fields = {
+        attrs.get("id")
+        for tag, attrs in tags
+        if tag in ("input", "textarea") and attrs.get("type") != "hidden"
+    }
+    assert labelled == fields
+
+
+@pytest.mark.parametrize(
+    ("query", "action"),
+    [
+        ("", "/embed/thread"),
+        ("&site=notes", "/embed/thread?site=notes"),
+        ("&base=https://c.example/", "https://c.example/embed/thread"),
+        ("&base=https://c.example/x&site=blog", "https://c.example/x/embed/thread?site=blog"),
+    ],
+)
+def test_the_form_is_posted_to_this_service(service: Served, query: str, action: str) -> None:
+    html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
+    assert f'method="post" action="{action}"' in html
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("", ["url"]),
+        ("?url=/p/&site=other", ["site"]),
+        ("?url=/p/&base=javascript:alert(1)", ["base"]),
+        ("?url=/p/&base=//evil.example", ["base"]),
+        ("?url=/p/&base=https://c.example/?x", ["base"]),
+    ],
+)
+def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:
+    answer = service.get("/embed/thread" + query)
+    assert (answer.status, faults(answer)) == (400, named)
+
+
+def test_a_posted_form_is_thanked_for(service: Served) -> None:
+    body = "url=/p/&author=Ann&message=*Hi*&email=&site=&parent=&subject="
+    answer = service.form("/embed/thread", body, origin="https://blog.example")
+    html = answer.body.decode()
+    Outline(answer.body)
+    assert answer.status == 201
+    assert "Your comment is published." in html
+    assert "<em>Hi</em>" in html
+    assert 'href="https://blog.example/p/#comment-1"' in html
+    assert "<form" not in html
+    assert dict(answer.headers)["Cache-Control"] == "no-store"
+    assert len(service.stored()) == 1
+
+
+def test_a_posted_form_may_have_to_wait(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
+    with served(tmp_path, settings) as service:
+        answer = service.form("/embed/thread?site=notes", "url=/p/&author=Ann&message=Hi")
+        assert answer.status == 202
+        assert "waits for approval" in answer.body.decode()
+        assert 'href="/p/"' in answer.body.decode()
+
+
+def test_a_mistake_brings_the_form_back_as_it_was_filled(service: Served) -> None:
+    body = "url=/p/&author=&message=a%20%3C/textarea%3E&email=x%22y&parent=7&site=&zzz=1"
+    answer = service.form("/embed/thread?site=notes", body)
+    html, outline = answer.body.decode(), Outline(answer.body)
+    assert answer.status == 400
+    assert "a &lt;/textarea&gt;</textarea>" in html
+    assert outline.values()["email"] == 'x"y'
+    assert outline.values()["parent"] == "7"
+    assert len(re.findall('<strong class="commentsvc-error">', html)) == 2
+    assert "zzz: There is no such field." in html
+    assert 'action="thread?site=notes"' in html
+    assert service.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ("url=/p/&author=Ann&message=Hi", {"origin": "https://evil.example"}, 403),
+        ("url=/p/&author=Ann&message=Hi&subject=x", {}, 400),
+        ("url=/p/&author=Ann&message=Hi&parent=9", {}, 400),
+        ("url=https://evil.example/&author=Ann&message=Hi", {}, 400),
+        ("url=%ff", {}, 400),
+        ("{}", {"content_type": "application/json"}, 415),
+    ],
+)
+def test_every_refusal_is_a_page(
+    service: Served, body: str, headers: dict[str, str], status: int
+) -> None:
+    headers = {"content_type": "application/x-www-form-urlencoded"} | headers
+    answer = service.ask("POST", "/embed/thread", body.encode(), **headers)
+    assert (answer.status, dict(answer.headers)["Cache-Control"]) == (status, "no-store")
+    assert '<p class="commentsvc-error" role="alert">' in answer.body.decode()
+    Outline(answer.body)
+    assert service.stored() == []

@@ -1,0 +1,95 @@
+"""intake: what a submission meets on its way, whatever form it came in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.config import Moderation, Spam
+from commentsvc.database import DatabaseBusy, DatabaseFull
+from tests.unit.served import SETTINGS, Served, data, faults, served
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="2/minute"))
+    with served(tmp_path, settings) as running:
+        yield running
+
+
+def test_a_client_that_is_too_fast_is_told_when_to_go_on(service: Served) -> None:
+    answers = [service.submit(f"number {n}") for n in range(3)]
+    assert [answer.status for answer in answers] == [201, 201, 429]
+    assert dict(answers[2].headers)["Retry-After"] == "30"
+    assert "30 s" in data(answers[2])["error"]["message"]
+    assert len(service.stored()) == 2
+    service.monotonic += 30
+    assert service.submit("once more").status == 201
+
+
+def test_clients_behind_a_proxy_are_told_apart(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    for n in range(6):
+        answer = service.post(
+            "/api/comments",
+            fields | {"message": str(n)},
+            peer="127.0.0.1",
+            x_forwarded_for=f"10.9.9.9, 198.51.{n // 2}.7",
+        )
+        assert answer.status == 201
+
+
+def test_a_stranger_cannot_pass_the_limit_by_a_header(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = [
+        service.post("/api/comments", fields | {"message": str(n)}, x_forwarded_for=f"10.{n}.0.1")
+        for n in range(3)
+    ]
+    assert [answer.status for answer in answers] == [201, 201, 429]
+
+
+def test_what_is_invalid_or_foreign_does_not_count_as_fast(service: Served) -> None:
+    for _ in range(5):
+        assert service.submit("").status == 400
+        assert service.submit("Hi", "https://evil.example/").status == 400
+    assert service.submit().status == 201
+
+
+def test_a_filled_honeypot_is_refused_and_nothing_is_stored(service: Served) -> None:
+    answer = service.submit(subject="cheap watches")
+    assert (answer.status, data(answer)["error"]["code"]) == (400, "rejected")
+    assert service.stored() == []
+
+
+def test_a_page_writes_to_its_own_site_only(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    page = "https://blog.example"
+    assert service.post("/api/comments", fields, origin=page).status == 201
+    assert service.post("/api/comments?site=notes", fields, origin=page).status == 403
+    assert service.post("/api/comments?site=notes", fields).status == 201
+    unknown = service.post("/api/comments?site=other", fields)
+    assert (unknown.status, faults(unknown)) == (400, ["site"])
+    assert [entry.site for entry in service.stored()] == ["notes", "blog"]
+
+
+def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
+    moderation = Moderation(policy="none", edit_minutes=0)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
+        receipt = data(service.submit())
+    assert receipt["token"] is receipt["token_expires"] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(DatabaseBusy("x"), "busy"), (DatabaseFull("x"), "storage")]
+)
+def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
+    service: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
+    async def fail(work: object) -> None:
+        raise error
+
+    monkeypatch.setattr(service.database, "write", fail)
+    answer = service.submit()
+    assert (answer.status, data(answer)["error"]["code"]) == (503, code)
+    assert int(dict(answer.headers)["Retry-After"]) > 0
