@@ -150,7 +150,12 @@ pip_install() { python -m pip install --quiet --no-input --disable-pip-version-c
 buildtype=$(cat .venv/buildtype 2>/dev/null || echo release)
 
 say "installing commentsvc and what it needs (level $level)"
-rm -rf build/cp3* # meson would keep the old defaults of a build folder it finds.
+# meson would keep the old defaults of a build folder it finds. It is moved first, since another
+# process may just now be building in it.
+rm -rf build/old
+mkdir build/old
+mv build/cp3* build/old/ 2>/dev/null || true
+rm -rf build/old || true
 pip_install 'pip>=25.1' # The first one with --group.
 pip_install --group build
 for name in $levels; do
