@@ -152,10 +152,9 @@ buildtype=$(cat .venv/buildtype 2>/dev/null || echo release)
 say "installing commentsvc and what it needs (level $level)"
 # meson would keep the old defaults of a build folder it finds. It is moved first, since another
 # process may just now be building in it.
-rm -rf build/old
-mkdir build/old
-mv build/cp3* build/old/ 2>/dev/null || true
-rm -rf build/old || true
+mkdir build/old.$$
+mv build/cp3* build/old.$$/ 2>/dev/null || true
+rm -rf build/old.* || true
 pip_install 'pip>=25.1' # The first one with --group.
 pip_install --group build
 for name in $levels; do
