@@ -1,0 +1,266 @@
+"""Submitting, repeating, approving, listing: what is answered, counted, shown and purged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc import comments
+from commentsvc.comments import (
+    KeyConflict,
+    NewComment,
+    UnknownComment,
+    UnknownParent,
+    UnknownSite,
+)
+from commentsvc.cursor import Sort
+from commentsvc.database import Database, Reader
+from tests.unit.stored import HOUR, NOW, add, new, opened
+
+
+@pytest.fixture
+def purged() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
+    with opened(tmp_path, purged.extend) as database:
+        yield database
+        assert database.read_now(comments.check) == []
+
+
+def submit(database: Database, submission: NewComment, now: int = NOW) -> comments.Added:
+    return database.write_now(lambda tx: comments.add(tx, submission, now))
+
+
+def approve(database: Database, *ids: int, now: int = NOW) -> list[int]:
+    return database.write_now(lambda tx: comments.approve(tx, ids, now))
+
+
+def shown(
+    database: Database, sort: Sort = "oldest", limit: int = 100, after: str | None = None
+) -> comments.Page:
+    return database.read_now(
+        lambda reader: comments.page(reader, "blog", "/post/", sort, limit, after)
+    )
+
+
+def stored(reader: Reader) -> list[tuple[object, ...]]:
+    return reader.execute("SELECT key, token_hash, token_expires FROM comment").fetchall()
+
+
+def test_an_approved_submission_is_shown_and_counted(database: Database, purged: list[str]) -> None:
+    added = add(database, author="Ann", author_site="https://ann.example", email="a@b.example")
+    assert (added.token_valid, added.repeated) == (True, False)
+    assert added.comment.published == added.comment.created == NOW
+    assert shown(database) == comments.Page([added.comment], 1, None)
+    assert database.read_now(lambda reader: comments.count(reader, "blog", "/post/")) == 1
+    assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 1
+    assert purged == ["thread:blog:/post/", "site:blog"]
+
+
+def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
+    database: Database, purged: list[str]
+) -> None:
+    added = add(database, status="pending")
+    assert added.comment.published is None
+    assert shown(database) == comments.Page([], 0, None)
+    assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 0
+    assert database.read_now(comments.pending_ids) == [added.comment.id]
+    assert purged == []
+
+
+def test_approving_a_comment_shows_it_and_raises_the_counts(
+    database: Database, purged: list[str]
+) -> None:
+    ids = [add(database, status=status).comment.id for status in ("pending", "spam", "deleted")]
+    assert approve(database, *ids, ids[0], now=NOW + 5) == ids[:2]
+    page = shown(database)
+    assert page.count == 2
+    assert [comment.published for comment in page.items] == [NOW + 5, NOW + 5]
+    assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 2
+    assert set(purged) == {"thread:blog:/post/", "site:blog"}
+    purged.clear()
+    assert approve(database, *ids) == []
+    assert purged == []
+
+
+def test_unknown_ids_are_all_named_and_nothing_is_approved(
+    database: Database, purged: list[str]
+) -> None:
+    pending = add(database, status="pending").comment.id
+    with pytest.raises(UnknownComment, match="id 77, 88") as info:
+        approve(database, pending, 77, 88)
+    assert info.value.ids == (77, 88)
+    assert database.read_now(comments.pending_ids) == [pending]
+    assert purged == []
+
+
+def test_the_first_submission_makes_the_thread_and_the_first_title_stays(
+    database: Database,
+) -> None:
+    for title in ("", "First", "Second", ""):
+        add(database, title=title)
+    [entry] = database.read_now(lambda reader: comments.latest(reader, "blog", None, 1))
+    assert (entry.site, entry.url, entry.title) == ("blog", "/post/", "First")
+    assert shown(database).count == 4
+
+
+def test_a_site_that_is_not_configured_is_unknown(database: Database) -> None:
+    with pytest.raises(UnknownSite, match="other"):
+        add(database, site="other")
+
+
+def test_configured_sites_are_made_once_and_never_removed(database: Database) -> None:
+    add(database)
+    database.write_now(lambda tx: comments.sync_sites(tx, ["blog", "other"]))
+    database.write_now(lambda tx: comments.sync_sites(tx, ["other"]))
+    add(database, site="other")
+    assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 1
+    assert database.read_now(lambda reader: comments.site_count(reader, "other")) == 1
+
+
+def test_a_parent_must_stand_in_the_same_thread_and_not_be_deleted(database: Database) -> None:
+    parent = add(database, status="pending").comment.id
+    deleted = add(database, status="deleted").comment.id
+    elsewhere = add(database, url="/other/").comment.id
+    assert add(database, parent=parent).comment.parent_id == parent
+    for unknown in (deleted, elsewhere, 999):
+        with pytest.raises(UnknownParent, match=str(unknown)):
+            add(database, parent=unknown)
+
+
+def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
+    database: Database, purged: list[str]
+) -> None:
+    first = submit(database, new(key="secret"))
+    purged.clear()
+    retry = new(key="secret", token_hash=b"second token", token_expires=NOW + 2 * HOUR)
+    again = submit(database, retry, NOW + 30 * HOUR)
+    assert again == comments.Added(first.comment, token_valid=True, repeated=True)
+    [row] = database.read_now(stored)
+    assert row[1:] == (b"second token", NOW + 2 * HOUR)
+    assert shown(database).count == 1
+    assert purged == []
+
+
+def test_a_retry_says_what_became_of_the_comment(database: Database) -> None:
+    submission = new(status="pending")
+    first = submit(database, submission)
+    approve(database, first.comment.id)
+    again = submit(database, submission)
+    assert again.repeated
+    assert again.comment.status == "approved"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "Bye"},
+        {"author": "Eve"},
+        {"email": "e@b.example"},
+        {"author_site": "https://eve.example"},
+        {"url": "/other/"},
+        {"parent": 1},
+    ],
+)
+def test_the_same_key_for_other_content_conflicts_and_stores_nothing(
+    database: Database, change: dict[str, object]
+) -> None:
+    submit(database, new(key="secret"))
+    with pytest.raises(KeyConflict):
+        submit(database, new(key="secret", token_hash=b"stolen", **change))
+    rows = database.read_now(stored)
+    assert [row[1] for row in rows] == [b"first token"]
+    threads = "SELECT count(*) FROM thread"
+    assert database.read_now(lambda reader: reader.execute(threads).fetchone()) == (1,)
+
+
+def test_the_same_content_within_the_hour_is_one_comment_without_a_new_token(
+    database: Database,
+) -> None:
+    first = submit(database, new(key="digest", derived=True))
+    again = submit(database, new(key="digest", derived=True, token_hash=b"stolen"), NOW + HOUR - 1)
+    assert again == comments.Added(first.comment, token_valid=False, repeated=True)
+    assert [row[1] for row in database.read_now(stored)] == [b"first token"]
+
+
+def test_the_same_content_after_the_hour_is_a_new_comment(database: Database) -> None:
+    first = submit(database, new(key="digest", derived=True))
+    second = submit(database, new(key="digest", derived=True), NOW + HOUR)
+    assert (second.token_valid, second.repeated) == (True, False)
+    assert second.comment.id != first.comment.id
+    assert [row[0] is None for row in database.read_now(stored)] == [True, False]
+    assert submit(database, new(key="digest", derived=True), NOW + HOUR + 1).repeated
+
+
+def test_the_same_content_after_the_hour_still_needs_its_parent(database: Database) -> None:
+    with pytest.raises(UnknownParent):
+        submit(database, new(key="digest", derived=True, parent=5))
+    parent = add(database, status="pending").comment.id
+    submit(database, new(key="digest", derived=True, parent=parent))
+    database.write_now(
+        lambda tx: tx.execute("UPDATE comment SET status = 'deleted' WHERE id = ?", (parent,))
+    )
+    assert submit(database, new(key="digest", derived=True, parent=parent), NOW + 1).repeated
+    with pytest.raises(UnknownParent):
+        submit(database, new(key="digest", derived=True, parent=parent), NOW + HOUR)
+
+
+def test_nobody_gets_the_token_of_another_by_making_the_derived_key(database: Database) -> None:
+    submit(database, new(key="digest", derived=True))
+    stranger = submit(database, new(key="digest", token_hash=b"stranger"))
+    assert not stranger.repeated
+    assert [row[1] for row in database.read_now(stored)] == [b"first token", b"stranger"]
+
+
+def test_no_key_is_stored_as_it_is(database: Database) -> None:
+    submit(database, new(key="a secret of the client"))
+    [(key, *_)] = database.read_now(stored)
+    assert isinstance(key, bytes)
+    assert len(key) == comments.KEY_BYTES
+
+
+def test_pages_without_comments_count_nothing(database: Database) -> None:
+    add(database)
+    found = database.read_now(
+        lambda reader: comments.counts(reader, "blog", ["/post/", "/none/", "/post/"])
+    )
+    assert found == {"/post/": 1, "/none/": 0}
+    assert database.read_now(lambda reader: comments.count(reader, "other", "/post/")) == 0
+    assert database.read_now(lambda reader: comments.site_count(reader, "other")) == 0
+    assert database.read_now(
+        lambda reader: comments.page(reader, "other", "/post/", "top", 5, None)
+    ) == comments.Page([], 0, None)
+
+
+def test_the_latest_are_approved_and_of_the_page_or_the_site(database: Database) -> None:
+    database.write_now(lambda tx: comments.sync_sites(tx, ["other"]))
+    ids = [
+        add(database, NOW + n, url=f"/{n % 2}/", title=f"Post {n % 2}").comment.id for n in range(4)
+    ]
+    add(database, NOW + 9, status="pending")
+    add(database, NOW + 9, site="other")
+    of_site = database.read_now(lambda reader: comments.latest(reader, "blog", None, 3))
+    assert [entry.comment.id for entry in of_site] == [ids[3], ids[2], ids[1]]
+    assert [(entry.url, entry.title) for entry in of_site[:2]] == [
+        ("/1/", "Post 1"),
+        ("/0/", "Post 0"),
+    ]
+    of_page = database.read_now(lambda reader: comments.latest(reader, "blog", "/0/", 3))
+    assert [entry.comment.id for entry in of_page] == [ids[2], ids[0]]
+    assert database.read_now(lambda reader: comments.latest(reader, "blog", "/none/", 3)) == []
+
+
+def test_a_listing_is_newest_first_by_status_or_of_all(database: Database) -> None:
+    ids = [add(database, status=status).comment.id for status in ("pending", "approved", "pending")]
+
+    def listed(status: str | None, limit: int) -> list[int]:
+        entries = database.read_now(lambda reader: comments.listing(reader, status, limit))
+        return [entry.comment.id for entry in entries]
+
+    assert listed("pending", 9) == [ids[2], ids[0]]
+    assert listed("pending", 1) == [ids[2]]
+    assert listed("spam", 9) == []
+    assert listed(None, 2) == [ids[2], ids[1]]

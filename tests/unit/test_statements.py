@@ -1,0 +1,256 @@
+"""Each static statement does what its peewee query does, and does it by an index."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any
+
+import peewee
+import pytest
+
+from commentsvc import comments, models, statements
+from commentsvc.database import Database
+from commentsvc.models import CommentTable, SiteTable, ThreadTable
+from tests.unit.stored import NOW, add, opened
+
+C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
+APPROVED = peewee.SQL("c.status = 'approved'")
+COLUMNS = (
+    C.id,
+    C.thread,
+    C.parent,
+    C.status,
+    C.author,
+    C.email,
+    C.avatar,
+    C.author_site,
+    C.source,
+    C.html,
+    C.created,
+    C.published,
+    C.edited,
+    C.votes,
+)
+PLACE = peewee.Tuple(C.published, C.id)
+
+
+def in_list(*where: object) -> Any:  # Any: peewee's queries are typed by what they select
+    return C.select(*COLUMNS).where(C.thread == 3, APPROVED, *where)
+
+
+def entries(*where: object) -> Any:  # Any: as above
+    joined = C.select(*COLUMNS, S.name, T.url, T.title).join(T, on=C.thread == T.id)
+    return joined.join(S, on=C.site == S.id).where(*where)
+
+
+def thread_of(*columns: object) -> Any:  # Any: as above
+    return T.select(*columns).join(S, on=T.site == S.id).where(S.name == "blog", T.url == "/3/")
+
+
+found = (
+    S.select(S.id, T.id, T.title)
+    .join(T, peewee.JOIN.LEFT_OUTER, on=(T.site == S.id) & (T.url == "/3/"))
+    .where(S.name == "blog")
+)
+moderated = C.select(C.site, C.thread, S.name, T.url).join(T, on=C.thread == T.id)
+moment = NOW + 500
+
+# What each reading statement stands for: its parameters, and the peewee query.
+READS: dict[str, tuple[Sequence[object], Any]] = {
+    statements.FIND_THREAD: (("/3/", "blog"), found),
+    statements.FIND_PARENT: (
+        (65, 3),
+        C.select(peewee.SQL("1")).where(C.id == 65, C.thread == 3, C.status != "deleted"),
+    ),
+    statements.FIND_KEY: (
+        (comments.digest("key 5", False),),
+        C.select(*COLUMNS).where(C.key == comments.digest("key 5", False)),
+    ),
+    statements.FIND_COMMENT: ((9,), moderated.join(S, on=C.site == S.id).where(C.id == 9)),
+    statements.COUNT: (("blog", "/3/"), thread_of(T.count, T.id)),
+    statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
+    statements.LIST["oldest"]: (
+        (3, moment, 40, 9),
+        in_list((moment, 40) < PLACE).order_by(C.published, C.id).limit(9),
+    ),
+    statements.LIST["newest"]: (
+        (3, moment, 40, 9),
+        in_list((moment, 40) > PLACE).order_by(C.published.desc(), C.id.desc()).limit(9),
+    ),
+    statements.LIST["top"]: (
+        (3, 2, 2, moment, 40, 9),
+        in_list((C.votes < 2) | ((C.votes == 2) & ((moment, 40) < PLACE)))
+        .order_by(C.votes.desc(), C.published, C.id)
+        .limit(9),
+    ),
+    statements.LATEST_OF_SITE: (
+        ("blog", 9),
+        entries(S.name == "blog", APPROVED).order_by(C.published.desc(), C.id.desc()).limit(9),
+    ),
+    statements.LATEST_OF_THREAD: (
+        ("blog", "/3/", 9),
+        entries(S.name == "blog", T.url == "/3/", APPROVED)
+        .order_by(C.published.desc(), C.id.desc())
+        .limit(9),
+    ),
+    statements.LISTING: ((9,), entries(True).order_by(C.id.desc()).limit(9)),
+    statements.LISTING_BY_STATUS: (
+        ("pending", 9),
+        entries(C.status == "pending").order_by(C.id.desc()).limit(9),
+    ),
+}
+
+inserted: dict[str, object] = {
+    "site_id": 2,
+    "thread_id": 3,
+    "parent_id": 7,
+    "status": "pending",
+    "author": "Ann",
+    "email": "",
+    "avatar": "",
+    "author_site": "",
+    "source": "Hi",
+    "html": "<p>Hi</p>",
+    "created": NOW,
+    "published": None,
+    "key": b"key",
+    "token_hash": b"t",
+    "token_expires": 5,
+}
+token = {CommentTable.token_hash: b"new", CommentTable.token_expires: 6}
+
+# What each writing statement stands for.
+WRITES: dict[str, tuple[Sequence[object], Any]] = {
+    statements.INSERT_THREAD: (
+        (2, "/new/", "New"),
+        ThreadTable.insert(site=2, url="/new/", title="New"),
+    ),
+    statements.TITLE_THREAD: (
+        ("Title", 3),
+        ThreadTable.update(title="Title").where(ThreadTable.id == 3),
+    ),
+    statements.INSERT_COMMENT: (
+        tuple(inserted.values()),
+        CommentTable.insert(inserted).on_conflict(
+            action="NOTHING", conflict_target=[CommentTable.key]
+        ),
+    ),
+    statements.RAISE_THREAD: (
+        (4, 3),
+        ThreadTable.update(count=ThreadTable.count + 4).where(ThreadTable.id == 3),
+    ),
+    statements.RAISE_SITE: (
+        (4, 2),
+        SiteTable.update(count=SiteTable.count + 4).where(SiteTable.id == 2),
+    ),
+    statements.CLEAR_KEY: ((9,), CommentTable.update(key=None).where(CommentTable.id == 9)),
+    statements.RENEW_TOKEN: (
+        (b"new", 6, 9),
+        CommentTable.update(token).where(CommentTable.id == 9),
+    ),
+    statements.APPROVE: (
+        (moment, 9),
+        CommentTable.update(status="approved", published=moment).where(
+            CommentTable.id == 9, CommentTable.status.in_(models.MOVES["approved"])
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Two sites with 20 threads and 600 comments of every status."""
+    random = Random(1)
+    with opened(tmp_path_factory.mktemp("statements")) as database:
+        database.write_now(lambda tx: comments.sync_sites(tx, ["other"]))
+        for number in range(600):
+            add(
+                database,
+                NOW + random.randrange(1000),
+                site=random.choice(["blog", "other"]),
+                url=f"/{random.randrange(10)}/",
+                title=random.choice(["", "Title"]),
+                status=random.choice(models.STATUSES),
+                key=f"key {number}",
+            )
+        database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = random() % 4"))
+        yield database
+
+
+@pytest.mark.parametrize("sql", READS)
+def test_a_read_gives_the_rows_of_its_peewee_query(database: Database, sql: str) -> None:
+    params, query = READS[sql]
+    rows = run(database, sql, params)
+    assert rows == database.read_now(lambda reader: reader.query(query))
+    assert rows
+
+
+class UndoError(Exception):
+    """Takes the state of the tables out of a transaction that must leave no trace."""
+
+
+def outcome(database: Database, change: Callable[[Any], object]) -> object:
+    def work(tx: Any) -> None:  # Any: a Transaction, passed on
+        change(tx)
+        tables = ("site", "thread", "comment")
+        raise UndoError([tx.execute(f"SELECT * FROM {name}").fetchall() for name in tables])
+
+    with pytest.raises(UndoError) as info:
+        database.write_now(work)
+    return info.value.args[0]
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_write_leaves_the_rows_of_its_peewee_query(database: Database, sql: str) -> None:
+    params, query = WRITES[sql]
+    assert outcome(database, lambda tx: tx.execute(sql, params)) == outcome(
+        database, lambda tx: tx.query(query)
+    )
+
+
+def test_every_statement_is_compared() -> None:
+    hot = {
+        value
+        for name, value in vars(statements).items()
+        if name.isupper() and not name.startswith("_") and isinstance(value, str) and " " in value
+    } - {statements.COLUMNS, statements.ENTRY}
+    assert hot | set(statements.LIST.values()) == set(READS) | set(WRITES)
+
+
+def run(database: Database, sql: str, params: Sequence[object] = ()) -> list[Any]:
+    return database.read_now(lambda reader: reader.execute(sql, params).fetchall())
+
+
+def plan(database: Database, sql: str, params: Sequence[object]) -> list[str]:
+    return [row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
+
+
+@pytest.mark.parametrize("sql", [sql for sql in READS | WRITES if sql != statements.LISTING])
+def test_a_statement_neither_scans_nor_sorts(database: Database, sql: str) -> None:
+    steps = plan(database, sql, (READS | WRITES)[sql][0])
+    assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
+
+
+def test_the_list_of_everything_walks_backwards_and_stops(database: Database) -> None:
+    steps = plan(database, statements.LISTING, (9,))
+    assert [step for step in steps if "SCAN" in step] == ["SCAN c"]
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize(
+    ("sort", "index"),
+    [("oldest", "comment_by_time"), ("newest", "comment_by_time"), ("top", "comment_by_votes")],
+)
+def test_a_list_goes_on_by_its_own_index(database: Database, sort: str, index: str) -> None:
+    [step] = plan(database, statements.LIST[sort], READS[statements.LIST[sort]][0])
+    assert f"USING INDEX {index} (thread_id=? AND " in step
+
+
+def test_a_comment_has_its_columns_in_the_order_of_its_fields(database: Database) -> None:
+    names = [name.removeprefix("c.") for name in statements.COLUMNS.split(", ")]
+    fields = list(models.Comment.__dataclass_fields__)
+    assert [{"author_site": "site"}.get(name, name) for name in names] == fields
+
+
+def test_sqlite_is_new_enough_for_strict_tables() -> None:
+    assert sqlite3.sqlite_version_info >= (3, 37)
