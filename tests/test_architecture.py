@@ -21,7 +21,7 @@ STATIC = ROOT / "static"
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"__init__", "configread", "forms", "markup", "models", "moments"}),
     frozenset({"cursor", "ratelimit", "spam", "sqlite", "statements"}),
-    frozenset({"config", "datadir", "feed", "items", "jobs", "lock"}),
+    frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock"}),
     frozenset({"auth", "submission", "urls"}),
     frozenset({"comments", "migrations", "schemas", "web", "writer"}),
     frozenset({"database"}),
