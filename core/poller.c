@@ -32,6 +32,12 @@ int poller_change(struct poller *poller, int fd, uint32_t events, uint64_t key)
     return control(poller, EPOLL_CTL_MOD, fd, events, key);
 }
 
+void poller_remove(struct poller *poller, int fd)
+{
+    /* It fails only for a descriptor that is not watched. */
+    epoll_ctl(poller->fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 int poller_wait(struct poller *poller, struct epoll_event *events, int count, int milliseconds)
 {
     int ready = epoll_wait(poller->fd, events, count, milliseconds);

@@ -19,6 +19,9 @@ int poller_add(struct poller *poller, int fd, uint32_t events, uint64_t key);
 /* Change what a watched `fd` is watched for; 0, or -1 with errno. */
 int poller_change(struct poller *poller, int fd, uint32_t events, uint64_t key);
 
+/* Watch `fd` no more. To close it is not enough where another descriptor names the same socket. */
+void poller_remove(struct poller *poller, int fd);
+
 /* Fill `events` with what is ready, waiting `milliseconds` at most (-1: for ever). Returns their
  * number, 0 also when a signal came. */
 int poller_wait(struct poller *poller, struct epoll_event *events, int count, int milliseconds);

@@ -22,6 +22,12 @@
 /* Milliseconds until accepting is tried again when there were no descriptors. */
 enum { PAUSE_MS = 100 };
 
+/* EPOLLEXCLUSIVE matters where workers share one unix socket: one of them wakes, not all. */
+static int watch_listener(struct worker *worker)
+{
+    return poller_add(&worker->poller, worker->listener, EPOLLIN | EPOLLEXCLUSIVE, KEY_LISTENER);
+}
+
 int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup,
                 int listener)
 {
@@ -46,15 +52,17 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0 ||
         poller_add(&worker->poller, worker->replies.event, EPOLLIN, KEY_MAILBOX) < 0)
         return -1;
-    /* EPOLLEXCLUSIVE matters where workers share one unix socket: one of them wakes, not all. */
-    return poller_add(&worker->poller, listener, EPOLLIN | EPOLLEXCLUSIVE, KEY_LISTENER);
+    return watch_listener(worker);
 }
 
 static void close_listener(struct worker *worker)
 {
-    if (worker->listener >= 0)
+    if (worker->listener >= 0) {
+        poller_remove(&worker->poller, worker->listener);
         close(worker->listener);
+    }
     worker->listener = -1;
+    worker->resume_at = 0;
 }
 
 static uint64_t key_of(const struct worker *worker, const struct conn *conn)
@@ -176,10 +184,23 @@ static bool is_passing(int error)
     return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
 }
 
+/* There is no descriptor for the client that waits: let it wait, and do not be told of it. */
+static void pause_accepting(struct worker *worker)
+{
+    poller_remove(&worker->poller, worker->listener);
+    worker->resume_at = worker->tools.clock.now + PAUSE_MS;
+}
+
+static void resume_accepting(struct worker *worker)
+{
+    int64_t now = worker->tools.clock.now;
+    if (worker->resume_at > 0 && worker->resume_at <= now)
+        worker->resume_at = watch_listener(worker) == 0 ? 0 : now + PAUSE_MS;
+}
+
 /* True when more clients may wait. */
 static bool accept_some(struct worker *worker)
 {
-    worker->paused = false;
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
         char peer[PEER_SIZE];
         int fd = listener_accept(worker->listener, peer, sizeof peer);
@@ -187,7 +208,7 @@ static bool accept_some(struct worker *worker)
             admit(worker, fd, peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!reap(worker)) {
-                worker->paused = true;
+                pause_accepting(worker);
                 return false;
             }
         } else if (!is_passing(errno)) {
@@ -243,7 +264,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
     if (key == KEY_MAILBOX) {
         deliver(worker);
     } else if (key == KEY_LISTENER) {
-        if (worker->listener >= 0 && !worker->paused)
+        if (worker->listener >= 0)
             accept_some(worker);
     } else {
         struct conn *conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
@@ -262,15 +283,21 @@ static void expire(struct worker *worker)
     }
 }
 
+/* The shorter of `wait` (-1: for ever) and `left` milliseconds, at least 0. */
+static int shorter(int wait, int64_t left)
+{
+    if (left < 0)
+        left = 0;
+    return wait < 0 || left < wait ? (int)left : wait;
+}
+
 static int wait_at_most(struct worker *worker)
 {
     int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
     int wait = deadlines_wait(&worker->tools.deadlines, now);
-    if (worker->paused && (wait < 0 || wait > PAUSE_MS))
-        wait = PAUSE_MS;
-    if (stop_at > 0 && (wait < 0 || stop_at - now < wait))
-        wait = stop_at > now ? (int)(stop_at - now) : 0;
-    return wait;
+    if (worker->resume_at > 0)
+        wait = shorter(wait, worker->resume_at - now);
+    return stop_at > 0 ? shorter(wait, stop_at - now) : wait;
 }
 
 static bool is_done(struct worker *worker)
@@ -293,8 +320,7 @@ static void *run(void *argument)
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
         expire(worker);
-        if (worker->paused && worker->listener >= 0)
-            accept_some(worker);
+        resume_accepting(worker);
     }
     return NULL;
 }

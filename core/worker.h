@@ -28,7 +28,7 @@ struct worker {
     struct mailbox *requests; /* borrows: the one to Python */
     struct poller poller;
     int listener;       /* owns; -1 when closed */
-    bool paused;        /* no descriptor was left for an accept */
+    int64_t resume_at;  /* monotonic milliseconds: no descriptor was left for an accept; or 0 */
     struct slot *slots; /* owns */
     uint32_t slot_count;
     uint32_t first_free; /* slot_count when there is none */
