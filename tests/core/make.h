@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define GET(target) "GET " target " HTTP/1.1\r\nHost: h\r\n\r\n"
+
 static inline struct slice text_of(const char *text)
 {
     return slice_of(text, strlen(text));

@@ -50,6 +50,27 @@ static void what_is_watched_for_can_change(void)
     poller_fini(&poller);
 }
 
+/* As with the one unix socket that several workers share. */
+static void what_is_removed_is_not_told_although_another_descriptor_names_it(void)
+{
+    struct poller poller;
+    struct epoll_event events[4];
+    int pair[2];
+    CHECK_EQUAL(poller_init(&poller), 0);
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    int other = dup(pair[0]);
+    CHECK_EQUAL(poller_add(&poller, pair[0], EPOLLIN, 1), 0);
+    CHECK_EQUAL(write(pair[1], "x", 1), 1);
+    CHECK_EQUAL(poller_wait(&poller, events, 4, -1), 1);
+    poller_remove(&poller, pair[0]);
+    poller_remove(&poller, pair[0]);
+    close(pair[0]);
+    CHECK_EQUAL(poller_wait(&poller, events, 4, 0), 0);
+    close(other);
+    close(pair[1]);
+    poller_fini(&poller);
+}
+
 static void an_ended_poller_is_ended_once(void)
 {
     struct poller poller;
@@ -63,6 +84,7 @@ int main(void)
 {
     RUN(a_ready_descriptor_is_told_again_until_it_is_dealt_with);
     RUN(what_is_watched_for_can_change);
+    RUN(what_is_removed_is_not_told_although_another_descriptor_names_it);
     RUN(an_ended_poller_is_ended_once);
     return check_end();
 }

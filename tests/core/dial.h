@@ -1,0 +1,85 @@
+/* Clients of a running worker or server. Each wait is for a condition, ends after ten seconds, and
+ * then says what it waited for. */
+#ifndef TESTS_DIAL_H
+#define TESTS_DIAL_H
+
+#include "make.h"
+
+#include "listener.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+
+static inline void give_up(const char *file, int line, const char *what)
+{
+    printf("# %s:%d: waited in vain for %s\nBail out!\n", file, line, what);
+    exit(2);
+}
+
+/* Wait until `condition` holds, looking every millisecond. */
+#define AWAIT(condition)                                                                           \
+    for (int tries = 0; !(condition); tries++) {                                                   \
+        if (tries == 10000)                                                                        \
+            give_up(__FILE__, __LINE__, #condition);                                               \
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                   \
+    }
+
+static inline struct endpoint endpoint_of(const char *text)
+{
+    struct endpoint endpoint;
+    if (!endpoint_read(&endpoint, text))
+        give_up(__FILE__, __LINE__, text);
+    return endpoint;
+}
+
+static inline int dial(const struct endpoint *endpoint)
+{
+    int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->size) < 0)
+        give_up(__FILE__, __LINE__, "a connection");
+    return fd;
+}
+
+static inline void put(int fd, const char *text)
+{
+    if (send(fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text))
+        give_up(__FILE__, __LINE__, "the socket to take a request");
+}
+
+/* Receive until the text contains `wanted`, or until the end where that is NULL. Valid until the
+ * next call in the same pthread. */
+static inline struct slice hear(int fd, const char *wanted)
+{
+    static _Thread_local char text[256 * 1024];
+    size_t size = 0;
+    while (!wanted || !has(slice_of(text, size), wanted)) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+        if (poll(&poll_fd, 1, 10000) != 1)
+            give_up(__FILE__, __LINE__, wanted ? wanted : "the end of the connection");
+        ssize_t count = recv(fd, text + size, sizeof text - size, 0);
+        if (count <= 0) {
+            if (wanted)
+                give_up(__FILE__, __LINE__, wanted);
+            break;
+        }
+        size += (size_t)count;
+    }
+    return slice_of(text, size);
+}
+
+static inline bool is_silent(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Leave at once, so that the other side is told (a plain close leaves it a half-open connection). */
+static inline void leave(int fd)
+{
+    struct linger linger = {.l_onoff = 1};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    close(fd);
+}
+
+#endif

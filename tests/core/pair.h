@@ -1,0 +1,137 @@
+/* A connection of the core at one end of a socket pair, the test as its client at the other, and
+ * the test in the worker's place between them. */
+#ifndef TESTS_PAIR_H
+#define TESTS_PAIR_H
+
+#include "make.h"
+
+#include "conn.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+static const struct limits limits = {
+    .body = 1000,
+    .store_bytes = 4 << 20,
+    .keep_alive = 75000,
+    .head_deadline = 10000,
+    .body_deadline = 20000,
+    .handler_deadline = 30000,
+};
+
+static struct purges purges;
+static struct tools tools;
+static struct conn *conn;       /* NULL once it has asked to be closed */
+static struct request *pending; /* the last miss */
+static int client;
+
+static inline void pair_open(void)
+{
+    int fds[2];
+    if (tools_init(&tools, &limits, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) < 0) {
+        perror("no connection");
+        exit(2);
+    }
+    client = fds[1];
+    conn = conn_new(fds[0], "192.0.2.1", &tools);
+}
+
+static inline void pair_close(void)
+{
+    if (conn)
+        conn_free(conn);
+    conn = NULL;
+    request_free(pending);
+    pending = NULL;
+    close(client);
+    tools_fini(&tools);
+}
+
+/* What a worker does after a turn. */
+static inline enum conn_next settled(enum conn_next next)
+{
+    if (next == CONN_MISS) {
+        request_free(pending);
+        pending = conn_take_request(conn);
+    } else if (next == CONN_CLOSE) {
+        conn_free(conn);
+        conn = NULL;
+    }
+    return next;
+}
+
+/* The client sends `text`, as far as the socket takes it. */
+static inline size_t say_some(struct slice text)
+{
+    ssize_t size = send(client, text.data, text.size, MSG_NOSIGNAL);
+    return size < 0 ? 0 : (size_t)size;
+}
+
+/* The client sends `text`, and the connection has its turn. */
+static inline enum conn_next say(const char *text)
+{
+    CHECK_EQUAL(say_some(text_of(text)), strlen(text));
+    return conn ? settled(conn_read(conn, &tools)) : CONN_CLOSE;
+}
+
+/* Python answers the pending request. */
+static inline enum conn_next answer(const char *body, const char *tag)
+{
+    struct reply *reply = make_reply(pending, body, tag);
+    pending = NULL;
+    bool kept = reply->tag_count > 0 && store_keep(&tools.store, reply);
+    enum conn_next next = settled(conn_reply(conn, &tools, reply));
+    if (!kept)
+        reply_free(reply);
+    return next;
+}
+
+/* Put an answer into the store. */
+static inline void stock(const char *target, const char *body)
+{
+    CHECK(store_keep(&tools.store, make_answer(target, body, "t", purges_now(&purges))));
+}
+
+/* All that the client has received since it was asked last. */
+static inline struct slice heard(void)
+{
+    static char text[1024 * 1024];
+    size_t size = 0;
+    ssize_t count;
+    while ((count = recv(client, text + size, sizeof text - size, 0)) > 0)
+        size += (size_t)count;
+    return slice_of(text, size);
+}
+
+/* Whether the client has been told that no more will come. */
+static inline bool is_ended(void)
+{
+    char byte;
+    return recv(client, &byte, 1, MSG_PEEK) == 0;
+}
+
+static inline int times(struct slice text, const char *wanted)
+{
+    int count = 0;
+    const char *found;
+    while (text.size > 0 && (found = memmem(text.data, text.size, wanted, strlen(wanted)))) {
+        count++;
+        slice_skip(&text, (size_t)(found - text.data) + strlen(wanted));
+    }
+    return count;
+}
+
+/* Time passes, and a deadline that has come is acted on; whether one had. */
+static inline bool pass(int64_t milliseconds)
+{
+    tools.clock.now += milliseconds;
+    struct deadline *due = deadlines_due(&tools.deadlines, tools.clock.now);
+    if (!due)
+        return false;
+    CHECK(conn && due == &conn->deadline);
+    settled(conn_expire(conn, &tools));
+    return true;
+}
+
+#endif

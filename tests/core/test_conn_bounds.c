@@ -1,0 +1,231 @@
+/* The connection's bounds: deadlines, by moving the clock that it is given, and memory. */
+#include "pair.h"
+
+#include <sys/epoll.h>
+
+static void a_slow_head_gets_408_and_a_trickle_does_not_put_it_off(void)
+{
+    pair_open();
+    CHECK_EQUAL(say("GET / HT"), CONN_GO_ON);
+    CHECK(!pass(limits.head_deadline - 1));
+    CHECK_EQUAL(say("TP/1.1\r\n"), CONN_GO_ON);
+    CHECK(pass(1));
+    CHECK(has(heard(), "HTTP/1.1 408"));
+    CHECK(is_ended());
+    pair_close();
+}
+
+static void a_slow_body_gets_408_and_a_trickle_does_not_put_it_off(void)
+{
+    pair_open();
+    CHECK_EQUAL(say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx"), CONN_GO_ON);
+    CHECK(!pass(limits.body_deadline - 1));
+    CHECK_EQUAL(say("y"), CONN_GO_ON);
+    CHECK(pass(1));
+    CHECK(has(heard(), "HTTP/1.1 408"));
+    pair_close();
+}
+
+static void a_hanging_handler_gets_504(void)
+{
+    pair_open();
+    CHECK_EQUAL(say(GET("/")), CONN_MISS);
+    CHECK(!pass(limits.handler_deadline - 1));
+    CHECK(pass(1));
+    CHECK(has(heard(), "HTTP/1.1 504"));
+    CHECK(is_ended());
+    pair_close();
+}
+
+static void an_idle_client_is_let_go_without_a_word(void)
+{
+    pair_open();
+    stock("/", "hello");
+    CHECK(!pass(limits.keep_alive - 1));
+    CHECK_EQUAL(say(GET("/")), CONN_GO_ON);
+    CHECK(has(heard(), "hello"));
+    CHECK(!pass(limits.keep_alive - 1)); /* each answer begins the time anew */
+    CHECK(pass(1));
+    CHECK(conn == NULL);
+    CHECK_EQUAL(heard().size, 0);
+    pair_close();
+}
+
+/* The next request of a pipeline has its own time, from when its first byte is looked at. */
+static void a_part_of_the_next_head_starts_its_deadline(void)
+{
+    pair_open();
+    CHECK_EQUAL(say(GET("/") "GET /b HTT"), CONN_MISS);
+    CHECK(!pass(limits.handler_deadline - 1));
+    CHECK_EQUAL(answer("hello", NULL), CONN_GO_ON);
+    CHECK(!pass(limits.head_deadline - 1));
+    CHECK(pass(1));
+    CHECK(has(heard(), "HTTP/1.1 408"));
+    pair_close();
+}
+
+/* Put `size` bytes in the store under "/large", and make the sockets small. */
+static void prepare_large(size_t size)
+{
+    static char body[64 * 1024];
+    int small = 4096;
+    pair_open();
+    memset(body, 'x', size);
+    body[size] = '\0';
+    stock("/large", body);
+    setsockopt(conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    setsockopt(client, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+}
+
+static size_t memory_held(void)
+{
+    return conn->input.capacity + conn->output.capacity;
+}
+
+/* Send requests for "/large" until the connection will not take any more; their number. */
+static int ask_until_it_stops(void)
+{
+    static const char request[] = GET("/large");
+    enum { SIZE = sizeof request - 1, MOST = 100000 };
+    size_t sent = 0;
+    while (sent < (size_t)MOST * SIZE) {
+        char batch[20 * SIZE];
+        for (size_t i = 0; i < sizeof batch; i++)
+            batch[i] = request[(sent + i) % SIZE];
+        size_t count = say_some(slice_of(batch, sizeof batch));
+        sent += count;
+        if (conn_interest(conn) & EPOLLIN)
+            CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+        else if (count == 0)
+            break;
+    }
+    CHECK(sent < (size_t)MOST * SIZE);
+    return (int)(sent / SIZE);
+}
+
+/* Rule 8. The bound is for one connection: what is read at once, what is unsent, one answer more,
+ * and the doubling of buffers. */
+static void a_client_that_never_reads_does_not_make_us_grow(void)
+{
+    prepare_large(20000);
+    ask_until_it_stops();
+    CHECK(memory_held() <= 2 * (LIMIT_READ + LIMIT_UNSENT + 20000 + 1024));
+    CHECK_EQUAL(conn->state, CONN_WRITING);
+    size_t before = memory_held();
+    ask_until_it_stops();
+    CHECK_EQUAL(memory_held(), before);
+    pair_close();
+}
+
+static void when_it_reads_at_last_it_gets_every_answer(void)
+{
+    prepare_large(20000);
+    int asked = ask_until_it_stops(), answers = 0;
+    for (int round = 0; conn->state != CONN_READING || answers < asked; round++) {
+        if (round == 100000)
+            break;
+        answers += times(heard(), "HTTP/1.1 200");
+        if (conn_interest(conn) & EPOLLOUT)
+            CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+        if (conn_interest(conn) & EPOLLIN)
+            CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+    }
+    CHECK_EQUAL(answers, asked);
+    CHECK_EQUAL(conn->state, CONN_READING);
+    pair_close();
+}
+
+static void hits_before_a_miss_that_are_unsent_go_out_while_it_waits(void)
+{
+    prepare_large(60000);
+    CHECK_EQUAL(say(GET("/large") GET("/miss")), CONN_MISS);
+    CHECK(conn_interest(conn) & EPOLLOUT);
+    size_t size = heard().size;
+    while (conn_interest(conn) & EPOLLOUT) {
+        CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+        size += heard().size;
+    }
+    CHECK(size > 60000);
+    CHECK_EQUAL(conn->state, CONN_WAITING);
+    CHECK_EQUAL(answer("small", NULL), CONN_GO_ON);
+    CHECK(has(heard(), "small"));
+    pair_close();
+}
+
+static void a_client_that_takes_nothing_is_let_go(void)
+{
+    prepare_large(60000);
+    CHECK_EQUAL(say(GET("/large")), CONN_GO_ON);
+    CHECK_EQUAL(conn->state, CONN_WRITING);
+    CHECK(!pass(LIMIT_WRITE_MS - 1));
+    CHECK(heard().size > 0);
+    CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON); /* it took some: time anew */
+    CHECK(!pass(LIMIT_WRITE_MS - 1));
+    CHECK(pass(1));
+    CHECK(conn == NULL);
+    pair_close();
+}
+
+static void what_comes_after_the_last_answer_is_read_for_a_while(void)
+{
+    static char noise[64 * 1024];
+    pair_open();
+    CHECK_EQUAL(say("BAD\r\n\r\n"), CONN_GO_ON);
+    size_t dropped = 0;
+    while (conn) {
+        dropped += say_some(slice_of(noise, sizeof noise));
+        settled(conn_read(conn, &tools));
+    }
+    CHECK(dropped >= LIMIT_LINGER && dropped <= LIMIT_LINGER + 2 * sizeof noise);
+    CHECK(has(heard(), "HTTP/1.1 400"));
+    pair_close();
+
+    pair_open();
+    CHECK_EQUAL(say("BAD\r\n\r\n"), CONN_GO_ON);
+    CHECK(!pass(LIMIT_LINGER_MS - 1));
+    CHECK(pass(1));
+    CHECK(conn == NULL);
+    pair_close();
+}
+
+static void a_body_over_the_limit_is_refused_before_it_is_read(void)
+{
+    pair_open();
+    CHECK_EQUAL(say("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                    "Content-Length: 1001\r\n\r\n"),
+                CONN_GO_ON);
+    struct slice text = heard();
+    CHECK(has(text, "HTTP/1.1 413") && !has(text, "100 Continue"));
+    CHECK(is_ended());
+    pair_close();
+}
+
+static void an_endless_chunked_body_is_refused_at_the_limit(void)
+{
+    pair_open();
+    CHECK_EQUAL(say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                CONN_GO_ON);
+    size_t chunks = 0;
+    while (conn->state == CONN_READING && chunks++ < 2 * limits.body)
+        say("1\r\nx\r\n");
+    CHECK_EQUAL(chunks, limits.body + 1);
+    CHECK(has(heard(), "HTTP/1.1 413"));
+    pair_close();
+}
+
+int main(void)
+{
+    RUN(a_slow_head_gets_408_and_a_trickle_does_not_put_it_off);
+    RUN(a_slow_body_gets_408_and_a_trickle_does_not_put_it_off);
+    RUN(a_hanging_handler_gets_504);
+    RUN(an_idle_client_is_let_go_without_a_word);
+    RUN(a_part_of_the_next_head_starts_its_deadline);
+    RUN(a_client_that_never_reads_does_not_make_us_grow);
+    RUN(when_it_reads_at_last_it_gets_every_answer);
+    RUN(hits_before_a_miss_that_are_unsent_go_out_while_it_waits);
+    RUN(a_client_that_takes_nothing_is_let_go);
+    RUN(what_comes_after_the_last_answer_is_read_for_a_while);
+    RUN(a_body_over_the_limit_is_refused_before_it_is_read);
+    RUN(an_endless_chunked_body_is_refused_at_the_limit);
+    return check_end();
+}

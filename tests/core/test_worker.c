@@ -1,0 +1,334 @@
+/* The worker: the way of requests and replies through mailboxes, slots and their tenants, full
+ * houses, a stop that answers what is in flight. The test plays Python, and the system's accept. */
+#include "dial.h"
+
+#include "worker.h"
+
+#include <pthread.h>
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+
+static _Atomic bool no_descriptors;
+static _Atomic unsigned accepts;
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    accepts++;
+    if (!no_descriptors)
+        return __real_accept4(fd, address, size, flags);
+    errno = EMFILE;
+    return -1;
+}
+
+static struct limits limits;
+static struct purges purges;
+static struct mailbox requests;
+static struct worker worker;
+static struct endpoint endpoint;
+
+static int64_t now(void)
+{
+    struct clock clock = {0};
+    clock_update(&clock);
+    return clock.now;
+}
+
+static void begin(uint32_t connections, uint32_t waiting)
+{
+    limits = (struct limits){
+        .body = 1000,
+        .store_bytes = 1 << 20,
+        .connections = connections,
+        .waiting = waiting,
+        .keep_alive = 60000,
+        .head_deadline = 60000,
+        .body_deadline = 60000,
+        .handler_deadline = 60000,
+    };
+    endpoint = endpoint_of("127.0.0.1:0");
+    CHECK_EQUAL(mailbox_init(&requests, limits.waiting), 0);
+    const struct worker_setup setup = {
+        .limits = &limits,
+        .purges = &purges,
+        .requests = &requests,
+        .key = {1, 2},
+        .workers = 1,
+    };
+    CHECK_EQUAL(worker_init(&worker, 0, &setup, listener_open(&endpoint, false)), 0);
+    CHECK_EQUAL(worker_start(&worker), 0);
+}
+
+static void end(void)
+{
+    worker_stop(&worker, now());
+    worker_join(&worker);
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+}
+
+/* The next request that comes through the mailbox. */
+static struct request *next_request(void)
+{
+    AWAIT(mailbox_depth(&requests) > 0);
+    struct message *message = mailbox_take(&requests);
+    CHECK(message->next == NULL);
+    return (struct request *)message;
+}
+
+static void requests_and_replies_cross_the_mailboxes(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/a"));
+    struct request *request = next_request();
+    CHECK_TEXT(request_target(request), "/a");
+    CHECK(strcmp(request->peer, "127.0.0.1") == 0);
+    worker_send(&worker, make_reply(request, "hello", "t"));
+    hear(client, "\r\n\r\nhello");
+    put(client, GET("/a"));
+    hear(client, "\r\n\r\nhello");
+    CHECK_EQUAL(worker.tools.counters.hits, 1);
+    CHECK_EQUAL(worker.tools.counters.misses, 1);
+    CHECK_EQUAL(worker.tools.counters.stored, 1);
+    close(client);
+    end();
+}
+
+/* Rule 2. */
+static void a_reply_never_reaches_the_next_tenant_of_its_slot(void)
+{
+    begin(10, 10);
+    int first = dial(&endpoint);
+    put(first, GET("/secret"));
+    struct request *request = next_request();
+    const struct address address = request->address;
+    leave(first);
+    AWAIT(worker.tools.counters.connections == 0);
+    int second = dial(&endpoint);
+    put(second, GET("/mine"));
+    struct request *mine = next_request();
+    CHECK_EQUAL(mine->address.slot, address.slot); /* else this test shows nothing */
+    CHECK(mine->address.serial != address.serial);
+    worker_send(&worker, make_reply(request, "secret", NULL));
+    AWAIT(worker.tools.counters.dropped == 1);
+    CHECK(is_silent(second));
+    worker_send(&worker, make_reply(mine, "mine", NULL));
+    CHECK(!has(hear(second, "\r\n\r\nmine"), "secret"));
+    close(second);
+    end();
+}
+
+static void an_answer_whose_client_left_is_stored_all_the_same(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/a"));
+    struct request *request = next_request();
+    leave(client);
+    AWAIT(worker.tools.counters.connections == 0);
+    worker_send(&worker, make_reply(request, "hello", "t"));
+    AWAIT(worker.tools.counters.stored == 1);
+    client = dial(&endpoint);
+    put(client, GET("/a"));
+    hear(client, "hello");
+    close(client);
+    end();
+}
+
+/* Rule 9. */
+static void a_full_mailbox_is_answered_with_503(void)
+{
+    begin(10, 1);
+    int first = dial(&endpoint), second = dial(&endpoint);
+    put(first, GET("/1"));
+    AWAIT(mailbox_depth(&requests) == 1);
+    put(second, GET("/2"));
+    struct slice text = hear(second, NULL);
+    CHECK(has(text, "HTTP/1.1 503 ") && has(text, "\r\nRetry-After: "));
+    worker_send(&worker, make_reply(next_request(), "first", NULL));
+    hear(first, "first");
+    close(first);
+    close(second);
+    end();
+}
+
+static void a_full_house_lets_the_longest_idle_go(void)
+{
+    begin(3, 10); /* and one more for the division among workers */
+    int clients[5];
+    for (int i = 0; i < 5; i++) {
+        clients[i] = dial(&endpoint);
+        put(clients[i], GET("/"));
+        worker_send(&worker, make_reply(next_request(), "hello", NULL));
+        hear(clients[i], "hello");
+    }
+    CHECK_EQUAL(hear(clients[0], NULL).size, 0);
+    CHECK(is_silent(clients[1]));
+    CHECK_EQUAL(worker.tools.counters.connections, 4);
+    for (int i = 0; i < 5; i++)
+        close(clients[i]);
+    end();
+}
+
+static void a_full_house_at_work_says_503(void)
+{
+    begin(1, 10);
+    int clients[2];
+    for (int i = 0; i < 2; i++) {
+        clients[i] = dial(&endpoint);
+        put(clients[i], GET("/"));
+        request_free(next_request()); /* nobody answers */
+    }
+    int third = dial(&endpoint);
+    CHECK(has(hear(third, NULL), "HTTP/1.1 503 "));
+    close(third);
+    close(clients[0]);
+    close(clients[1]);
+    end();
+}
+
+/* Without descriptors the worker goes on serving, tries again now and then, and does not spin. */
+static void without_descriptors_it_goes_on_and_recovers(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/a") GET("/b")); /* never idle, so that it is not let go for another */
+    struct request *request = next_request();
+    no_descriptors = true;
+    int waiting = dial(&endpoint);
+    unsigned accepts_before = accepts;
+    int64_t begin_of_wait = now();
+    AWAIT(accepts - accepts_before >= 4);
+    CHECK(now() - begin_of_wait >= 200); /* it tries every 100 ms */
+    worker_send(&worker, make_reply(request, "hello", NULL));
+    hear(client, "hello");
+    request = next_request();
+    no_descriptors = false;
+    put(waiting, GET("/c"));
+    AWAIT(mailbox_depth(&requests) == 1);
+    worker_send(&worker, make_reply(next_request(), "third", NULL));
+    hear(waiting, "third");
+    worker_send(&worker, make_reply(request, "second", NULL));
+    hear(client, "second");
+    close(client);
+    close(waiting);
+    end();
+}
+
+static void a_stop_answers_what_is_in_flight_and_then_ends(void)
+{
+    begin(10, 10);
+    int idle = dial(&endpoint), busy = dial(&endpoint);
+    AWAIT(worker.tools.counters.connections == 2);
+    put(busy, GET("/slow"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 60000);
+    CHECK_EQUAL(hear(idle, NULL).size, 0);
+    CHECK(is_silent(busy));
+    worker_send(&worker, make_reply(request, "at last", NULL));
+    struct slice text = hear(busy, NULL);
+    CHECK(has(text, "at last") && has(text, "Connection: close\r\n"));
+    close(busy);
+    close(idle);
+    worker_join(&worker); /* a hang here is the failure */
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+}
+
+static void a_request_that_was_sent_before_the_stop_is_answered(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/warm"));
+    worker_send(&worker, make_reply(next_request(), "warm", "t"));
+    hear(client, "warm");
+    /* These two may or may not have been read when the stop begins. */
+    put(client, GET("/warm"));
+    int late = dial(&endpoint);
+    put(late, GET("/warm"));
+    worker_stop(&worker, now() + 60000);
+    CHECK(has(hear(client, NULL), "warm"));
+    CHECK(has(hear(late, NULL), "warm"));
+    close(client);
+    close(late);
+    worker_join(&worker);
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+}
+
+static void a_stop_ends_at_its_moment_although_something_hangs(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/hangs"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 50);
+    worker_join(&worker);
+    CHECK_EQUAL(worker.tools.counters.connections, 1);
+    worker_send(&worker, make_reply(request, "too late", NULL)); /* freed with the mailbox */
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+    CHECK_EQUAL(hear(client, NULL).size, 0);
+    close(client);
+}
+
+enum { CLIENTS = 4, ROUNDS = 300 };
+
+static void *ask_often(void *argument)
+{
+    const int number = *(const int *)argument;
+    int fd = dial(&endpoint);
+    for (int i = 0; i < ROUNDS; i++) {
+        char text[128], wanted[32];
+        snprintf(text, sizeof text, GET("/%d-%d"), number, i);
+        snprintf(wanted, sizeof wanted, "<%d-%d>", number, i);
+        put(fd, text);
+        hear(fd, wanted);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void every_client_gets_its_own_answer(void)
+{
+    begin(10, 10);
+    pthread_t pthreads[CLIENTS];
+    int numbers[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        numbers[i] = i;
+        CHECK_EQUAL(pthread_create(&pthreads[i], NULL, ask_often, &numbers[i]), 0);
+    }
+    for (int answered = 0; answered < CLIENTS * ROUNDS;) {
+        struct message *message = mailbox_take(&requests);
+        while (message) {
+            struct request *request = (struct request *)message;
+            message = message->next;
+            struct slice target = request_target(request);
+            char body[64];
+            snprintf(body, sizeof body, "<%.*s>", (int)target.size - 1, target.data + 1);
+            worker_send(&worker, make_reply(request, body, answered % 2 ? "t" : NULL));
+            answered++;
+        }
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(pthreads[i], NULL);
+    CHECK_EQUAL(worker.tools.counters.requests, CLIENTS * ROUNDS);
+    end();
+}
+
+int main(void)
+{
+    RUN(requests_and_replies_cross_the_mailboxes);
+    RUN(a_reply_never_reaches_the_next_tenant_of_its_slot);
+    RUN(an_answer_whose_client_left_is_stored_all_the_same);
+    RUN(a_full_mailbox_is_answered_with_503);
+    RUN(a_full_house_lets_the_longest_idle_go);
+    RUN(a_full_house_at_work_says_503);
+    RUN(without_descriptors_it_goes_on_and_recovers);
+    RUN(a_stop_answers_what_is_in_flight_and_then_ends);
+    RUN(a_request_that_was_sent_before_the_stop_is_answered);
+    RUN(a_stop_ends_at_its_moment_although_something_hangs);
+    RUN(every_client_gets_its_own_answer);
+    return check_end();
+}
