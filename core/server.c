@@ -58,6 +58,13 @@ static int init_workers(struct server *server, uint32_t *initialised)
     return 0;
 }
 
+/* A unix socket stays in its folder when it is closed. */
+static void remove_socket(const struct server *server)
+{
+    if (endpoint_is_unix(&server->endpoint))
+        unlink(((const struct sockaddr_un *)&server->endpoint.address)->sun_path);
+}
+
 int server_start(struct server *server)
 {
     assert(server->state == SERVER_NEW);
@@ -81,6 +88,8 @@ int server_start(struct server *server)
     server->running = 0;
     for (uint32_t i = 0; i < initialised; i++)
         worker_fini(&server->workers[i]);
+    if (initialised > 0)
+        remove_socket(server);
     errno = error;
     return -1;
 }
@@ -103,8 +112,7 @@ void server_join(struct server *server)
     for (uint32_t i = 0; i < server->running; i++)
         worker_join(&server->workers[i]);
     server->state = SERVER_ENDED;
-    if (endpoint_is_unix(&server->endpoint))
-        unlink(((const struct sockaddr_un *)&server->endpoint.address)->sun_path);
+    remove_socket(server);
 }
 
 void server_free(struct server *server)
