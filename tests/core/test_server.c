@@ -1,0 +1,275 @@
+/* The server: starting and ending leave nothing behind, whatever state it was in; several workers
+ * on TCP and on one unix socket; addresses that are taken. */
+#include "dial.h"
+
+#include "server.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+int __real_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+
+/* Pthreads that can still be made; negative: all. */
+static int pthreads_left = -1;
+
+int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument)
+{
+    if (pthreads_left == 0)
+        return EAGAIN;
+    pthreads_left -= pthreads_left > 0;
+    return __real_pthread_create(pthread, attributes, start, argument);
+}
+
+static const struct limits limits = {
+    .body = 1000,
+    .store_bytes = 1 << 20,
+    .connections = 100,
+    .waiting = 100,
+    .keep_alive = 60000,
+    .head_deadline = 60000,
+    .body_deadline = 60000,
+    .handler_deadline = 60000,
+};
+
+static char unix_text[64];
+
+static struct server *new_server(const char *text, uint32_t workers)
+{
+    struct endpoint endpoint = endpoint_of(text);
+    struct server *server = server_new(&endpoint, workers, &limits);
+    CHECK(server != NULL);
+    return server;
+}
+
+static struct server *started(const char *text, uint32_t workers)
+{
+    struct server *server = new_server(text, workers);
+    CHECK_EQUAL(server_start(server), 0);
+    return server;
+}
+
+/* Answer all requests that wait with their target; their number. */
+static int answer_all(struct server *server)
+{
+    struct request *request = server_drain(server);
+    int count = 0;
+    while (request) {
+        struct request *next = (struct request *)request->message.next;
+        char body[64];
+        struct slice target = request_target(request);
+        snprintf(body, sizeof body, "<%.*s>", (int)target.size, target.data);
+        server_send(server, make_reply(request, body, "t"));
+        request = next;
+        count++;
+    }
+    return count;
+}
+
+static struct server_stats stats_of(struct server *server)
+{
+    struct server_stats stats;
+    server_read_stats(server, &stats);
+    return stats;
+}
+
+static int count_entries(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    int count = 0;
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static void life(const char *text, uint32_t workers)
+{
+    struct server *server = started(text, workers);
+    int client = dial(&server->endpoint), left = dial(&server->endpoint);
+    put(client, GET("/a"));
+    put(left, GET("/b"));
+    for (int answered = 0; answered < 2;)
+        answered += answer_all(server);
+    hear(client, "</a>");
+    put(client, GET("/unanswered"));
+    AWAIT(stats_of(server).waiting == 1);
+    server_free(server); /* with a request in the mailbox and clients connected */
+    close(client);
+    close(left);
+}
+
+static void starting_and_ending_leave_descriptors_and_pthreads_as_they_were(void)
+{
+    life("127.0.0.1:0", 2);
+    int descriptors = count_entries("/proc/self/fd"), pthreads = count_entries("/proc/self/task");
+    for (int i = 0; i < 20; i++) {
+        life("127.0.0.1:0", 2);
+        life(unix_text, 2);
+    }
+    CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
+    /* A joined pthread may stand in /proc for a moment longer. */
+    AWAIT(count_entries("/proc/self/task") == pthreads);
+}
+
+static void a_server_that_never_started_can_be_freed(void)
+{
+    struct server *server = new_server("127.0.0.1:0", 3);
+    CHECK(server_drain(server) == NULL);
+    CHECK_EQUAL(stats_of(server).requests, 0);
+    server_stop(server, 0);
+    server_join(server);
+    server_free(server);
+    server_free(NULL);
+}
+
+/* Many clients, so that the kernel deals them out to both workers; the sums are over both. */
+static void several_workers_share_the_clients(const char *text)
+{
+    enum { CLIENTS = 32 };
+    struct server *server = started(text, 2);
+    int clients[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = dial(&server->endpoint);
+        char request[64];
+        snprintf(request, sizeof request, GET("/%d"), i);
+        put(clients[i], request);
+    }
+    for (int answered = 0; answered < CLIENTS;)
+        answered += answer_all(server);
+    for (int i = 0; i < CLIENTS; i++) {
+        char wanted[16];
+        snprintf(wanted, sizeof wanted, "</%d>", i);
+        hear(clients[i], wanted);
+    }
+    struct server_stats stats = stats_of(server);
+    CHECK_EQUAL(stats.requests, CLIENTS);
+    CHECK_EQUAL(stats.misses, CLIENTS);
+    CHECK_EQUAL(stats.connections, CLIENTS);
+    AWAIT(stats_of(server).stored == CLIENTS);
+    for (int i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+    AWAIT(stats_of(server).connections == 0);
+    server_free(server);
+}
+
+static void tcp_clients_are_shared_by_the_workers(void)
+{
+    several_workers_share_the_clients("127.0.0.1:0");
+}
+
+static void unix_clients_are_shared_by_the_workers(void)
+{
+    several_workers_share_the_clients(unix_text);
+}
+
+static void the_socket_file_goes_with_the_server(void)
+{
+    struct stat status;
+    struct server *server = started(unix_text, 2);
+    CHECK_EQUAL(stat(unix_text + 5, &status), 0);
+    server_free(server);
+    CHECK(stat(unix_text + 5, &status) < 0);
+}
+
+static void a_taken_address_is_an_error_and_nothing_runs(void)
+{
+    struct server *first = started("127.0.0.1:0", 2);
+    struct server *second = new_server(first->endpoint.text, 2);
+    CHECK(server_start(second) < 0 && errno == EADDRINUSE);
+    server_free(second);
+    server_free(first);
+    first = started(unix_text, 1);
+    second = new_server(unix_text, 1);
+    CHECK(server_start(second) < 0 && errno == EADDRINUSE);
+    server_free(second);
+    int client = dial(&first->endpoint); /* the first one's socket is still there */
+    put(client, GET("/a"));
+    AWAIT(answer_all(first) == 1);
+    hear(client, "</a>");
+    close(client);
+    server_free(first);
+}
+
+/* When only some of the pthreads can be made, the start fails as a whole. */
+static void a_start_that_fails_half_way_leaves_nothing(const char *text)
+{
+    int descriptors = count_entries("/proc/self/fd");
+    struct stat status;
+    struct server *server = new_server(text, 3);
+    pthreads_left = 2;
+    CHECK(server_start(server) < 0 && errno == EAGAIN);
+    pthreads_left = -1;
+    CHECK_EQUAL(stats_of(server).requests, 0);
+    server_free(server);
+    CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
+    CHECK(stat(unix_text + 5, &status) < 0);
+}
+
+static void a_tcp_start_that_fails_half_way_leaves_nothing(void)
+{
+    a_start_that_fails_half_way_leaves_nothing("127.0.0.1:0");
+}
+
+static void a_unix_start_that_fails_half_way_leaves_nothing(void)
+{
+    a_start_that_fails_half_way_leaves_nothing(unix_text);
+}
+
+static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
+{
+    enum { CLIENTS = 16 };
+    struct server *server = started("127.0.0.1:0", 2);
+    int clients[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = dial(&server->endpoint);
+        put(clients[i], GET("/a"));
+    }
+    AWAIT(stats_of(server).misses == CLIENTS);
+    server_stop(server, 60000);
+    AWAIT(answer_all(server) == CLIENTS);
+    for (int i = 0; i < CLIENTS; i++) {
+        CHECK(has(hear(clients[i], NULL), "</a>"));
+        close(clients[i]);
+    }
+    server_join(server);
+    server_free(server);
+}
+
+static void a_reply_after_the_end_is_freed(void)
+{
+    struct server *server = started("127.0.0.1:0", 1);
+    int client = dial(&server->endpoint);
+    put(client, GET("/a"));
+    AWAIT(stats_of(server).waiting == 1);
+    struct request *request = server_drain(server);
+    server_stop(server, 0);
+    server_join(server);
+    server_send(server, make_reply(request, "late", NULL));
+    server_free(server); /* the leak checker is the judge */
+    close(client);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/server-XXXXXX";
+    if (!mkdtemp(folder))
+        return 2;
+    snprintf(unix_text, sizeof unix_text, "unix:%s/socket", folder);
+    RUN(starting_and_ending_leave_descriptors_and_pthreads_as_they_were);
+    RUN(a_server_that_never_started_can_be_freed);
+    RUN(tcp_clients_are_shared_by_the_workers);
+    RUN(unix_clients_are_shared_by_the_workers);
+    RUN(the_socket_file_goes_with_the_server);
+    RUN(a_taken_address_is_an_error_and_nothing_runs);
+    RUN(a_tcp_start_that_fails_half_way_leaves_nothing);
+    RUN(a_unix_start_that_fails_half_way_leaves_nothing);
+    RUN(a_graceful_stop_answers_what_both_workers_have_in_flight);
+    RUN(a_reply_after_the_end_is_freed);
+    rmdir(folder);
+    return check_end();
+}
