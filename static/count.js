@@ -16,9 +16,9 @@ async function ask(elements) {
     ask(elements.splice(elements.length / 2));
     return ask(elements);
   }
-  const { counts } = await network.send(target).then((answer) => answer.json()).catch(() => 0);
+  const answer = await network.send(target).then((answer) => answer.json()).catch(() => {});
   for (const element of elements) {
-    if (counts) element.count = counts[element.url];
+    if (answer?.counts) element.count = answer.counts[element.url];
     else element.classList.add("commentsvc-failed");
   }
 }

@@ -77,14 +77,14 @@ export class CommentForm extends HTMLElement {
     input.ariaInvalid = !!text;
   }
 
-  #focusMarked() {
-    this.querySelector("[aria-invalid=true]")?.focus();
+  get #marked() {
+    return this.querySelector("[aria-invalid=true]");
   }
 
   #invalid(event) {
     event.preventDefault(); // the browser's words, in our place
     this.#mark(event.target, event.target.validationMessage);
-    this.#focusMarked();
+    this.#marked.focus();
   }
 
   #edited({ target }) {
@@ -133,8 +133,8 @@ export class CommentForm extends HTMLElement {
   }
 
   #fail(answer) {
-    this.#error.textContent = explain(answer);
+    this.#error.textContent = explain(answer, this.#marked);
     if (answer.status == 409) this.#key = undefined; // the next try is a new comment
-    this.#focusMarked();
+    this.#marked?.focus();
   }
 }

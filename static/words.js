@@ -22,6 +22,8 @@ export const words = {
 
 const KEPT = " Your text is kept; please try again.";
 
+const UNREACHED = "The comment service cannot be reached, or takes no comments from this page.";
+
 const WHY = {
   403: "This page may not send comments here. Please tell the blog's owner.",
   409: "An earlier version of this text has already arrived. Send again to post this one too.",
@@ -29,13 +31,13 @@ const WHY = {
 };
 
 /** What a reader is told about a refusal. */
-export function explain({ status, message, wait, fields }) {
+export function explain({ status, message, wait }, marked) {
   if (WHY[status]) return WHY[status];
   if (status == 429) {
     const time = wait > 1 ? wait + " seconds" : "a moment";
     return "That was a lot at once. Please wait " + time + "." + KEPT;
   }
   if (status >= 500) return "The comment service has a problem." + KEPT;
-  if (status >= 400) return fields ? "Please look at the marked fields." : message;
-  return (navigator.onLine ? "The comment service cannot be reached." : "You are offline.") + KEPT;
+  if (status >= 400) return marked ? "Please look at the marked fields." : message;
+  return (navigator.onLine ? UNREACHED : "You are offline.") + KEPT;
 }

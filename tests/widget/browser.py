@@ -1,0 +1,199 @@
+"""What a test of the widget has in its hands: Chromium, a built blog, and a service of routes."""
+
+import functools
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Locator, Route
+
+ROOT = Path(__file__).parents[2]
+WIDGET = ROOT / "static"
+SERVICE = "https://comments.test"  # answered by routes alone: the name has no address
+POST = "/posts/wet-wood/"
+TEXT = "Two coats, and do it the same day."
+
+# As root and in containers Chromium has no sandbox; the others keep it from calling home.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+def build_blog(hugo: str, service: str, folder: Path) -> Path:
+    """Build the demo blog into `folder`, for a service at the address `service`."""
+    subprocess.run(
+        [hugo, "--source", WIDGET / "demo", "--destination", folder, "--noBuildLock"],
+        env={**os.environ, "HUGO_PARAMS_COMMENTSVC_HOST": service},
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return folder
+
+
+class Blog(ThreadingHTTPServer):
+    """A static web server for the blog in `folder`, at an origin of its own.
+
+    Its pages get the strictest policy that lets the widget of `service` in.
+    """
+
+    def __init__(self, folder: Path, service: str = "") -> None:
+        super().__init__(("127.0.0.1", 0), functools.partial(_Files, directory=str(folder)))
+        self.service = service
+
+    @property
+    def origin(self) -> str:
+        """As in the site's `origins` of the settings."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Files(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def end_headers(self) -> None:
+        """Add the policy."""
+        assert isinstance(self.server, Blog)
+        allowed = f"'self' {self.server.service}"
+        policy = f"default-src {allowed}; base-uri 'none'; object-src 'none'"
+        self.send_header("Content-Security-Policy", policy)
+        super().end_headers()
+
+
+@contextmanager
+def serve(folder: Path, service: str = "") -> Iterator[Blog]:
+    """Serve the blog in `folder` on a thread of its own."""
+    with Blog(folder, service) as blog:
+        thread = threading.Thread(target=blog.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield blog
+        finally:
+            blog.shutdown()
+            thread.join()
+
+
+def fill(form: Locator, message: str = TEXT) -> None:
+    """Write a comment into `form`, without sending it."""
+    form.get_by_label("Comment").fill(message)
+    form.get_by_label("Name").fill("Rosa Weber")
+
+
+def send(form: Locator) -> None:
+    """Press the button of `form`."""
+    form.get_by_role("button", name="Send comment").click()
+
+
+def comment(number: int, message: str, **more: object) -> dict[str, object]:
+    """A comment as the service sends it."""
+    return {
+        "id": number,
+        "parent": None,
+        "author": "Ada Byron",
+        "avatar": "",
+        "content": message,
+        "html": f"<p>{message}</p>",
+        "date": "2026-11-20 09:30:00",
+        "published": "2026-11-20T08:30:00Z",
+        "votes": 0,
+        **more,
+    }
+
+
+class Answers:
+    """The service as routes: it has `comments` on one page and can be told to fail."""
+
+    def __init__(self) -> None:
+        self.comments: list[dict[str, object]] = []
+        self.status = "approved"  # what a new comment gets
+        self.part = 1000  # comments in one answer
+        self.requests: list[tuple[str, str]] = []
+        self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
+        self._refusals: dict[str, dict[str, Any]] = {}  # Any: keywords of Route.fulfill
+
+    def refuse(
+        self,
+        method: str,
+        status: int,
+        fields: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> None:
+        """Answer every request of `method` so, until `recover`; status 0 breaks the connection."""
+        error = {"code": "code", "message": "The service says why.", "fields": dict(fields or {})}
+        if not fields:
+            del error["fields"]
+        body = json.dumps({"error": error}) if body is None else body
+        self._refusals[method] = {"status": status, "headers": dict(headers or {}), "body": body}
+
+    def recover(self) -> None:
+        """Work again."""
+        self._refusals.clear()
+
+    def answer(self, route: Route) -> None:
+        """Handle a request to SERVICE."""
+        request = route.request
+        parts = urlsplit(request.url)
+        if request.method == "OPTIONS":
+            self._send(route, 204, headers={"Access-Control-Allow-Headers": "content-type"})
+            return
+        self.requests.append((request.method, request.url.removeprefix(SERVICE)))
+        if parts.path.startswith("/static/"):
+            file = WIDGET / parts.path.removeprefix("/static/")
+            self._send(route, 200, file.read_text(), {"Content-Type": TYPES[file.suffix]})
+        elif refusal := self._refusals.get(request.method):
+            if refusal["status"]:
+                self._send(route, **refusal)
+            else:
+                route.abort()
+        elif request.method == "POST":
+            self._submit(route)
+        else:
+            self._read(route, parts.path, parse_qs(parts.query))
+
+    def _read(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
+        if path == "/api/comments/counts":
+            counts = {url: len(self.comments) if url == POST else 0 for url in query["url"]}
+            self._send(route, 200, json.dumps({"counts": counts}))
+            return
+        start = int(query.get("after", ["0"])[0])
+        data = self.comments[start : start + self.part]
+        body: dict[str, object] = {"data": data, "count": len(self.comments)}
+        if start + self.part < len(self.comments):
+            body["next"] = str(start + self.part)
+        self._send(route, 200, json.dumps(body))
+
+    def _submit(self, route: Route) -> None:
+        sent = json.loads(route.request.post_data or "")
+        self.submissions.append(sent)
+        number = 100 + len(self.submissions)
+        new = comment(number, sent["message"], author=sent["author"], parent=sent.get("parent"))
+        if self.status == "approved":
+            self.comments.append(new)
+        body = {"status": self.status, "comment": new, "token": "t", "token_expires": ""}
+        self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
+
+    def _send(
+        self, route: Route, status: int, body: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        cors = {
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Expose-Headers": "Retry-After",
+            "Content-Type": "application/json",
+        }
+        route.fulfill(status=status, body=body, headers={**cors, **(headers or {})})

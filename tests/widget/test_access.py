@@ -1,0 +1,141 @@
+"""Everybody can use it: axe's rules, in each state, light and dark, narrow and wide."""
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.widget.browser import Answers, comment
+
+Open = Callable[[], Page]
+Scheme = Literal["light", "dark"]
+
+SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
+WIDTHS = [360, 1280]
+
+
+@pytest.fixture
+def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
+    """As elsewhere, but without the policy: axe adds styles of its own to the page."""
+    context = chromium.new_context(base_url=blog, bypass_csp=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def assert_accessible(page: Page) -> Callable[[], None]:
+    """Let axe look at the page as it is."""
+
+    def assert_accessible() -> None:
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
+
+    return assert_accessible
+
+
+def assert_fits(page: Page) -> None:
+    """Nothing is wider than the window."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("system", "chosen"), SCHEMES)
+def test_a_thread_in_use_has_no_violation(
+    page: Page,
+    open_post: Open,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    chosen: str | None,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    answers.comments = [
+        comment(
+            1,
+            "A word<pre><code>cut --exactly --twice --and-then-once-more --to-be-sure</code></pre>",
+        ),
+        comment(2, "Quite.<blockquote><p>A word</p></blockquote>", site="https://a.example/"),
+        comment(3, "So " + "long" * 40, parent=2, author="Wolfeschlegelsteinhausenbergerdorff" * 2),
+        comment(4, "Deep.", parent=3),
+        comment(5, "Deeper.", parent=4),
+        comment(6, "Deepest.", parent=5),
+    ]
+    open_post()
+    assert_fits(page)
+    page.get_by_role("button", name="Reply to Ada Byron").first.click()
+    page.locator("#comment-1 comment-form").get_by_role("button", name="Send comment").click()
+    expect(page.locator("#comment-1 [aria-invalid=true]").first).to_be_focused()
+    form = page.locator("comment-form").last
+    form.get_by_label("Comment").fill("Mine.")
+    form.get_by_label("Name").fill("Rosa")
+    answers.refuse("POST", 500)
+    form.get_by_role("button", name="Send comment").click()
+    expect(form.get_by_role("alert")).not_to_be_empty()
+    assert_accessible()
+    assert_fits(page)
+    answers.recover()
+    answers.status = "pending"
+    form.get_by_role("button", name="Send comment").click()
+    expect(page.locator("#comment-101")).to_be_focused()
+    assert_accessible()
+    assert_fits(page)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_the_pages_of_the_demo_have_no_violation(
+    page: Page,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    for path in ("/", "/page/2/", "/about/"):
+        page.goto(path)
+        assert_accessible()
+        assert_fits(page)
+
+
+def test_a_thread_that_failed_has_no_violation(
+    page: Page, answers: Answers, assert_accessible: Callable[[], None]
+) -> None:
+    answers.refuse("GET", 500)
+    page.goto("/posts/offcuts/")
+    page.locator("comment-thread").scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    assert_accessible()
+
+
+@pytest.mark.parametrize(("system", "chosen"), SCHEMES)
+def test_the_accent_follows_the_scheme_of_the_page(
+    page: Page, answers: Answers, system: Scheme, chosen: str | None
+) -> None:
+    """Without a blog's own colours: by the system, and by what the blog's switch says."""
+    page.emulate_media(color_scheme=system)
+    page.route("**/css/blog.css", lambda route: route.fulfill(content_type="text/css", body=""))
+    page.route(
+        "**/js/theme.js", lambda route: route.fulfill(content_type="text/javascript", body="")
+    )
+    page.goto("/posts/offcuts/")
+    page.locator(".commentsvc-form").wait_for()
+    marks = ["data-theme", "data-scheme", "class"] if chosen else ["data-other"]
+    for mark in marks:
+        page.evaluate(
+            "([mark, chosen]) => document.documentElement.setAttribute(mark, chosen)",
+            [mark, chosen],
+        )
+        colour = page.locator(
+            ".commentsvc-button[type=submit], .commentsvc-form .commentsvc-button"
+        ).evaluate("(button) => getComputedStyle(button).backgroundColor")
+        assert colour == (
+            "rgb(140, 184, 255)" if (chosen or system) == "dark" else "rgb(33, 96, 196)"
+        )
+        page.evaluate("(mark) => document.documentElement.removeAttribute(mark)", mark)

@@ -1,0 +1,117 @@
+"""No text is ever lost, and none is posted twice: drafts and their keys."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, Request, expect
+
+from tests.widget.browser import TEXT, Answers, comment, fill, send
+
+Open = Callable[[], Page]
+
+
+@pytest.fixture
+def keys(page: Page) -> list[str]:
+    """The key of each submission, answered or not."""
+    keys: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.method == "POST":
+            keys.append((request.post_data_json or {})["key"])
+
+    page.on("request", note)
+    return keys
+
+
+def test_a_draft_survives_a_reload_until_it_is_acknowledged(
+    open_post: Open, form: Locator, message: Locator
+) -> None:
+    fill(form)
+    page = open_post()
+    expect(message).to_have_value(TEXT)
+    expect(form.get_by_label("Name")).to_have_value("Rosa Weber")
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    open_post()
+    expect(message).to_have_value("")
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_draft_of_a_reply_is_kept_apart(open_post: Open, answers: Answers) -> None:
+    answers.comments = [comment(1, "One.")]
+    for text in ("", "A reply."):
+        page = open_post()
+        page.get_by_role("button", name="Reply to Ada Byron").click()
+        reply = page.locator("#comment-1 comment-form").get_by_label("Comment")
+        expect(reply).to_have_value(text)
+        reply.fill("A reply.")
+        expect(page.locator("comment-form").last.get_by_label("Comment")).to_have_value("")
+
+
+def test_a_retry_carries_the_same_key_even_after_a_reload(
+    page: Page, open_post: Open, form: Locator, answers: Answers, keys: list[str]
+) -> None:
+    answers.refuse("POST", 0)
+    fill(form)
+    send(form)
+    expect(form.get_by_role("alert")).not_to_be_empty()
+    open_post()
+    send(form)
+    expect(form.get_by_role("alert")).not_to_be_empty()
+    answers.recover()
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    fill(form, "Another one.")
+    send(form)
+    expect(page.locator("#comment-102")).to_be_visible()
+    first, again, last, other = keys
+    assert first == again == last != other
+
+
+def test_a_key_that_belongs_to_another_text_is_replaced_after_the_reader_was_told(
+    page: Page, form: Locator, answers: Answers, keys: list[str]
+) -> None:
+    answers.refuse("POST", 409)
+    fill(form)
+    send(form)
+    expect(form.get_by_role("alert")).to_contain_text("An earlier version of this text has already")
+    answers.recover()
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    first, second = keys
+    assert first != second
+
+
+def test_two_presses_send_once(page: Page, form: Locator, answers: Answers) -> None:
+    fill(form)
+    form.get_by_role("button", name="Send comment").dblclick()
+    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator(".commentsvc-comment")).to_have_count(1)
+    assert len(answers.submissions) == 1
+
+
+def test_a_comment_that_the_thread_already_shows_is_not_shown_twice(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    answers.submissions.clear()  # the service answers a retry with the same comment
+    fill(form)
+    send(form)
+    expect(form.get_by_label("Comment")).to_have_value("")
+    expect(page.locator(".commentsvc-comment")).to_have_count(1)
+    expect(page.get_by_role("heading", name="1 comment")).to_be_visible()
+
+
+def test_where_storage_is_forbidden_comments_can_still_be_sent(page: Page, open_post: Open) -> None:
+    page.add_init_script(
+        """Object.defineProperty(window, "localStorage",
+           { get() { throw new DOMException("Forbidden", "SecurityError"); } });"""
+    )
+    script = "text/javascript"
+    page.route("**/js/theme.js", lambda route: route.fulfill(content_type=script, body=""))
+    form = open_post().locator("comment-form")
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()

@@ -1,0 +1,177 @@
+"""The whole way of a reader's comment, from a real blog through the real service and back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, expect
+
+from tests.journey.program import Service, command
+from tests.widget.browser import POST, Blog, build_blog, serve
+
+TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
+
+
+@pytest.fixture
+def foreign_blog(tmp_path: Path) -> Iterator[Blog]:
+    """A blog at an origin that is not the service's; it is built when the service has started."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    with serve(folder) as blog:
+        yield blog
+
+
+@pytest.fixture
+def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..., Service]]:
+    """Start the service for the blog, and build the blog for the service."""
+    services: list[Service] = []
+
+    def start(**settings: str) -> Service:
+        environ = {"COMMENTSVC_SITE_ORIGINS": foreign_blog.origin, **settings}
+        services.append(Service(tmp_path / "data", environ=environ))
+        service = services[-1].wait_until_ready()
+        foreign_blog.service = service.address
+        build_blog(hugo, service.address, tmp_path / "blog")
+        return service
+
+    yield start
+    for service in services:
+        service.close()
+
+
+@pytest.fixture
+def tab(chromium: Browser, foreign_blog: Blog) -> Iterator[Page]:
+    """A reader's tab on the blog. An error of a script fails the test."""
+    context = chromium.new_context(base_url=foreign_blog.origin)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert not complaints
+
+
+def requests_to(service: Service, page: Page) -> list[str]:
+    """The API's targets that `page` asks for from now on, in a list that grows."""
+    targets: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.url.startswith(f"{service.address}/api/"):
+            targets.append(request.url.removeprefix(service.address))
+
+    page.on("request", note)
+    return targets
+
+
+def write(page: Page, text: str) -> None:
+    """Open the post, write `text` and send it."""
+    page.goto(POST)
+    page.locator("comment-thread").scroll_into_view_if_needed()
+    page.get_by_label("Comment").fill(text)
+    page.get_by_label("Name").fill("Rosa Weber")
+    page.get_by_role("button", name="Send comment").click()
+
+
+def test_a_comment_waits_is_approved_and_raises_the_count(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    service = start()
+    targets = requests_to(service, tab)
+    tab.goto("/")
+    counts = tab.locator("comment-count")
+    expect(counts).to_have_text(["No comments"] * 10)
+    assert [target.partition("?")[0] for target in targets] == ["/api/comments/counts"]
+
+    tab.get_by_role("link", name="What wet wood knows").click()
+    write(tab, TEXT)
+    new = tab.locator(".commentsvc-comment")
+    expect(new.locator(".commentsvc-note")).to_contain_text("waits for approval")
+    expect(new.locator("em")).to_have_text("the same")
+    tab.reload()
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    expect(tab.get_by_role("heading", name="No comments")).to_be_visible()
+
+    number = service.request("GET", f"/api/comments?url={POST}").json()
+    assert number == {"data": [], "count": 0}
+    approved = command("approve", "1", "--data", service.data)
+    assert approved.code == 0, approved
+
+    tab.reload()
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
+    expect(new.locator(".commentsvc-author")).to_have_text("Rosa Weber")
+    expect(new.locator(".commentsvc-body")).to_contain_text("Two coats, and do it the same day.")
+    expect(new.locator("script")).to_have_count(0)
+    tab.goto("/")
+    expect(counts.filter(has_text="1 comment")).to_have_count(1)
+    expect(counts.filter(has_text="No comments")).to_have_count(9)
+
+
+def test_without_moderation_a_comment_and_its_reply_are_shown_at_once(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    start(COMMENTSVC_MODERATION_POLICY="none")
+    write(tab, "Question?")
+    expect(tab.locator("#comment-1")).to_be_focused()
+    tab.reload()
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    tab.get_by_role("button", name="Reply to Rosa Weber").click()
+    reply = tab.locator("#comment-1 comment-form")
+    reply.get_by_label("Comment").fill("Answer.")
+    reply.get_by_label("Name").fill("Ida")
+    reply.get_by_role("button", name="Send comment").click()
+    expect(tab.locator("#comment-1 #comment-2")).to_be_focused()
+    tab.reload()
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    expect(tab.locator("#comment-1 #comment-2 .commentsvc-body")).to_have_text("Answer.")
+    expect(tab.get_by_role("heading", name="2 comments")).to_be_visible()
+
+
+def test_a_lost_answer_never_makes_two_comments(start: Callable[..., Service], tab: Page) -> None:
+    service = start(COMMENTSVC_MODERATION_POLICY="none")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    tab.route("**/api/comments", lose)
+    write(tab, TEXT)
+    expect(tab.get_by_role("alert")).to_contain_text("cannot be reached")
+    assert service.count(POST) == 1
+    tab.unroute_all()
+    tab.get_by_role("button", name="Send comment").click()
+    expect(tab.locator("#comment-1")).to_be_focused()
+    assert service.count(POST) == 1
+
+
+def test_what_the_service_refuses_is_said_below_the_field(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    start(COMMENTSVC_COMMENTS_AUTHOR_LENGTH="5")
+    write(tab, TEXT)
+    expect(tab.get_by_role("alert")).to_have_text("Please look at the marked fields.")
+    expect(tab.get_by_label("Name")).to_be_focused()
+    expect(tab.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
+
+
+def test_who_sends_too_much_is_asked_to_wait(start: Callable[..., Service], tab: Page) -> None:
+    start(COMMENTSVC_SPAM_RATE_LIMIT="1/minute")
+    write(tab, TEXT)
+    expect(tab.locator("#comment-1")).to_be_focused()
+    write(tab, "And another one.")
+    expect(tab.get_by_role("alert")).to_contain_text("Please wait")
+
+
+def test_a_blog_that_may_not_write_is_told_so(start: Callable[..., Service], tab: Page) -> None:
+    """Its preflight is refused, which a script cannot tell from a service that is down."""
+    start(COMMENTSVC_SITE_ORIGINS="https://elsewhere.example")
+    write(tab, TEXT)
+    expect(tab.get_by_role("alert")).to_contain_text("takes no comments from this page")
+
+
+def test_a_text_that_the_service_does_not_even_read_is_called_too_long(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    start()
+    write(tab, "wood " * 60_000)  # 300 kB; the service reads 256 KiB
+    expect(tab.get_by_role("alert")).to_contain_text("too long")
