@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
-from commentsvc import _core, config, router, web
+from commentsvc import _core, config, web
 
 _log = logging.getLogger(__name__)
 
@@ -122,5 +122,5 @@ def _respond(call: _core.Request, request: web.Request, response: web.Response) 
 
 def _fail(call: _core.Request, request: web.Request) -> None:
     _log.exception("cannot answer %s %s", request.method, request.path)
-    response = router.refuse(FAILURE)
+    response = web.refusal(FAILURE)
     call.respond(response.status, response.headers, response.body)

@@ -78,12 +78,6 @@ def refusal(error: HttpError) -> Response:
     return Response(error.status, headers, encode({"error": told}))
 
 
-def failure() -> Response:
-    """Give the answer to a request at which the program failed; what happened is in the log."""
-    message = "Something went wrong here. It was not your fault. Please try again later."
-    return refusal(HttpError(500, "failure", message))
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request as the core received it; `query` has one character per byte."""

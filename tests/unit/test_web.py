@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from commentsvc.config import Site
-from commentsvc.web import HttpError, Origins, Proxies, Request, failure, first
+from commentsvc.web import HttpError, Origins, Proxies, Request, first, refusal
 
 
 def request(
@@ -186,8 +186,9 @@ def test_a_preflight_allows_a_foreign_page_nothing(sent: str) -> None:
     assert preflight(sent, "POST") == {"Vary": "Origin"}
 
 
-def test_a_failure_says_nothing_of_its_cause() -> None:
-    answer = failure()
-    assert answer.status == 500
-    assert json.loads(answer.body)["error"]["code"] == "failure"
-    assert answer.tags == ()
+def test_a_refusal_is_json_that_nobody_stores() -> None:
+    answer = refusal(HttpError(418, "teapot", "No.", {"a": "b"}, (("Retry-After", "9"),)))
+    told = {"error": {"code": "teapot", "message": "No.", "fields": {"a": "b"}}}
+    assert (answer.status, json.loads(answer.body), answer.tags) == (418, told, ())
+    assert dict(answer.headers)["Retry-After"] == "9"
+    assert b"fields" not in refusal(HttpError(404, "not_found", "No.")).body
