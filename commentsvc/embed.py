@@ -12,6 +12,7 @@ by itself, its policy lets the form go nowhere but here, so a forged `base` lead
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -75,6 +76,21 @@ def _moment(published: str) -> str:
     return f"{datetime.fromisoformat(published):%-d %B %Y, %H:%M} UTC"
 
 
+@cache
+def _environment() -> Environment:
+    """Give the templates; compiling them takes 20 ms."""
+    environment = Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["moment"] = _moment
+    return environment
+
+
 class Embed:
     """The handlers of the embedded thread."""
 
@@ -89,16 +105,8 @@ class Embed:
         self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
-        templates = Environment(
-            loader=FunctionLoader(_source),
-            autoescape=True,
-            undefined=ChainableUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        templates.filters["moment"] = _moment
-        templates.globals["bounds"] = settings.comments
+        templates = _environment()
+        self._bounds = settings.comments
         self._thread = templates.get_template("thread.html")
         self._result = templates.get_template("result.html")
 
@@ -125,6 +133,7 @@ class Embed:
             lambda reader: comments.page(reader, site, url, "oldest", self._most, None)
         )
         html = self._thread.render(
+            bounds=self._bounds,
             branches=grow([*map(item, page.items)]),
             count=page.count,
             url=url,
@@ -168,6 +177,7 @@ class Embed:
         except (UrlError, HttpError):
             name = back = ""
         html = self._result.render(
+            bounds=self._bounds,
             title="Your comment is not sent yet",
             message=error.message,
             problem=True,
