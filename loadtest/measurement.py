@@ -82,7 +82,7 @@ class Bench:
         begin = _Reading.take(self._service, cores[0])
         outcome = self._play(scenario, file, seconds, cores[1])
         used = _Reading.take(self._service, cores[0]).since(begin)
-        _judge(scenario, outcome, counters, self._counters())
+        judge(scenario, outcome, counters, self._counters())
         self._check(random.Random(self._serial).choices(questions, k=SAMPLE) if questions else [])
         if scenario.submits:
             self.submitted += outcome.answered
@@ -183,7 +183,7 @@ def _body(url: str, message: str, author: str = "Ann", email: str = "", key: str
     return json.dumps({**fields, "key": key} if key else fields, ensure_ascii=False).encode()
 
 
-def _judge(
+def judge(
     scenario: Scenario, outcome: Outcome, before: dict[str, int], after: dict[str, int]
 ) -> None:
     """Raise ServiceError unless all went well and the right side answered."""

@@ -69,12 +69,10 @@ class Rounds:
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(self._folder / "data", data)
         os.sync()  # so that the copy is not written while submissions wait for the disk
-        made: list[list[Measurement]] = []
         with Service(data, self._cores[0]) as service:
             start = service.rss()
             bench = Bench(service, self._pages, self._folder)
-            for scenario in self._scenarios:
-                made.append(self._measure(bench, scenario, number))
+            made = [self._measure(bench, scenario, number) for scenario in self._scenarios]
             end = service.rss()
         verify(data / datadir.DATABASE, COMMENTS + bench.submitted)
         kept = tuple(min(tries, key=lambda one: one.disturbance) for tries in made)

@@ -1,0 +1,114 @@
+"""loadtest/client.py: what wrk and the generator say, and the generator itself."""
+
+import os
+import re
+import socketserver
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from loadtest import client
+from loadtest.client import ClientError, Outcome, pack, parse_generator, parse_wrk
+
+WRK = """Running 1s test @ http://127.0.0.1:8080/
+  1 threads and 100 connections
+Requests/sec: 1000
+{"answered": 1000, "seconds": 1.5, "wrong": 3, "failed": 2, \
+"latency": {"p50": 10, "p90": 20, "p99": 30, "max": 40}}
+"""
+LATENCY = (10, 20, 30, 40)
+CORE = min(os.sched_getaffinity(0))
+
+
+def test_wrks_answers_without_success_are_not_counted_as_answers() -> None:
+    assert parse_wrk(WRK, 0.5) == Outcome(997, 1.5, 3, 2, *LATENCY, client_share=0.5)
+
+
+def test_every_status_but_the_good_one_is_wrong() -> None:
+    said = (
+        '{"answered": 9, "seconds": 2.0, "statuses": {"201": 6, "202": 2, "503": 1},'
+        ' "latency": {"p50": 10, "p90": 20, "p99": 30, "max": 40}}'
+    )
+    assert parse_generator(said, 0.1, good="201") == Outcome(6, 2.0, 3, 0, *LATENCY, 0.1)
+    assert parse_generator(said, 0.1, good="200").answered == 0
+
+
+def test_requests_are_packed_with_their_length() -> None:
+    assert pack([b"GET /\n", b""]) == b"6\nGET /\n0\n"
+
+
+def test_wrk_missing_is_told_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ClientError, match="apt-get install -y wrk"):
+        client.find_wrk()
+
+
+class Taking(BaseHTTPRequestHandler):
+    """Answers 201 to what it has not seen before, 409 to what it has."""
+
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[set[bytes]] = set()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(409 if body in self.seen else 201)
+        self.seen.add(body)
+        self.send_header("content-length", "5")
+        self.end_headers()
+        self.wfile.write(b"taken")
+
+    def log_message(self, format: str, *words: object) -> None:
+        """Say nothing."""
+
+
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    Taking.seen = set()
+    with Server(("127.0.0.1", 0), Taking) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def posts(*bodies: bytes) -> bytes:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b"
+    return pack([head % (len(body), body) for body in bodies])
+
+
+def test_the_generator_sends_no_request_twice(tmp_path: Path, port: int) -> None:
+    file = tmp_path / "requests"
+    file.write_bytes(posts(b"a########## ", b"bb ##########"))
+    outcome = client.submit(port, file, 4, 0.2, 7, CORE)
+    assert outcome.wrong == 0
+    assert outcome.answered == len(Taking.seen) > 4
+    serials = sorted(int(re.sub(rb"[ab ]", b"", body)) for body in Taking.seen)
+    assert serials == [*range(7, 7 + outcome.answered)]
+    assert 0 < outcome.p50 <= outcome.p99
+    assert 0.2 <= outcome.seconds < 10
+
+
+def test_the_generator_tells_other_answers_apart(tmp_path: Path, port: int) -> None:
+    file = tmp_path / "requests"
+    file.write_bytes(posts(b"always the same"))
+    outcome = client.submit(port, file, 2, 0.1, 1, CORE)
+    assert outcome.answered == 1
+    assert outcome.wrong > 0
+
+
+def test_a_generator_without_a_server_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "requests"
+    file.write_bytes(posts(b"x"))
+    with pytest.raises(ClientError, match="cannot connect"):
+        client.submit(1, file, 1, 0.1, 1, CORE)

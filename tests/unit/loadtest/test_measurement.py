@@ -1,0 +1,47 @@
+"""loadtest/measurement.py: what is sent, and when a measurement is of no use."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from loadtest.blog import pages
+from loadtest.client import Outcome
+from loadtest.measurement import HITS, MISSES, judge, submissions
+from loadtest.scenario import MARK, named
+from loadtest.service import ServiceError
+from tests.unit.loadtest.sample import QUIET
+
+COUNT, MISS = named(["count", "count-miss"])
+GOOD = Outcome(1_000, 1.0, 0, 0, 1, 2, 3, 4, 0.5)
+
+
+def test_submissions_are_whole_requests_with_one_mark() -> None:
+    for request in submissions(pages(), 8080)[:100]:
+        head, _, body = request.partition(b"\r\n\r\n")
+        assert f"Content-Length: {len(body)}".encode() in head.split(b"\r\n")
+        assert request.count(MARK.encode()) == 1
+        assert json.loads(body)["url"].startswith("/post/")
+
+
+def test_a_measurement_is_disturbed_above_five_percent() -> None:
+    assert not replace(QUIET, others_share=0.03, stolen_share=0.02).disturbed
+    assert replace(QUIET, others_share=0.04, stolen_share=0.02).disturbed
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [replace(GOOD, wrong=1), replace(GOOD, failed=1), replace(GOOD, answered=0)],
+    ids=["wrong status", "broken connection", "no answer"],
+)
+def test_anything_but_right_answers_fails_the_run(outcome: Outcome) -> None:
+    counters = {HITS: 0, MISSES: 0}
+    with pytest.raises(ServiceError, match="count: "):
+        judge(COUNT, outcome, counters, counters)
+
+
+def test_the_side_that_must_answer_is_held_to_it() -> None:
+    before, after = {HITS: 10, MISSES: 10}, {HITS: 1_010, MISSES: 12}
+    judge(COUNT, GOOD, before, after)
+    with pytest.raises(ServiceError, match="not answered by the python"):
+        judge(MISS, GOOD, before, after)
