@@ -85,7 +85,7 @@ def test_a_current_file_is_left_as_it_is_and_takes_no_time(path: Path) -> None:
     before = path.read_bytes()
     start = time.perf_counter()
     migrations.upgrade(path)
-    assert time.perf_counter() - start < 0.2
+    assert time.perf_counter() - start < 0.5
     assert path.read_bytes() == before
 
 
