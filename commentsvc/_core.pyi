@@ -49,7 +49,7 @@ class Server:
     def stop(self, grace: float) -> None:
         """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
 
-        Goes on calling `drain` meanwhile is the caller's part, else nothing in flight is answered.
+        The caller goes on calling `drain`, else nothing in flight is answered.
         """
 
     def join(self) -> None:
@@ -72,7 +72,7 @@ class Request:
 
     @property
     def query(self) -> str:
-        """The target after the first ``?``, as received, else ``""``. Bytes over 127 are latin-1."""
+        """The target after the first ``?``, as received, else ``""``."""
 
     @property
     def body(self) -> bytes:
@@ -80,7 +80,7 @@ class Request:
 
     @property
     def peer(self) -> str:
-        """The address at the other end of the connection, without a port; ``""`` on a unix socket."""
+        """The address at the other end, without a port; ``""`` on a unix socket."""
 
     def header(self, name: str) -> str | None:
         """The value of the field `name` (any case), several joined by ``", "``; None if absent."""

@@ -5,8 +5,8 @@ two hex digits is itself) and RFC 7578. Two things are strict. What is not UTF-8
 the name of its field, since guessing an encoding would store mojibake; and everything is
 bounded: the number of fields here, their bytes by the body's limit in the core.
 
-Bytes over 127 that stand in a query unencoded, as old clients send them, come as latin-1 characters
-and are read as the UTF-8 they were.
+Bytes over 127 that stand in a form unencoded come as latin-1 characters and are read as the UTF-8
+they were. In a query the core refuses them.
 """
 
 import re

@@ -15,8 +15,8 @@ DESCRIPTION = """\
 Comments for static blogs. All public reads may be asked by any page (`Access-Control-Allow-Origin:
 *`), have an `ETag` and are answered by 304 where nothing changed. Writes are open to the configured
 origins of a site. No request uses cookies. Errors are JSON as in `Error`; requests that break
-HTTP's own rules or the server's bounds are refused without a body of that form (400, 408, 413, 414,
-431, 501, 503, 504, 505)."""
+HTTP's own rules or the server's bounds (a body that is too large: 413) are refused in plain text
+(400, 408, 413, 414, 417, 431, 501, 503, 504, 505)."""
 
 REASONS = {
     200: "Done",
@@ -28,7 +28,6 @@ REASONS = {
     403: "Pages of this origin may not write",
     404: "There is no such thing",
     409: "The key belongs to another comment",
-    413: "The body is too large",
     415: "The body is of the wrong kind",
     429: "Too many submissions; `Retry-After` says when to go on",
     503: "Too busy, or the disk is full; `Retry-After` says when to go on",
@@ -49,7 +48,7 @@ class Operation:
 
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-_WRITE = (400, 403, 409, 413, 415, 429, 503)
+_WRITE = (400, 403, 409, 415, 429, 503)
 _READ = (400, 503)
 _SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
 _LISTED = ("page", "site", "sort", "limit", "after")
@@ -77,7 +76,7 @@ OPERATIONS = (
         ("site",),
         (("application/json", "Message"),),
         ((200, "Preview"),),
-        (400, 403, 413, 415),
+        (400, 403, 415),
     ),
     Operation(
         "GET",
@@ -132,7 +131,7 @@ OPERATIONS = (
         ("site",),
         (("application/json", "StacosysJson"),),
         ((200, "text/plain"),),
-        (400, 403, 413, 429, 503),
+        (400, 403, 429, 503),
     ),
     *(
         Operation("GET", path, "To the moderation pages (Stacosys)", success=((302, ""),))
