@@ -35,7 +35,7 @@ import pathlib, sys
 from commentsvc import reload
 log, mode = sys.argv[2:4]
 child = [sys.executable, "-c", sys.argv[1], log, mode]
-sys.exit(reload.run(child, [pathlib.Path(mode)], grace=0.5))
+sys.exit(reload.run(child, [pathlib.Path(mode)], grace=float(sys.argv[4])))
 """
 
 
@@ -45,8 +45,9 @@ class Parent:
     def __init__(self, folder: Path, mode: str) -> None:
         self.log, self.mode = folder / "log", folder / "mode"
         self.mode.write_text(mode)
+        grace = "0.5" if mode == "stubborn" else str(PATIENCE)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PARENT, CHILD, str(self.log), str(self.mode)],
+            [sys.executable, "-c", PARENT, CHILD, str(self.log), str(self.mode), grace],
             cwd=Path(__file__).parents[2],
             stderr=subprocess.PIPE,
             text=True,
