@@ -15,6 +15,19 @@ Scheme = Literal["light", "dark"]
 SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
 WIDTHS = [360, 1280]
 
+# Comments that could burst or tire a page.
+AWKWARD = [
+    comment(
+        1,
+        "A word<pre><code>cut --exactly --twice --and-then-once-more --to-be-sure</code></pre>",
+    ),
+    comment(2, "Quite.<blockquote><p>A word</p></blockquote>", site="https://a.example/"),
+    comment(3, "So " + "long" * 40, parent=2, author="Wolfeschlegelsteinhausenbergerdorff" * 2),
+    comment(4, "Deep.", parent=3),
+    comment(5, "Deeper.", parent=4),
+    comment(6, "Deepest.", parent=5),
+]
+
 
 @pytest.fixture
 def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
@@ -55,17 +68,7 @@ def test_a_thread_in_use_has_no_violation(
     page.emulate_media(color_scheme=system)
     if chosen:
         page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
-    answers.comments = [
-        comment(
-            1,
-            "A word<pre><code>cut --exactly --twice --and-then-once-more --to-be-sure</code></pre>",
-        ),
-        comment(2, "Quite.<blockquote><p>A word</p></blockquote>", site="https://a.example/"),
-        comment(3, "So " + "long" * 40, parent=2, author="Wolfeschlegelsteinhausenbergerdorff" * 2),
-        comment(4, "Deep.", parent=3),
-        comment(5, "Deeper.", parent=4),
-        comment(6, "Deepest.", parent=5),
-    ]
+    answers.comments = list(AWKWARD)
     open_post()
     assert_fits(page)
     page.get_by_role("button", name="Reply to Ada Byron").first.click()
