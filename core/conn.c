@@ -136,7 +136,8 @@ static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
     request_free(conn->request);
     conn->request = NULL;
     conn->closing = true;
-    return render_refusal(&tools->out, status, &tools->clock) ? CONN_GO_ON : CONN_CLOSE;
+    return render_refusal(&tools->out, status, !conn->without_body, &tools->clock) ? CONN_GO_ON
+                                                                                   : CONN_CLOSE;
 }
 
 static enum conn_next append_reply(struct conn *conn, struct tools *tools,
@@ -209,6 +210,7 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
                       struct slice *in)
 {
     counter_add(&tools->counters.requests, 1);
+    conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
         const struct reply *reply = store_find(&tools->store, head->target);
@@ -228,6 +230,7 @@ static int serve(struct conn *conn, struct tools *tools, struct slice *in)
     if (conn->request)
         return serve_body(conn, tools, in);
     struct head head;
+    conn->without_body = false;
     int result = parse_head(*in, &conn->scanned, &head);
     if (result == PARSE_NEED_MORE)
         return STARVED;

@@ -41,6 +41,7 @@ struct conn {
     uint32_t slot;
     enum conn_state state;
     enum persistence persistence; /* of the request in hand */
+    bool without_body;            /* it is HEAD: a refusal of it has no body either */
     bool closing;                 /* the last answer is written; nothing more is served */
     bool muted;                   /* while WAITING: bytes came and are not asked for again */
     uint32_t watched;             /* events that the poller watches, the worker's to keep */

@@ -195,7 +195,7 @@ static const char REFUSAL_HEAD[] =
     "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%sDate: %s\r\n"
     "Connection: close\r\n\r\n%s\n";
 
-bool render_refusal(struct buffer *out, int status, const struct clock *clock)
+bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock)
 {
     const struct refusal *refusal = REFUSALS;
     while (refusal->status != status) {
@@ -207,5 +207,7 @@ bool render_refusal(struct buffer *out, int status, const struct clock *clock)
                         strlen(refusal->advice) + 1, status == 503 ? "Retry-After: 1\r\n" : "",
                         clock->date, refusal->advice);
     assert(size > 0 && (size_t)size < sizeof text);
+    if (!with_body)
+        size -= (int)strlen(refusal->advice) + 1;
     return buffer_append(out, text, (size_t)size);
 }

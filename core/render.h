@@ -38,8 +38,8 @@ char *render_brief(char *at, const struct response *response, struct slice etag,
 bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
                   bool with_body, enum persistence persistence, const struct clock *clock);
 
-/* Append the refusal with this status, from the one table of them; it always says "close".
- * False without memory. */
-bool render_refusal(struct buffer *out, int status, const struct clock *clock);
+/* Append the refusal with this status, from the one table of them, with or without its body; it
+ * always says "close". False without memory. */
+bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock);
 
 #endif

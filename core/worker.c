@@ -158,7 +158,7 @@ static void admit(struct worker *worker, int fd, const char *peer)
     counter_add(&tools->counters.accepted, 1);
     if (worker->first_free == worker->slot_count && !reap(worker)) {
         /* Every connection is at work: say so, as far as the socket takes it, and close. */
-        if (render_refusal(&tools->out, 503, &tools->clock))
+        if (render_refusal(&tools->out, 503, true, &tools->clock))
             (void)!write(fd, tools->out.data, tools->out.size);
         tools->out.size = 0;
         counter_add(&tools->counters.refusals, 1);

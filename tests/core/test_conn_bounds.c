@@ -37,6 +37,28 @@ static void a_hanging_handler_gets_504(void)
     pair_close();
 }
 
+static void a_refused_head_request_gets_no_body_and_the_next_request_does(void)
+{
+    pair_open();
+    CHECK_EQUAL(say("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"), CONN_MISS);
+    CHECK(pass(limits.handler_deadline));
+    struct slice text = heard();
+    CHECK(has(text, "HTTP/1.1 504") && has(text, "Content-Length: "));
+    CHECK_EQUAL(memcmp(text.data + text.size - 4, "\r\n\r\n", 4), 0);
+    pair_close();
+
+    pair_open();
+    CHECK_EQUAL(say("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"), CONN_MISS);
+    CHECK_EQUAL(answer("hello", NULL), CONN_GO_ON);
+    heard();
+    CHECK_EQUAL(say("GET / HT"), CONN_GO_ON);
+    CHECK(pass(limits.head_deadline));
+    text = heard();
+    CHECK(has(text, "HTTP/1.1 408"));
+    CHECK(memcmp(text.data + text.size - 4, "\r\n\r\n", 4) != 0);
+    pair_close();
+}
+
 static void an_idle_client_is_let_go_without_a_word(void)
 {
     pair_open();
@@ -218,6 +240,7 @@ int main(void)
     RUN(a_slow_head_gets_408_and_a_trickle_does_not_put_it_off);
     RUN(a_slow_body_gets_408_and_a_trickle_does_not_put_it_off);
     RUN(a_hanging_handler_gets_504);
+    RUN(a_refused_head_request_gets_no_body_and_the_next_request_does);
     RUN(an_idle_client_is_let_go_without_a_word);
     RUN(a_part_of_the_next_head_starts_its_deadline);
     RUN(a_client_that_never_reads_does_not_make_us_grow);

@@ -120,7 +120,7 @@ static void every_refusal_is_whole_and_closes(void)
         struct buffer out;
         char line[32];
         buffer_init(&out);
-        CHECK(render_refusal(&out, statuses[i], &clock));
+        CHECK(render_refusal(&out, statuses[i], true, &clock));
         struct slice text = buffer_slice(&out);
         snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
         CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
@@ -132,6 +132,10 @@ static void every_refusal_is_whole_and_closes(void)
         const char *length = memmem(text.data, text.size, "Content-Length: ", 16);
         CHECK(body && length);
         CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
+        size_t head_size = (size_t)(body + 4 - text.data), whole_size = text.size;
+        CHECK(render_refusal(&out, statuses[i], false, &clock));
+        CHECK_EQUAL(out.size - whole_size, head_size);
+        CHECK_EQUAL(memcmp(out.data, out.data + whole_size, head_size), 0);
         buffer_fini(&out);
     }
 }
