@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 from tests.wire.cases import Answer, Case
 
@@ -28,7 +29,7 @@ def byte_by_byte(data: bytes) -> Iterable[bytes]:
         return [data[at : at + 1] for at in range(len(data))]
     ends = [match.end() for match in re.finditer(rb"[\r\n]", data)][:200]
     cuts = sorted({0, 1, len(data) - 1, len(data), *(c for e in ends for c in (e - 1, e))})
-    return [data[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(cuts)]
 
 
 class Player:

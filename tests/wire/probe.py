@@ -75,8 +75,8 @@ def describe(request: _core.Request) -> bytes:
         f"query: {request.query}",
         f"body: {request.body.decode('latin-1')}",
     ]
-    for name in (request.header("Show") or "").split():
-        lines.append(f"{name}: {request.header(name)}")
+    shown = (request.header("Show") or "").split()
+    lines.extend(f"{name}: {request.header(name)}" for name in shown)
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
 
 

@@ -1,4 +1,4 @@
-"""Plays every case of cases/*.md in three ways against the probe, a server that is the core alone."""
+"""Plays every case of cases/*.md in three ways against the probe: the core alone."""
 
 from collections.abc import Iterator
 
