@@ -13,8 +13,8 @@ setup: ## make .venv with all tools; the core is built with assertions
 run: ## serve the demo on a temporary database; start again when a file changes
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && ./run --data "$$data" --reload
 
-test: ## the fast tests: C, unit, wire
-	./test core unit wire
+test: ## the fast tests: C, unit, wire, seam
+	./test core unit wire seam
 
 journey: ## the tests of the whole program from outside, and in a browser
 	./test journey widget
