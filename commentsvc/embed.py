@@ -2,7 +2,8 @@
 
 DESIGN. The fragment has the structure and the class names of the widget's elements, so that one
 stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
-static site's build may fetch it as often as it likes. The form is posted to us and answered with
+static site's build may fetch it as often as it likes. The same as a page of its own is where the
+link in `<noscript>` leads. The form is posted to us and answered with
 a small page of its own, which on a mistake holds the form again with everything that was typed.
 
 A fragment lands in pages of other origins, where a path alone would lead to the blog: `base` names
@@ -108,6 +109,7 @@ class Embed:
         templates = _environment()
         self._bounds = settings.comments
         self._thread = templates.get_template("thread.html")
+        self._standalone = templates.get_template("standalone.html")
         self._result = templates.get_template("result.html")
 
     def routes(self) -> list[Route]:
@@ -118,22 +120,28 @@ class Embed:
         ]
 
     async def thread(self, request: Request) -> Response:
-        """GET /embed/thread?url=U[&base=B]: 200 with the thread and a form, as an HTML fragment.
+        """GET /embed/thread?url=U[&base=B&view=page]: 200 with the thread and a form as HTML.
 
-        `base` is this service's address for the form, `""` for the page's own host. 400 for a
-        bad url, site or base. Stored.
+        It is a fragment, or a whole page with `view=page`. `base` is this service's address for
+        the form, `""` for the page's own host. 400 for a bad url, site, base or view. Stored.
         """
         form = request.parameters()
-        name, base = first(form, "site"), first(form, "base")
+        name, base, view = first(form, "site"), first(form, "base"), first(form, "view")
+        wrong = {}
         if base and ("?" in base or "#" in base or not is_site(base)):
-            message = "This must be the http(s) address of the comment service."
-            raise HttpError(400, "invalid", message, {"base": message})
+            wrong["base"] = "This must be the http(s) address of the comment service."
+        if view not in ("", "page"):
+            wrong["view"] = 'This must be "page", or left out.'
+        if wrong:
+            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
         site, url = self._sites.locate(first(form, "url"), name)
         page = await self._database.read(
             lambda reader: comments.page(reader, site, url, "oldest", self._most, None)
         )
-        html = self._thread.render(
+        template = self._standalone if view else self._thread
+        html = template.render(
             bounds=self._bounds,
+            back=self._page(site, url),
             branches=grow([*map(item, page.items)]),
             count=page.count,
             url=url,

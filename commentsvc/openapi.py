@@ -90,8 +90,8 @@ OPERATIONS = (
     Operation(
         "GET",
         "/embed/thread",
-        "A thread and a form as an HTML fragment",
-        ("page", "site", "base"),
+        "A thread and a form as HTML",
+        ("page", "site", "base", "view"),
         (),
         ((200, "text/html"),),
         _READ,

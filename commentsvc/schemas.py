@@ -96,6 +96,7 @@ def _parameters(settings: Settings) -> Json:
         ),
         "after": _query("after", text, "`next` of the answer before."),
         "base": _query("base", text, "The address of this service, for the form."),
+        "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
         "path": {"name": "path", "in": "path", "required": True, "schema": text},
     }
 

@@ -33,6 +33,7 @@ JSON = "application/json"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
+READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # by scripts of other origins
 
 encode = msgspec.json.Encoder().encode
 
@@ -74,7 +75,7 @@ def refusal(error: HttpError) -> Response:
     told: dict[str, object] = {"code": error.code, "message": error.message}
     if error.fields:
         told["fields"] = error.fields
-    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, *error.headers)
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
     return Response(error.status, headers, encode({"error": told}))
 
 

@@ -195,6 +195,9 @@ static const char REFUSAL_HEAD[] =
     "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%sDate: %s\r\n"
     "Connection: close\r\n\r\n%s\n";
 
+/* With leave for a script of another origin to read it. */
+static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
+
 bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock)
 {
     const struct refusal *refusal = REFUSALS;
@@ -204,8 +207,8 @@ bool render_refusal(struct buffer *out, int status, bool with_body, const struct
     }
     char text[512];
     int size = snprintf(text, sizeof text, REFUSAL_HEAD, status, reason(status),
-                        strlen(refusal->advice) + 1, status == 503 ? "Retry-After: 1\r\n" : "",
-                        clock->date, refusal->advice);
+                        strlen(refusal->advice) + 1, status == 503 ? RETRY : "", clock->date,
+                        refusal->advice);
     assert(size > 0 && (size_t)size < sizeof text);
     if (!with_body)
         size -= (int)strlen(refusal->advice) + 1;

@@ -114,6 +114,16 @@ def test_every_field_of_the_form_has_its_label(service: Served) -> None:
     assert labelled == fields
 
 
+def test_the_thread_can_be_a_page_of_its_own(service: Served) -> None:
+    fragment = service.get("/embed/thread?url=/p/").body.decode()
+    page = service.get("/embed/thread?url=/p/&view=page").body.decode()
+    assert page.startswith("<!DOCTYPE html>")
+    assert fragment in page
+    assert '<a href="https://blog.example/p/">' in page
+    assert 'href="../static/comments.css"' in page
+    assert "<html" not in fragment
+
+
 @pytest.mark.parametrize(
     ("query", "action"),
     [
@@ -136,6 +146,7 @@ def test_the_form_is_posted_to_this_service(service: Served, query: str, action:
         ("?url=/p/&base=javascript:alert(1)", ["base"]),
         ("?url=/p/&base=//evil.example", ["base"]),
         ("?url=/p/&base=https://c.example/?x", ["base"]),
+        ("?url=/p/&base=x&view=all", ["base", "view"]),
     ],
 )
 def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:

@@ -39,7 +39,8 @@ def test_each_post_has_its_thread_and_a_link_for_readers_without_scripts(
     for html in posts(pages):
         [url] = re.findall(r'<comment-thread url="(/posts/[^"]+/)">', html)
         [link] = re.findall(r'<noscript><a href="([^"]+)">', html)
-        assert link.lower() == f"{HOST}/embed/thread?url={url.replace('/', '%2f')}"
+        path = url.replace("/", "%2f")
+        assert link.lower() == f"{HOST}/embed/thread?url={path}&amp;view=page"
         assert f'src="{HOST}/static/comments.js"' in html
 
 
