@@ -139,6 +139,20 @@ static void bytes_that_come_while_a_request_waits_are_left_in_the_socket(void)
     pair_close();
 }
 
+/* A short request behind a long one, both in parts: what was looked at of one says nothing of the
+ * next. */
+static void requests_that_come_in_parts_follow_one_another(void)
+{
+    pair_open();
+    stock("/a", "hello");
+    CHECK_EQUAL(say("GET /a HTTP/1.1\r\nHost: h\r\nX-Long: 0123456789012345678901234"), CONN_GO_ON);
+    CHECK_EQUAL(say("5\r\n\r\n"), CONN_GO_ON);
+    CHECK_EQUAL(say("GET /a HTTP/1.1\r\nHo"), CONN_GO_ON);
+    CHECK_EQUAL(say("st: h\r\n\r\n" GET("/a")), CONN_GO_ON);
+    CHECK_EQUAL(times(heard(), "\r\n\r\nhello"), 3);
+    pair_close();
+}
+
 static void a_body_arrives_whole_however_it_is_cut(void)
 {
     static const char *const requests[] = {
@@ -286,6 +300,7 @@ int main(void)
     RUN(a_miss_between_hits_keeps_the_order);
     RUN(misses_of_a_pipeline_are_in_flight_one_at_a_time);
     RUN(bytes_that_come_while_a_request_waits_are_left_in_the_socket);
+    RUN(requests_that_come_in_parts_follow_one_another);
     RUN(a_body_arrives_whole_however_it_is_cut);
     RUN(continue_is_sent_only_while_the_body_is_still_to_come);
     RUN(an_old_client_stays_only_when_it_asks);

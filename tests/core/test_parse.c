@@ -118,6 +118,7 @@ static void one_host_is_due_in_1_1(void)
     CHECK_EQUAL(PARSE("GET / HTTP/1.1\r\n\r\n"), 400);
     CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\n\r\n"), PARSE_DONE);
     CHECK_EQUAL(PARSE(WITH("Host: a")), 400);
+    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400);
     static const char *const hosts[] = {"a", "a.b:8080", "[::1]", "[::ffff:1.2.3.4]:80", "a:"};
     static const char *const wrong[] = {"", "a b", "a/b", "a,b", "a:b", "a:123456", "[::1", "u@a"};
     char line[64];

@@ -57,7 +57,7 @@ static void tags_spread_over_the_places(void)
     CHECK(shared < 1000);
 }
 
-enum { ROUNDS = 20000, PURGERS = 3 };
+enum { ROUNDS = 200000, PURGERS = 3 };
 
 static void *purge_often(void *argument)
 {
