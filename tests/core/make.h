@@ -65,7 +65,7 @@ static inline struct slice part_text(const struct reply *reply, const struct par
 
 static inline bool has(struct slice text, const char *wanted)
 {
-    return text.size > 0 && memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
+    return text.data && memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
 }
 
 #endif

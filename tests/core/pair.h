@@ -115,7 +115,7 @@ static inline int times(struct slice text, const char *wanted)
 {
     int count = 0;
     const char *found;
-    while (text.size > 0 && (found = memmem(text.data, text.size, wanted, strlen(wanted)))) {
+    while (text.data && (found = memmem(text.data, text.size, wanted, strlen(wanted)))) {
         count++;
         slice_skip(&text, (size_t)(found - text.data) + strlen(wanted));
     }
