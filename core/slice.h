@@ -22,7 +22,8 @@ static inline struct slice slice_of(const char *data, size_t size)
 /* Drop the first `count` bytes; `count` is at most the size. */
 static inline void slice_skip(struct slice *slice, size_t count)
 {
-    slice->data += count;
+    if (count > 0) /* else there may be no data, and C knows no NULL + 0 */
+        slice->data += count;
     slice->size -= count;
 }
 

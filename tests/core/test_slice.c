@@ -9,6 +9,16 @@ static void slices_of_the_same_bytes_are_equal(void)
     CHECK(slice_equal(slice_of(NULL, 0), SLICE("")));
 }
 
+static void nothing_can_be_skipped_of_nothing(void)
+{
+    struct slice slice = slice_of(NULL, 0);
+    slice_skip(&slice, 0); /* clang's sanitizer is the judge */
+    CHECK(slice.data == NULL);
+    slice = SLICE("abc");
+    slice_skip(&slice, 2);
+    CHECK_TEXT(slice, "c");
+}
+
 static void case_is_ignored_for_ascii_letters_only(void)
 {
     CHECK(slice_equal_nocase(SLICE("Content-LENGTH"), SLICE("content-length")));
@@ -45,6 +55,7 @@ static void a_list_yields_its_members_trimmed_and_none_that_is_empty(void)
 int main(void)
 {
     RUN(slices_of_the_same_bytes_are_equal);
+    RUN(nothing_can_be_skipped_of_nothing);
     RUN(case_is_ignored_for_ascii_letters_only);
     RUN(blanks_at_both_ends_are_trimmed);
     RUN(a_list_yields_its_members_trimmed_and_none_that_is_empty);
