@@ -22,10 +22,11 @@ class ClientError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a client saw. Latencies are µs; `wrong` counts statuses that are no success.
+    """What a client saw. Latencies are µs, 0 where it cannot tell them.
 
-    `failed` counts connections that broke and answers that never came, `client_share` is the part
-    of its core that the client used: near 1 the client is the bound, not the server.
+    `wrong` counts statuses that are no success,
+    `failed` connections that broke and answers that never came; `client_share` is the part of its
+    core that the client used: near 1 the client is the bound, not the server.
     """
 
     answered: int
@@ -69,7 +70,7 @@ def ask(
     words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
     words += ["-s", str(FOLDER / "ask.lua"), f"http://127.0.0.1:{port}/", "--"]
     said, share = _run([*words, str(targets), str(depth), str(first)], core)
-    return parse_wrk(said, share)
+    return parse_wrk(said, depth, share)
 
 
 def submit(
@@ -87,12 +88,19 @@ def pack(requests: Sequence[bytes]) -> bytes:
     return b"".join(b"%d\n%b" % (len(request), request) for request in requests)
 
 
-def parse_wrk(said: str, share: float) -> Outcome:
-    """Read what ask.lua printed at the end of wrk's own words."""
+def parse_wrk(said: str, depth: int, share: float) -> Outcome:
+    """Read what ask.lua printed at the end of wrk's own words.
+
+    wrk adds samples for requests that waited unsent behind slow ones, and takes the time between
+    two answers for the time between two writes: in a pipeline its percentiles are wrong.
+    """
     told = json.loads(said.splitlines()[-1])
     answered = told["answered"] - told["wrong"]
     counts = (answered, told["seconds"], told["wrong"], told["failed"])
-    return Outcome(*counts, **told["latency"], client_share=share)
+    latency = told["latency"]
+    if depth > 1:
+        latency = {"p50": 0, "p90": 0, "p99": 0, "max": latency["max"]}
+    return Outcome(*counts, **latency, client_share=share)
 
 
 def parse_generator(said: str, share: float, good: str) -> Outcome:

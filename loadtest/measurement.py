@@ -31,7 +31,7 @@ SLACK = 0.01  # share of answers that may come from elsewhere: what we ask ourse
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The figures of one measurement; latencies are µs, shares are of one core."""
+    """The figures of one measurement; latencies are as in Outcome, shares are of one core."""
 
     scenario: str
     round: int

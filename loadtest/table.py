@@ -27,8 +27,8 @@ def number(value: float) -> str:
 
 
 def milliseconds(microseconds: float) -> str:
-    """Write a latency in ms."""
-    return f"{microseconds / 1_000:.2f}"
+    """Write a latency in ms, a dash where it is not known."""
+    return f"{microseconds / 1_000:.2f}" if microseconds else "–"
 
 
 def line(measurement: Measurement) -> str:

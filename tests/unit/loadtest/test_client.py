@@ -25,7 +25,11 @@ CORE = min(os.sched_getaffinity(0))
 
 
 def test_wrks_answers_without_success_are_not_counted_as_answers() -> None:
-    assert parse_wrk(WRK, 0.5) == Outcome(997, 1.5, 3, 2, *LATENCY, client_share=0.5)
+    assert parse_wrk(WRK, 1, 0.5) == Outcome(997, 1.5, 3, 2, *LATENCY, client_share=0.5)
+
+
+def test_of_a_pipeline_wrk_tells_the_greatest_latency_alone() -> None:
+    assert parse_wrk(WRK, 24, 0.5) == Outcome(997, 1.5, 3, 2, 0, 0, 0, 40, client_share=0.5)
 
 
 def test_every_status_but_the_good_one_is_wrong() -> None:

@@ -43,7 +43,7 @@ def test_figures_are_written_as_people_read_them() -> None:
         "99.9",
         "0.5",
     ]
-    assert table.milliseconds(1_234.0) == "1.23"
+    assert [table.milliseconds(time) for time in (1_234.0, 0)] == ["1.23", "–"]
 
 
 def test_a_result_shows_figures_memory_and_goals() -> None:
