@@ -173,7 +173,8 @@ def test_every_c_file_has_its_test_and_meson_knows_it() -> None:
 
 
 def test_no_folder_of_tests_is_forgotten() -> None:
-    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*")}
+    tests = [*(ROOT / "tests").glob("*/test_*.py"), *(ROOT / "tests").glob("*/test_*.c")]
+    folders = {path.parent.name for path in tests}
     parts = re.search(r"^    ''\) set -- (.*) ;;$", (ROOT / "test").read_text(), re.MULTILINE)
     assert parts
     assert folders <= set(parts[1].split())
