@@ -11,10 +11,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from commentsvc import writer
-from commentsvc.jobs import Backlog, Job, hand_back
+from commentsvc.jobs import Backlog, Bulk, I, Job, T, hand_back
 from commentsvc.lock import Lock
 from commentsvc.sqlite import (
     DatabaseBusy,
@@ -29,6 +29,7 @@ from commentsvc.sqlite import (
 )
 
 __all__ = [
+    "Bulk",
     "Database",
     "DatabaseBusy",
     "DatabaseClosed",
@@ -39,8 +40,6 @@ __all__ = [
     "Reader",
     "Transaction",
 ]
-
-T = TypeVar("T")
 
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
@@ -106,6 +105,13 @@ class Database:
         What `work` raises undoes `work` alone and is raised here. Raises DatabaseError.
         """
         job = Job(work, asyncio.get_running_loop())
+        self._writes.put(job)
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    async def write_each(self, bulk: Bulk[I, T], item: I) -> T:
+        """As `write` with `bulk.one` on `item`; what waits with it is done by `bulk.many`."""
+        loop = asyncio.get_running_loop()
+        job = Job(lambda tx: bulk.one(tx, item), loop, bulk, item)
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 

@@ -11,9 +11,10 @@ the feed is read under the blog's own domain.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
 
 from commentsvc.models import Entry
 from commentsvc.moments import rfc3339
@@ -22,8 +23,7 @@ from commentsvc.moments import rfc3339
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").sub
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(msgspec.Struct, frozen=True):
     """What a feed is of: a site, its title and origin (or `""`), a page's url or `""` for all."""
 
     site: str

@@ -89,7 +89,7 @@ class Intake:
         token, token_hash = self._tokens.new_token()
         now = int(self._now() * 1_000)
         new = self._new(submission, html, status, token_hash, now + self._edit)
-        added = await self._database.write(lambda tx: comments.add(tx, new, now))
+        added = await self._database.write_each(comments.ADD, (new, now))
         valid = added.token_valid and self._edit > 0
         return Accepted(added.comment, token if valid else None, new.token_expires, headers)
 

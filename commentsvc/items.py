@@ -6,7 +6,7 @@ from commentsvc.models import APPROVED, Comment
 from commentsvc.moments import local, rfc3339
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A comment in an answer. The e-mail address is not in it, and never may be.
 
     The keys of Stacosys: author, avatar, content (Markdown), date (the server's local time) and
@@ -27,7 +27,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     edited: str | None = None
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """The answer to a submission: what became of it, and the token to edit it with, or null."""
 
     status: str

@@ -13,19 +13,49 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
 from typing import Any, Generic, TypeVar
 
-from commentsvc.sqlite import DatabaseBusy, DatabaseClosed
+from commentsvc.sqlite import DatabaseBusy, DatabaseClosed, Transaction
 
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741 - an item
+
+
+class Bulk(Generic[I, T]):
+    """Work that costs less for many items together than for each alone.
+
+    `many` gives one outcome for each item, in their order. Where it raises, whatever it raises, it
+    is undone and each item is done by `one`, which then raises for the items it concerns.
+    """
+
+    __slots__ = ("many", "one")
+
+    def __init__(
+        self,
+        one: Callable[[Transaction, I], T],
+        many: Callable[[Transaction, Sequence[I]], Sequence[T]],
+    ) -> None:
+        self.one = one
+        self.many = many
 
 
 class Job(Generic[T]):
-    """One piece of work on its way to a writer or reader, then its outcome on the way back."""
+    """One piece of work on its way to a writer or reader, then its outcome on the way back.
 
-    __slots__ = ("error", "future", "loop", "result", "work")
+    It is `work`, or that of `bulk` on `item`. Any: an item's type is its bulk's own business.
+    """
 
-    def __init__(self, work: Callable[..., T], loop: asyncio.AbstractEventLoop | None) -> None:
+    __slots__ = ("bulk", "error", "future", "item", "loop", "result", "work")
+
+    def __init__(
+        self,
+        work: Callable[..., T],
+        loop: asyncio.AbstractEventLoop | None,
+        bulk: Bulk[Any, T] | None = None,
+        item: Any = None,
+    ) -> None:
         self.work = work
         self.loop = loop
+        self.bulk = bulk
+        self.item = item
         self.future: Any = loop.create_future() if loop else futures.Future()  # Any: two kinds
         self.result: T | None = None
         self.error: Exception | None = None

@@ -49,10 +49,8 @@ _FIRST: Final = (
     " source TEXT NOT NULL, html TEXT NOT NULL) STRICT",
     "CREATE UNIQUE INDEX comment_key ON comment (key)",
     "CREATE INDEX comment_by_time ON comment (thread_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_by_votes ON comment (thread_id, votes DESC, published)"
-    " WHERE status = 'approved'",
     "CREATE INDEX comment_latest ON comment (site_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_by_status ON comment (status)",
+    "CREATE INDEX comment_by_status ON comment (status) WHERE status <> 'approved'",
 )
 
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.

@@ -1,13 +1,30 @@
-"""Moments: Unix milliseconds as text."""
+"""Moments: Unix milliseconds as text.
+
+Lists and receipts show the same seconds again and again, so the texts are remembered.
+"""
 
 import time
+from functools import lru_cache
+from typing import Final
+
+REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
 
 
 def rfc3339(moment: int) -> str:
     """Give Unix milliseconds as RFC 3339 in UTC, to the second: ``2017-07-14T02:40:00Z``."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // 1_000))
+    return _rfc3339(moment // 1_000)
 
 
 def local(moment: int) -> str:
     """Give Unix milliseconds in the server's time zone, as Stacosys: ``2017-07-14 04:40:00``."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment // 1_000))
+    return _local(moment // 1_000)
+
+
+@lru_cache(REMEMBERED)
+def _rfc3339(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+
+
+@lru_cache(REMEMBERED)
+def _local(second: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))

@@ -104,12 +104,21 @@ class Reader:
 class Transaction(Reader):
     """What a `write` may do: run statements, and name the answers that they make stale."""
 
-    __slots__ = ("_tags",)
+    __slots__ = ("_tags", "execute_many")
 
     def __init__(self, connection: sqlite3.Connection, tags: list[str]) -> None:
         super().__init__(connection)
+        self.execute_many: Callable[..., sqlite3.Cursor] = connection.executemany
         self._tags = tags
 
     def purge(self, *tags: str) -> None:
         """Forget, right after COMMIT, every stored answer under one of `tags`."""
         self._tags.extend(tags)
+
+    def mark(self) -> int:
+        """How many tags are named so far, for `forget`."""
+        return len(self._tags)
+
+    def forget(self, mark: int) -> None:
+        """Take back the tags that were named after `mark`, since their work is undone."""
+        del self._tags[mark:]

@@ -36,6 +36,7 @@ INSERT_COMMENT: Final = (
     " author_site, source, html, created, published, key, token_hash, token_expires)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
 )
+LAST_ID: Final = "SELECT last_insert_rowid()"
 RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
 RAISE_SITE: Final = "UPDATE site SET count = count + ? WHERE id = ?"
 FIND_KEY: Final = f"SELECT {COLUMNS} FROM comment AS c WHERE c.key = ?"
@@ -85,4 +86,8 @@ LATEST_OF_THREAD: Final = (
     f" ON s.id = t.site_id WHERE s.name = ? AND t.url = ?) {_NEWEST}"
 )
 LISTING: Final = f"{_ENTRIES} ORDER BY c.id DESC LIMIT ?"
-LISTING_BY_STATUS: Final = f"{_ENTRIES} WHERE c.status = ? ORDER BY c.id DESC LIMIT ?"
+# The second condition lets SQLite use the index of the queue.
+LISTING_UNAPPROVED: Final = (
+    f"{_ENTRIES} WHERE c.status = ? AND c.status <> 'approved' ORDER BY c.id DESC LIMIT ?"
+)
+LISTING_APPROVED: Final = f"{_LATEST} ORDER BY c.id DESC LIMIT ?"

@@ -43,7 +43,7 @@ class MalformedError(SubmissionError):
         self.message = message
 
 
-class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission as sent. An optional field may be absent or null.
 
     `site` is the author's web site. `subject` is the anti-spam field: forms hide it from people, so
@@ -61,7 +61,7 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subject: str | None = None
 
 
-class Submission(msgspec.Struct, frozen=True):
+class Submission(msgspec.Struct, frozen=True, gc=False):
     """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url."""
 
     place: tuple[str, str]

@@ -11,7 +11,6 @@ it. Nothing here depends on cookies: a request is judged by what it says and whe
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
@@ -60,8 +59,7 @@ class HttpError(Exception):
         self.headers = headers
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length."""
 
     status: int
@@ -79,8 +77,7 @@ def refusal(error: HttpError) -> Response:
     return Response(error.status, headers, encode({"error": told}))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request as the core received it; `query` has one character per byte."""
 
     method: str
@@ -88,7 +85,7 @@ class Request:
     query: str
     body: bytes
     peer: str
-    header: Callable[[str], str | None] = field(repr=False)
+    header: Callable[[str], str | None]
 
     def parameters(self) -> Form:
         """Read the query. Raises HttpError 400, naming the parameter at fault."""

@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"__init__", "configread", "forms", "markup", "models", "moments"}),
     frozenset({"cursor", "ratelimit", "spam", "sqlite", "statements"}),
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock"}),
-    frozenset({"auth", "submission", "urls"}),
+    frozenset({"adding", "auth", "submission", "urls"}),
     frozenset({"comments", "migrations", "schemas", "web", "writer"}),
     frozenset({"database"}),
     frozenset({"control", "intake", "openapi", "router"}),

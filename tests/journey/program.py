@@ -129,10 +129,14 @@ class Service:
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        """End it in any case, and let go of its output."""
+        """End it in any case, with the server that a watching parent has; let go of its output."""
         if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
 

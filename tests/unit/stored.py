@@ -3,9 +3,10 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from commentsvc import comments, migrations
 from commentsvc.comments import NewComment

@@ -7,12 +7,12 @@ import socketserver
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commentsvc import commands, comments, control, migrations
 from commentsvc.comments import NewComment, UnknownComment

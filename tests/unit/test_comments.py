@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import comments
+from commentsvc import adding, comments
 from commentsvc.comments import (
     KeyConflict,
     NewComment,
@@ -219,7 +219,7 @@ def test_no_key_is_stored_as_it_is(database: Database) -> None:
     submit(database, new(key="a secret of the client"))
     [(key, *_)] = database.read_now(stored)
     assert isinstance(key, bytes)
-    assert len(key) == comments.KEY_BYTES
+    assert len(key) == adding.KEY_BYTES
 
 
 def test_pages_without_comments_count_nothing(database: Database) -> None:

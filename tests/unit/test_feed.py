@@ -1,10 +1,10 @@
 """feed: an Atom document that any reader of XML can read, whatever the comments hold."""
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commentsvc.feed import Feed, render_feed
 from commentsvc.models import Comment, Entry

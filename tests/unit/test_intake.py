@@ -86,10 +86,10 @@ def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
 def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
     service: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
 ) -> None:
-    async def fail(work: object) -> None:
+    async def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(service.database, "write", fail)
+    monkeypatch.setattr(service.database, "write_each", fail)
     answer = service.submit()
     assert (answer.status, data(answer)["error"]["code"]) == (503, code)
     assert int(dict(answer.headers)["Retry-After"]) > 0

@@ -1,9 +1,9 @@
 """items: what of a comment stands in an answer, and what does not."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from commentsvc.items import item, status
 from commentsvc.models import Comment

@@ -1,7 +1,6 @@
 """The tables' rules, and the tags of stored answers."""
 
 import sqlite3
-from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,7 @@ def test_an_id_is_never_given_twice(tmp_path: Path) -> None:
 
 def test_a_comment_has_the_tables_columns_but_for_the_secret_ones() -> None:
     columns = {field.column_name for field in CommentTable._meta.sorted_fields}
-    shown = {field.name for field in fields(Comment)} - {"site"} | {"author_site"}
+    shown = set(Comment.__struct_fields__) - {"site"} | {"author_site"}
     assert columns - shown == {"site_id", "key", "token_hash", "token_expires"}
 
 
@@ -59,5 +58,5 @@ def test_a_comment_cannot_be_changed() -> None:
     comment = Comment(
         1, 2, None, "approved", "Ann", "", "", "", "Hi", "<p>Hi</p>", NOW, NOW, None, 0
     )
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         comment.votes = 5  # type: ignore[misc]

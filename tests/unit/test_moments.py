@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from commentsvc import moments
 from commentsvc.moments import local, rfc3339
 
 
@@ -15,9 +16,11 @@ def test_a_moment_is_told_in_utc() -> None:
 def test_a_moment_is_told_in_the_servers_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Paris")
     time.tzset()
+    moments._local.cache_clear()
     try:
         assert local(1_500_000_000_000) == "2017-07-14 04:40:00"
         assert local(1_515_000_000_000) == "2018-01-03 18:20:00"
     finally:
         monkeypatch.undo()
         time.tzset()
+        moments._local.cache_clear()

@@ -1,0 +1,232 @@
+"""Adding: a submission is stored, or found to be stored already.
+
+DESIGN. A retry must never post twice, so every submission has a key. An *explicit* key is a secret
+of the client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest
+of the content: anybody can make one, so a repeat gets no token, and only an hour counts as a retry.
+
+`add` does one submission with every care. `ADD` is the same for many that wait together: the usual
+ones, which are plainly new, share their statements, which halves what a submission costs; as soon
+as one of them is not, all are done by `add`. The ids of one INSERT of many rows are consecutive,
+since the table never gives an id twice and nobody else writes.
+
+    CommentsError
+      UnknownSite      no site of that name is configured
+      UnknownParent    the comment answered to is not in this thread, or was deleted
+      KeyConflict      the key was used before, for other content
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from commentsvc import statements
+from commentsvc.jobs import Bulk
+from commentsvc.models import APPROVED, Comment, site_tag, thread_tag
+from commentsvc.sqlite import Row, Transaction
+
+RETRY: Final = 3_600_000  # milliseconds in which the same content counts as a retry
+KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
+
+
+class CommentsError(Exception):
+    """What was asked contradicts what is stored."""
+
+
+class UnknownSite(CommentsError):  # noqa: N818 - it names the state
+    """No site of that name is configured."""
+
+
+class UnknownParent(CommentsError):  # noqa: N818 - it names the state
+    """The comment answered to is not in this thread, or was deleted."""
+
+
+class KeyConflict(CommentsError):  # noqa: N818 - it names the state
+    """The key was used before, for other content."""
+
+
+class NotPlain(CommentsError):  # noqa: N818 - it names the state
+    """One of many submissions is a repeat or has no parent: each has to be looked at alone."""
+
+
+class NewComment(msgspec.Struct, frozen=True, gc=False):
+    """A submission, ready to be stored. `url` is canonical, `html` is clean.
+
+    `key` is the client's own or, where `derived`, made of the content. `token_expires` is in Unix
+    milliseconds.
+    """
+
+    site: str
+    url: str
+    title: str
+    author: str
+    email: str
+    avatar: str
+    author_site: str
+    source: str
+    html: str
+    parent: int | None
+    status: str
+    key: str
+    derived: bool
+    token_hash: bytes
+    token_expires: int
+
+
+class Added(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of a submission; `token_valid` says whether its edit token was stored."""
+
+    comment: Comment
+    token_valid: bool
+    repeated: bool
+
+
+def add(tx: Transaction, new: NewComment, now: int) -> Added:
+    """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
+
+    Raises UnknownSite, UnknownParent, KeyConflict.
+    """
+    site_id, thread_id = _thread(tx, new)
+    parent_known = _knows_parent(tx, new, thread_id)
+    key = digest(new.key, new.derived)
+    comment = _insert(tx, new, now, site_id, thread_id, key) if parent_known else None
+    if comment is None:
+        for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
+            stored = Comment(*row)
+            if not new.derived or now - stored.created < RETRY:
+                return _repeat(tx, new, stored, thread_id)
+            tx.execute(statements.CLEAR_KEY, (stored.id,))
+        if not parent_known:
+            raise UnknownParent(f"comment {new.parent} is not in this thread")
+        comment = _insert(tx, new, now, site_id, thread_id, key)
+        assert comment is not None, "its key was cleared above"
+    if new.status == APPROVED:
+        tx.execute(statements.RAISE_THREAD, (1, thread_id))
+        tx.execute(statements.RAISE_SITE, (1, site_id))
+        tx.purge(thread_tag(new.site, new.url), site_tag(new.site))
+    return Added(comment, token_valid=True, repeated=False)
+
+
+def digest(key: str, derived: bool) -> bytes:
+    """What is stored of a key: no secret, and a derived key never equals an explicit one."""
+    kind = b"derived" if derived else b"explicit"
+    return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
+
+
+def _thread(tx: Transaction, new: NewComment) -> tuple[int, int]:
+    """The ids of site and thread. The first submission makes the thread, the first title stays."""
+    row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
+    if row is None:
+        raise UnknownSite(f"no site is named {new.site}")
+    site_id, thread_id, title = row
+    if thread_id is None:
+        thread_id = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
+    elif new.title and not title:
+        tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
+    return site_id, thread_id
+
+
+def _knows_parent(tx: Transaction, new: NewComment, thread_id: int) -> bool:
+    """Whether what `new` answers to, if anything, is there."""
+    return new.parent is None or bool(
+        tx.execute(statements.FIND_PARENT, (new.parent, thread_id)).fetchone()
+    )
+
+
+def _row(new: NewComment, now: int, site_id: int, thread_id: int, key: bytes) -> Row:
+    """The parameters of INSERT_COMMENT."""
+    return (
+        site_id,
+        thread_id,
+        new.parent,
+        new.status,
+        new.author,
+        new.email,
+        new.avatar,
+        new.author_site,
+        new.source,
+        new.html,
+        now,
+        now if new.status == APPROVED else None,
+        key,
+        new.token_hash,
+        new.token_expires,
+    )
+
+
+def _comment(comment_id: int, row: Row) -> Comment:
+    """The comment that INSERT_COMMENT with `row` has made."""
+    return Comment(*(comment_id, *row[1:12], None, 0))
+
+
+def _insert(
+    tx: Transaction, new: NewComment, now: int, site_id: int, thread_id: int, key: bytes
+) -> Comment | None:
+    """Insert a comment; None if there is one with that key."""
+    row = _row(new, now, site_id, thread_id, key)
+    cursor = tx.execute(statements.INSERT_COMMENT, row)
+    if not cursor.rowcount:
+        return None
+    assert cursor.lastrowid is not None, "an INSERT gives an id"
+    return _comment(cursor.lastrowid, row)
+
+
+def _repeat(tx: Transaction, new: NewComment, stored: Comment, thread_id: int) -> Added:
+    if new.derived:
+        return Added(stored, token_valid=False, repeated=True)
+    sent = (thread_id, new.parent, new.author, new.email, new.author_site, new.source)
+    if sent != (
+        stored.thread_id,
+        stored.parent_id,
+        stored.author,
+        stored.email,
+        stored.site,
+        stored.source,
+    ):
+        raise KeyConflict("the key was used before, for another comment")
+    tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires, stored.id))
+    return Added(stored, token_valid=True, repeated=True)
+
+
+def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[Added]:
+    """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
+    places: dict[tuple[str, str], tuple[int, int]] = {}
+    rows, shown = [], Counter[tuple[str, str]]()
+    for new, now in items:
+        page = (new.site, new.url)
+        if page not in places:
+            places[page] = _thread(tx, new)
+        if not _knows_parent(tx, new, places[page][1]):
+            raise NotPlain
+        rows.append(_row(new, now, *places[page], digest(new.key, new.derived)))
+        if new.status == APPROVED:
+            shown[page] += 1
+    if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
+        raise NotPlain
+    [(last,)] = tx.execute(statements.LAST_ID).fetchall()
+    _raise_counts(tx, places, shown)
+    first = last - len(rows) + 1
+    return [Added(_comment(number, row), True, False) for number, row in enumerate(rows, first)]
+
+
+def _raise_counts(
+    tx: Transaction, places: dict[tuple[str, str], tuple[int, int]], shown: Counter[tuple[str, str]]
+) -> None:
+    sites: Counter[int] = Counter()
+    for page, number in shown.items():
+        sites[places[page][0]] += number
+        tx.purge(thread_tag(*page), site_tag(page[0]))
+    tx.execute_many(
+        statements.RAISE_THREAD, [(number, places[page][1]) for page, number in shown.items()]
+    )
+    tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
+
+
+def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> Added:
+    return add(tx, *item)
+
+
+# For `Database.write_each`: its items are what `add` takes besides the transaction.
+ADD: Final = Bulk(_add_one, _add_many)

@@ -1,0 +1,98 @@
+"""Many submissions at once: the same outcome as one by one, whatever stands among them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc import adding, comments
+from commentsvc.adding import Added, NewComment, add
+from commentsvc.database import Bulk, Database, Reader, Transaction
+from tests.unit.stored import HOUR, NOW, held, new, opened
+
+Outcome = Added | Exception
+
+submissions = st.builds(
+    new,
+    url=st.sampled_from(["/a/", "/b/"]),
+    title=st.sampled_from(["", "Title"]),
+    site=st.sampled_from(["blog"] * 9 + ["nobody's"]),
+    author=st.sampled_from(["Ann", "Bob"]),
+    status=st.sampled_from(["approved", "pending"]),
+    parent=st.sampled_from([None] * 9 + [1, 99]),
+    key=st.integers(0, 20).map("key {}".format),
+    derived=st.booleans(),
+)
+
+
+def outcomes(database: Database, bulk: Bulk[Any, Added], items: list[NewComment]) -> list[Outcome]:
+    """What becomes of `items` when they all wait for the writer at the same time."""
+
+    async def submit() -> list[Any]:  # Any: gather's own type
+        go_on = held(database)
+        waiting = [
+            asyncio.ensure_future(database.write_each(bulk, (item, NOW + number * HOUR // 2)))
+            for number, item in enumerate(items)
+        ]
+        await asyncio.sleep(0)
+        go_on.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    return asyncio.run(submit())
+
+
+def rows(reader: Reader) -> list[list[Any]]:  # Any: SQLite's columns
+    return [
+        reader.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
+        for name in ("site", "thread", "comment")
+    ]
+
+
+def refuse(tx: Transaction, items: object) -> list[Added]:
+    raise adding.NotPlain
+
+
+@given(st.lists(submissions, min_size=2, max_size=8))
+def test_many_at_once_have_the_outcome_of_each_alone(
+    tmp_path_factory: Any, items: list[NewComment]
+) -> None:
+    """Repeats, conflicts, unknown parents and sites among them, in their order."""
+    alone = Bulk(adding.ADD.one, refuse)
+    folders = [tmp_path_factory.mktemp("together"), tmp_path_factory.mktemp("alone")]
+    with opened(folders[0]) as together, opened(folders[1]) as one_by_one:
+        first = outcomes(together, adding.ADD, items)
+        second = outcomes(one_by_one, alone, items)
+        assert [*map(repr, first)] == [*map(repr, second)]
+        assert together.read_now(rows) == one_by_one.read_now(rows)
+        assert together.read_now(comments.check) == []
+
+
+def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
+    statements: list[str] = []
+    tags: list[str] = []
+    with opened(tmp_path, tags.extend) as database:
+        database.write_now(
+            lambda tx: tx.execute("SELECT 1").connection.set_trace_callback(
+                lambda sql: statements.append(sql.split(" ")[0])
+            )
+        )
+        added = outcomes(database, adding.ADD, [new() for _ in range(5)])
+    assert [a.comment.id for a in added if isinstance(a, Added)] == [1, 2, 3, 4, 5]
+    assert statements.count("INSERT") == 1 + 5, "the thread, and each comment"
+    assert statements.count("UPDATE") == 2, "the thread's count, and the site's"
+    assert statements.count("SAVEPOINT") <= 2, "one for what held the writer, one for all"
+    assert tags == ["thread:blog:/post/", "site:blog"]
+
+
+def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path) -> None:
+    tags: list[str] = []
+    with opened(tmp_path, tags.extend) as database:
+        first = new(key="the same key")
+        database.write_now(lambda tx: add(tx, first, NOW))
+        tags.clear()
+        added = outcomes(database, adding.ADD, [new(url="/1/"), first, new(url="/2/")])
+        assert [a.repeated for a in added if isinstance(a, Added)] == [False, True, False]
+        assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/2/"]
+        assert database.read_now(comments.check) == []
