@@ -43,10 +43,10 @@ class Server:
     def drain(self) -> list[Request]:
         """Take all requests that wait."""
 
-    def purge(self, tags: Sequence[str]) -> None:
+    def purge(self, tags: Sequence[str], /) -> None:
         """Forget every answer stored under one of `tags`, now and for requests in flight."""
 
-    def stop(self, grace: float) -> None:
+    def stop(self, grace: float, /) -> None:
         """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
 
         The caller goes on calling `drain`, else nothing in flight is answered.
@@ -82,7 +82,7 @@ class Request:
     def peer(self) -> str:
         """The address at the other end, without a port; ``""`` on a unix socket."""
 
-    def header(self, name: str) -> str | None:
+    def header(self, name: str, /) -> str | None:
         """The value of the field `name` (any case), several joined by ``", "``; None if absent."""
 
     def respond(

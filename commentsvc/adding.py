@@ -193,11 +193,14 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, thread_id: int) -
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[Added]:
     """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
     places: dict[tuple[str, str], tuple[int, int]] = {}
+    titled: set[tuple[str, str]] = set()
     rows, shown = [], Counter[tuple[str, str]]()
     for new, now in items:
         page = (new.site, new.url)
-        if page not in places:
+        if page not in places or (new.title and page not in titled):
             places[page] = _thread(tx, new)
+            if new.title:
+                titled.add(page)
         if not _knows_parent(tx, new, places[page][1]):
             raise NotPlain
         rows.append(_row(new, now, *places[page], digest(new.key, new.derived)))

@@ -12,6 +12,9 @@ we call the same C library by the same cffi handle, and take the functions which
 from its shared object. Price: the signatures below have to agree with cmark-gfm.h,
 which has kept them since 2017. To be reconsidered when cmarkgfm frees what it takes.
 
+Plain sentences, in which neither gate finds anything to do, take a short cut; a property test
+holds it equal to the gates.
+
 Both gates take linear time; `tests/unit/test_markup.py` holds that for hostile texts.
 """
 
@@ -81,11 +84,32 @@ _CLEANER = nh3.Cleaner(
 )
 
 
+# Most comments are plain sentences, in which Markdown and HTML find nothing to do: each line begins
+# with a letter, words are parted by single spaces, and no sign has a meaning. (With ":" or "@" or
+# "www." there could be a link.) Possessive, so that it takes linear time.
+_SIGNS = r"""[\w.,;?'"()/–—…-]"""
+_LINE = rf"[^\W\d_](?: ?{_SIGNS})*+"
+_PLAIN = re.compile(rf"{_LINE}(?:\n\n?{_LINE})*+").fullmatch
+
+
 def render(source: str) -> str:
     """Give the HTML of the Markdown `source`, safe to be put into any page.
 
     `source` has no lone surrogates; NUL becomes U+FFFD. Never fails on any other text.
     """
+    if _PLAIN(source) and "_" not in source and "www." not in source:
+        return render_plain(source)
+    return render_any(source)
+
+
+def render_plain(source: str) -> str:
+    """Give what `render_any` gives for plain sentences, ten times as fast."""
+    paragraphs = source.replace("\n\n", "</p>\0<p>").replace("\n", "<br>\n")
+    return "<p>" + paragraphs.replace("\0", "\n") + "</p>\n"
+
+
+def render_any(source: str) -> str:
+    """Give what `render` gives, without its short cut for plain sentences."""
     data = source.encode()
     parser = _lib.cmark_parser_new(_OPTIONS)
     for extension in _EXTENSIONS:

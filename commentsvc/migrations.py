@@ -26,6 +26,9 @@ from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, fault
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
+# Bytes of a page of a new file. A submission changes three pages at random, and each is written to
+# the log whole: half of SQLite's default costs 10 % less CPU.
+PAGE: Final = 2_048
 LOOK: Final = 0.3  # seconds of a start for the search for damage; `commentsvc check` takes its time
 LOOK_STEP: Final = 10_000  # virtual machine instructions between two looks at the clock
 
@@ -92,7 +95,9 @@ def upgrade(path: Path) -> None:
     if _ensure_file(path) and not _look(path):
         return
     database = peewee.SqliteDatabase(
-        str(path), pragmas={"journal_mode": "wal", "synchronous": "full"}, timeout=PATIENCE
+        str(path),
+        pragmas={"page_size": PAGE, "journal_mode": "wal", "synchronous": "full"},
+        timeout=PATIENCE,
     )
     try:
         _Runner(database, table_name=HISTORY).up()

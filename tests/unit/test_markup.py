@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.markup import CONTAINERS, links, render
+from commentsvc import markup
+from commentsvc.markup import CONTAINERS, links, render, render_any, render_plain
 
 RENDERED = [
     ("Hello", "<p>Hello</p>\n"),
@@ -205,3 +206,43 @@ def test_rendering_gives_its_memory_back() -> None:
     for _ in range(2_000):
         render(source)
     assert resident() - before < 4_096  # KiB; a leak of one tree each would be over 100,000
+
+
+SENTENCES = st.text("aZ9é ß漢.,;?'\"()/–—…-\n:@_#*w<&!\t\u00a0", max_size=40)
+
+
+@given(st.one_of(SENTENCES, SENTENCES.map(lambda text: f"Some {text} words")))
+def test_the_short_cut_gives_what_the_gates_give(source: str) -> None:
+    assert render(source) == render_any(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Hello you.",
+        "Two lines\nof one paragraph.\n\nAnd another one, isn't it?",
+        'She said "no" (twice)',
+        "Größe, naïve, 漢字; and/or – so… it-is",
+    ],
+)
+def test_plain_sentences_take_the_short_cut(source: str) -> None:
+    assert markup._PLAIN(source)
+    assert render_plain(source) == render_any(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "1. one",
+        "- one",
+        "a  b",
+        "a ",
+        "a\n    b",
+        "see www.a.example",
+        "a@b.example",
+        "a_b_",
+        "a\n---",
+    ],
+)
+def test_what_markdown_might_change_takes_no_short_cut(source: str) -> None:
+    assert not (markup._PLAIN(source) and "_" not in source and "www." not in source)
