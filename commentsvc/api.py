@@ -16,7 +16,7 @@ from commentsvc.cursor import Sort
 from commentsvc.database import Database, Reader
 from commentsvc.feed import Feed, render_feed
 from commentsvc.forms import Form
-from commentsvc.intake import Intake
+from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Receipt, item, status
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
@@ -31,6 +31,7 @@ from commentsvc.web import (
     NOT_STORED,
     Headers,
     HttpError,
+    Later,
     Origins,
     Request,
     Response,
@@ -135,7 +136,7 @@ class Api:
             answer["next"] = page.next
         return Response(200, self._list, encode(answer), (thread_tag(site, url),))
 
-    async def submit(self, request: Request) -> Response:
+    def submit(self, request: Request) -> Later:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
 
         Both say ``{"status", "comment", "token", "token_expires"}``; the token is null where an
@@ -145,12 +146,7 @@ class Api:
         """
         body, locate = request.json(), self._intake.locator(request)
         submission = from_json(body, self._intake.bounds, locate)
-        accepted = await self._intake.submit(request, submission)
-        comment = accepted.comment
-        expires = rfc3339(accepted.token_expires) if accepted.token else None
-        receipt = Receipt(status(comment), item(comment), accepted.token, expires)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
-        return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
+        return self._intake.begin(request, submission, _receipt)
 
     def preview(self, request: Request) -> Response:
         """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
@@ -199,3 +195,12 @@ class Api:
         if wrong:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
         return SORTS[sort], min(number, most), first(form, "after") or None
+
+
+def _receipt(accepted: Accepted) -> Response:
+    """Tell an author what became of a submission."""
+    comment = accepted.comment
+    expires = rfc3339(accepted.token_expires) if accepted.token else None
+    receipt = Receipt(status(comment), item(comment), accepted.token, expires)
+    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
+    return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))

@@ -36,6 +36,7 @@ __all__ = [
     "DatabaseError",
     "DatabaseFull",
     "DatabaseUnusable",
+    "Job",
     "Lock",
     "Reader",
     "Transaction",
@@ -114,6 +115,11 @@ class Database:
         job = Job(lambda tx: bulk.one(tx, item), loop, bulk, item)
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    def begin_each(self, bulk: Bulk[I, T], item: I, done: Callable[[Job[T]], None]) -> None:
+        """As `write_each`, but `done` is called on the loop, with the job. It raises nothing."""
+        loop = asyncio.get_running_loop()
+        self._writes.put(Job(lambda tx: bulk.one(tx, item), loop, bulk, item, done))
 
     def write_now(self, work: Callable[[Transaction], T]) -> T:
         """As `write`, blocking the caller: for programs that have no event loop."""

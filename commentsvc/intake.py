@@ -12,16 +12,26 @@ from typing import NamedTuple
 
 from commentsvc import comments
 from commentsvc.auth import EditTokens
-from commentsvc.comments import NewComment
+from commentsvc.comments import Added, NewComment
 from commentsvc.config import Settings
-from commentsvc.database import Database
+from commentsvc.database import Database, Job
 from commentsvc.markup import links, render
 from commentsvc.models import APPROVED, PENDING, Comment
 from commentsvc.ratelimit import Limiter
 from commentsvc.spam import judge
 from commentsvc.submission import Locate, Submission
 from commentsvc.urls import Sites
-from commentsvc.web import Headers, HttpError, Origins, Proxies, Request, encode, first
+from commentsvc.web import (
+    Headers,
+    HttpError,
+    Later,
+    Origins,
+    Proxies,
+    Request,
+    Response,
+    encode,
+    first,
+)
 
 
 class Accepted(NamedTuple):
@@ -33,6 +43,15 @@ class Accepted(NamedTuple):
     comment: Comment
     token: str | None
     token_expires: int
+    headers: Headers
+
+
+class Draft(NamedTuple):
+    """What is about to be stored, when it came, its edit token, and the CORS fields."""
+
+    new: NewComment
+    now: int
+    token: str
     headers: Headers
 
 
@@ -74,6 +93,31 @@ class Intake:
 
         Raises HttpError 403, 429 or 400, CommentsError, DatabaseError; then nothing is stored.
         """
+        draft = self._judge(request, submission)
+        added = await self._database.write_each(comments.ADD, (draft.new, draft.now))
+        return self._accept(draft, added)
+
+    def begin(
+        self, request: Request, submission: Submission, tell: Callable[[Accepted], Response]
+    ) -> Later:
+        """As `submit`, but what `tell` makes of the outcome is given later."""
+        draft = self._judge(request, submission)
+        later = Later()
+
+        def done(job: Job[Added]) -> None:
+            outcome: Response | Exception | None = job.error
+            if job.result is not None:
+                try:
+                    outcome = tell(self._accept(draft, job.result))
+                except Exception as error:
+                    outcome = error
+            assert outcome is not None, "a job has a result or an error"
+            later.give(outcome)
+
+        self._database.begin_each(comments.ADD, (draft.new, draft.now), done)
+        return later
+
+    def _judge(self, request: Request, submission: Submission) -> Draft:
         headers = self._origins.check(request, submission.place[0])
         self._limit(request)
         html = render(submission.message)
@@ -89,9 +133,12 @@ class Intake:
         token, token_hash = self._tokens.new_token()
         now = int(self._now() * 1_000)
         new = self._new(submission, html, status, token_hash, now + self._edit)
-        added = await self._database.write_each(comments.ADD, (new, now))
+        return Draft(new, now, token, headers)
+
+    def _accept(self, draft: Draft, added: Added) -> Accepted:
         valid = added.token_valid and self._edit > 0
-        return Accepted(added.comment, token if valid else None, new.token_expires, headers)
+        token = draft.token if valid else None
+        return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
 
     def _limit(self, request: Request) -> None:
         wait = self._limiter.take(self._proxies.client(request), self._monotonic())

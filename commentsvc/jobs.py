@@ -40,10 +40,11 @@ class Bulk(Generic[I, T]):
 class Job(Generic[T]):
     """One piece of work on its way to a writer or reader, then its outcome on the way back.
 
-    It is `work`, or that of `bulk` on `item`. Any: an item's type is its bulk's own business.
+    It is `work`, or that of `bulk` on `item`. Any: an item's type is its bulk's own business. Where
+    there is a `done`, it is called with the job on its loop, and there is no future.
     """
 
-    __slots__ = ("bulk", "error", "future", "item", "loop", "result", "work")
+    __slots__ = ("bulk", "done", "error", "future", "item", "loop", "result", "work")
 
     def __init__(
         self,
@@ -51,20 +52,26 @@ class Job(Generic[T]):
         loop: asyncio.AbstractEventLoop | None,
         bulk: Bulk[Any, T] | None = None,
         item: Any = None,
+        done: "Callable[[Job[T]], None] | None" = None,
     ) -> None:
         self.work = work
         self.loop = loop
         self.bulk = bulk
         self.item = item
-        self.future: Any = loop.create_future() if loop else futures.Future()  # Any: two kinds
+        self.done = done
+        self.future: Any = None  # Any: there are two kinds
+        if done is None:
+            self.future = loop.create_future() if loop else futures.Future()
         self.result: T | None = None
         self.error: Exception | None = None
 
     def settle(self) -> None:
-        """Resolve the future: on its loop's OS thread, or on any where there is no loop."""
-        if self.future.done():
+        """Tell the outcome: on its loop's OS thread, or on any where there is no loop."""
+        if self.done is not None:
+            self.done(self)
+        elif self.future.done():
             return  # its client has left
-        if self.error is None:
+        elif self.error is None:
             self.future.set_result(self.result)
         elif isinstance(self.error, StopIteration):  # a future refuses to carry it
             self.future.set_exception(RuntimeError("the work raised StopIteration"))

@@ -3,8 +3,8 @@
 DESIGN. A pattern is a whole path, or ends in ``/{path}`` and then takes everything below it; a
 whole path wins over a pattern, the longest pattern over the others. A handler that is a plain
 function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
-is handed back to be awaited. Domain errors become HTTP here and nowhere else; what is
-unexpected passes through, to be logged once by the server.
+is handed back to be awaited, a `web.Later` to be listened to. Domain errors become HTTP here and
+nowhere else; what is unexpected passes through, to be logged once by the server.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -16,10 +16,10 @@ from commentsvc import comments
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
-from commentsvc.web import HttpError, Origins, Request, Response, refusal
+from commentsvc.web import HttpError, Later, Origins, Request, Response, refusal
 
 # Any: what a coroutine yields to the event loop is not ours to know.
-Answer = Response | Coroutine[Any, Any, Response]
+Answer = Response | Later | Coroutine[Any, Any, Response]
 Handler = Callable[[Request], Answer]
 
 # What a client or the state of the database can cause; `as_http` says what each one means.
@@ -60,14 +60,16 @@ class Router:
         self._below = sorted(below.items(), key=lambda item: -len(item[0]))
         self._origins = origins
 
-    def answer(self, request: Request) -> Response | Awaitable[Response]:
+    def answer(self, request: Request) -> Response | Later | Awaitable[Response]:
         """Answer a request now, or give what will. Raises nothing that a client can cause."""
         try:
             handler = self._handler(request)
             answer = handler(request)
         except FAILURES as error:
             return refusal(as_http(error))
-        return answer if isinstance(answer, Response) else self._await(answer)
+        if isinstance(answer, Response):
+            return answer
+        return answer.mended(_mend) if isinstance(answer, Later) else self._await(answer)
 
     async def _await(self, answer: Awaitable[Response]) -> Response:
         try:
@@ -102,6 +104,10 @@ class Router:
             if plain.startswith(prefix + "/"):
                 return methods
         raise HttpError(404, "not_found", "There is nothing at this address.")
+
+
+def _mend(error: Exception) -> Response | Exception:
+    return refusal(as_http(error)) if isinstance(error, FAILURES) else error
 
 
 def as_http(error: Exception) -> HttpError:

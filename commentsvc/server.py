@@ -2,7 +2,8 @@
 
 The core's workers put requests that the store cannot answer into a mailbox and make a descriptor
 readable; the loop then drains all of them, hands each to the router, and answers. A handler that
-is a plain function is answered in the same step. One that is a coroutine runs as a task.
+is a plain function is answered in the same step, or calls back later. One that is a coroutine runs
+as a task.
 
 Exceptions that no handler turned into an answer end here: they are logged once, and the client
 gets a 500 that says nothing of them.
@@ -11,6 +12,7 @@ gets a 500 that says nothing of them.
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Protocol
 
 from commentsvc import _core, config, web
@@ -25,8 +27,8 @@ FAILURE = web.HttpError(
 class Answering(Protocol):
     """What the Bridge asks of a router."""
 
-    def answer(self, request: web.Request) -> web.Response | Awaitable[web.Response]:
-        """The response, or something to await it from; raises only what nobody foresaw."""
+    def answer(self, request: web.Request) -> web.Response | web.Later | Awaitable[web.Response]:
+        """The response, or what will give it; raises only what nobody foresaw."""
 
 
 class Bridge:
@@ -90,11 +92,13 @@ class Bridge:
         request = web.Request(call.method, call.path, call.query, call.body, call.peer, call.header)
         try:
             answer = self._answering.answer(request)
-        except Exception:
-            _fail(call, request)
-            return
+        except Exception as error:
+            answer = _failure(request, error)
         if isinstance(answer, web.Response):
             _respond(call, request, answer)
+            return
+        if isinstance(answer, web.Later):
+            answer.listen(partial(_conclude, call, request))
             return
         task = asyncio.get_running_loop().create_task(_finish(call, request, answer))
         self._tasks.add(task)
@@ -105,22 +109,27 @@ async def _finish(
     call: _core.Request, request: web.Request, answer: Awaitable[web.Response]
 ) -> None:
     try:
-        response = await answer
-    except Exception:
-        _fail(call, request)
-    else:
-        _respond(call, request, response)
+        outcome: web.Response | Exception = await answer
+    except Exception as error:
+        outcome = error
+    _conclude(call, request, outcome)
+
+
+def _conclude(call: _core.Request, request: web.Request, outcome: web.Response | Exception) -> None:
+    if isinstance(outcome, Exception):
+        outcome = _failure(request, outcome)
+    _respond(call, request, outcome)
 
 
 def _respond(call: _core.Request, request: web.Request, response: web.Response) -> None:
     try:
         call.respond(response.status, response.headers, response.body, response.tags)
-    except ValueError:
-        # A handler of ours made a header that cannot be sent.
-        _fail(call, request)
+    except ValueError as error:  # a handler of ours made a header that cannot be sent
+        response = _failure(request, error)
+        call.respond(response.status, response.headers, response.body)
 
 
-def _fail(call: _core.Request, request: web.Request) -> None:
-    _log.exception("cannot answer %s %s", request.method, request.path)
-    response = web.refusal(FAILURE)
-    call.respond(response.status, response.headers, response.body)
+def _failure(request: web.Request, error: Exception) -> web.Response:
+    """Log what nobody foresaw, and give an answer that says nothing of it."""
+    _log.error("cannot answer %s %s", request.method, request.path, exc_info=error)
+    return web.refusal(FAILURE)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from commentsvc.ops import Ops
 from commentsvc.router import Route, Router
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
-from commentsvc.web import Origins, Request, Response
+from commentsvc.web import Later, Origins, Request, Response
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
@@ -65,8 +65,18 @@ class Served:
         path, _, query = target.partition("?")
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(method, path, query, body, peer, lambda name: fields.get(name.lower()))
+        return asyncio.run(self._answer(request))
+
+    async def _answer(self, request: Request) -> Response:
         answer = self._router.answer(request)
-        return answer if isinstance(answer, Response) else asyncio.run(_wait(answer))
+        if isinstance(answer, Later):
+            given: asyncio.Future[Response | Exception] = asyncio.Future()
+            answer.listen(given.set_result)
+            outcome = await given
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+        return answer if isinstance(answer, Response) else await answer
 
     def get(self, target: str) -> Response:
         """GET a target."""
@@ -90,10 +100,6 @@ class Served:
     def stored(self) -> list[Entry]:
         """Everything that is stored, newest first."""
         return self.database.read_now(lambda reader: comments.listing(reader, None, 1_000))
-
-
-async def _wait(answer: Awaitable[Response]) -> Response:
-    return await answer
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """intake: what a submission meets on its way, whatever form it came in."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from commentsvc.config import Moderation, Spam
-from commentsvc.database import DatabaseBusy, DatabaseFull
+from commentsvc.database import DatabaseBusy, DatabaseFull, Job
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
@@ -86,10 +87,27 @@ def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
 def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
     service: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
 ) -> None:
-    async def fail(*_: object) -> None:
+    def refuse(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(service.database, "write_each", fail)
-    answer = service.submit()
-    assert (answer.status, data(answer)["error"]["code"]) == (503, code)
-    assert int(dict(answer.headers)["Retry-After"]) > 0
+    def fail(_bulk: object, _item: object, done: Callable[[Job[None]], None]) -> None:
+        job = Job[None](refuse, None)
+        job.error = error
+        asyncio.get_running_loop().call_soon(done, job)
+
+    for fault in (refuse, fail):
+        monkeypatch.setattr(service.database, "begin_each", fault)
+        answer = service.submit()
+        assert (answer.status, data(answer)["error"]["code"]) == (503, code)
+        assert int(dict(answer.headers)["Retry-After"]) > 0
+
+
+def test_a_mistake_of_ours_after_the_commit_reaches_the_server(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(_: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr("commentsvc.api.item", mistaken)
+    with pytest.raises(RuntimeError, match="ours"):
+        service.submit()

@@ -11,7 +11,7 @@ from commentsvc.database import DatabaseBusy, DatabaseFull
 from commentsvc.router import Route, Router
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
-from commentsvc.web import HttpError, Origins, Request, Response
+from commentsvc.web import HttpError, Later, Origins, Request, Response
 
 
 def say(text: str) -> Route:
@@ -41,10 +41,29 @@ def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Resp
     if isinstance(answer, Response):
         return answer
 
+    assert not isinstance(answer, Later), "no handler here calls back"
+
     async def wait() -> Response:
         return await answer
 
     return asyncio.run(wait())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(HttpError(409, "conflict", "No."), 409), (DatabaseBusy("x"), 503)]
+)
+def test_an_error_that_is_given_later_is_answered_too(error: Exception, status: int) -> None:
+    later, given = Later(), list[Response | Exception]()
+    router = Router([Route("GET", "/", lambda _: later)], Origins([Site()]))
+    answer = router.answer(Request("GET", "/", "", b"", "", lambda _: None))
+    assert answer is later
+    later.listen(given.append)
+    later.give(error)
+    later.give(unforeseen := RuntimeError("ours"))
+    [response, passed_on] = given
+    assert isinstance(response, Response)
+    assert response.status == status
+    assert passed_on is unforeseen
 
 
 @pytest.mark.parametrize(

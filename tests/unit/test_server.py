@@ -10,9 +10,9 @@ import pytest
 
 from commentsvc import config
 from commentsvc.server import Bridge
-from commentsvc.web import Request, Response
+from commentsvc.web import Later, Request, Response
 
-Answer = Callable[[Request], Response | Awaitable[Response]]
+Answer = Callable[[Request], Response | Later | Awaitable[Response]]
 
 
 class Table:
@@ -51,17 +51,25 @@ def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
     return asyncio.run(run())
 
 
-def test_a_plain_function_and_a_coroutine_both_answer() -> None:
+def test_plain_functions_coroutines_and_callbacks_answer() -> None:
     async def later() -> Response:
         await asyncio.sleep(0)
         return text(b"later")
 
-    def answer(request: Request) -> Response | Awaitable[Response]:
+    def called_back() -> Later:
+        given = Later()
+        asyncio.get_running_loop().call_soon(given.give, text(b"called back"))
+        return given
+
+    def answer(request: Request) -> Response | Later | Awaitable[Response]:
+        if request.path == "/back":
+            return called_back()
         return later() if request.path == "/later" else text(request.query.encode())
 
     def client(bridge: Bridge) -> None:
         assert ask(bridge.address, "/now?a=b") == (200, b"a=b")
         assert ask(bridge.address, "/later") == (200, b"later")
+        assert ask(bridge.address, "/back") == (200, b"called back")
 
     serve(answer, client)
 
@@ -84,16 +92,20 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
     serve(answer, client)
 
 
-@pytest.mark.parametrize("path", ["/now", "/later", "/header"])
+@pytest.mark.parametrize("path", ["/now", "/later", "/back", "/header"])
 def test_an_unforeseen_exception_is_logged_once_and_tells_the_client_nothing(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def later() -> Response:
         raise RuntimeError("secret")
 
-    def answer(request: Request) -> Response | Awaitable[Response]:
+    def answer(request: Request) -> Response | Later | Awaitable[Response]:
         if request.path == "/later":
             return later()
+        if request.path == "/back":
+            given = Later()
+            asyncio.get_running_loop().call_soon(given.give, RuntimeError("secret"))
+            return given
         if request.path == "/header":
             return Response(200, (("X-Secret", "a\r\nb: c"),), b"")
         raise RuntimeError("secret")
