@@ -9,6 +9,7 @@ nothing that was acknowledged.
 """
 
 import asyncio
+import gc
 import logging
 import signal
 import time
@@ -35,6 +36,8 @@ from commentsvc.web import Origins
 
 # Commands that are being answered at a stop; in seconds.
 COMMAND_GRACE: Final = 2.0
+# Objects made and not yet gone between two looks of the garbage collector at the young ones.
+COLLECT_AFTER: Final = 20_000
 
 
 def run(
@@ -76,6 +79,7 @@ async def _serve(
         control = Control(data / datadir.CONTROL, database=database, address=address, now=time.time)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
+        spare_the_collector()
         announce(address)
         await told_to_stop.wait()
 
@@ -138,6 +142,17 @@ def _trace(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error} ({path})"
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return f"{text}, after {_trace(cause)}" if cause else text
+
+
+def spare_the_collector() -> None:
+    """Let the garbage collector pass over what is there for good, and come less often.
+
+    A request leaves no cycles; each collection looked through 100,000 objects of modules and
+    classes, which was a tenth of what a submission costs.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
 
 
 def set_up_logging() -> None:

@@ -27,11 +27,13 @@ this order (sections are those of RFC 3986 unless another document is named):
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from commentsvc.config import Site
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
+ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 
 _NAMES = """
@@ -136,6 +138,7 @@ def _query(query: str) -> str:
     return "?" + "&".join(pair for _, pair in kept)
 
 
+@lru_cache(ORIGINS)
 def origin(address: str) -> str:
     """Give the origin of an http(s) address as browsers write it, `""` where there is none.
 
