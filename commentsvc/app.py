@@ -14,8 +14,8 @@ import logging
 import signal
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +79,7 @@ async def _serve(
         control = Control(data / datadir.CONTROL, database=database, address=address, now=time.time)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        spare_the_collector()
+        stack.enter_context(spared_collector())
         announce(address)
         await told_to_stop.wait()
 
@@ -144,15 +144,22 @@ def _trace(error: BaseException) -> str:
     return f"{text}, after {_trace(cause)}" if cause else text
 
 
-def spare_the_collector() -> None:
+@contextmanager
+def spared_collector() -> Iterator[None]:
     """Let the garbage collector pass over what is there for good, and come less often.
 
     A request leaves no cycles; each collection looked through 100,000 objects of modules and
     classes, which was a tenth of what a submission costs.
     """
+    before = gc.get_threshold()
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def set_up_logging() -> None:
