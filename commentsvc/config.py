@@ -94,7 +94,7 @@ class Server(Struct, frozen=True, kw_only=True):
     listen: Annotated[str, _LISTEN] = "127.0.0.1:8080"
     workers: Annotated[int, _whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], _PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
-    store_mib: Annotated[int, _whole(1, 65_536, "MiB")] = 64
+    store_mib: Annotated[int, _whole(1, 65_536, "MiB")] = 8
     connections: Annotated[int, _whole(16, 1_000_000)] = 20_000
     waiting: Annotated[int, _whole(16, 65_536)] = 1_024
     keep_alive: Annotated[int, _whole(1, 3_600, "seconds")] = 75
