@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc import commands, comments, control, migrations
-from commentsvc.comments import NewComment, UnknownComment
+from commentsvc.comments import UnknownComment
 from commentsvc.control import Answer, Approve, ControlError
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Transaction
 from commentsvc.models import Comment, Entry
+from tests.unit.stored import new
 
 COMMENT = Comment(
     id=12,
@@ -37,23 +38,7 @@ COMMENT = Comment(
     votes=0,
 )
 ENTRY = Entry(comment=COMMENT, site="blog", url="/post/", title="A post")
-NEW = NewComment(
-    site="blog",
-    url="/post/",
-    title="",
-    author="Ann",
-    email="",
-    avatar="",
-    author_site="",
-    source="Hello",
-    html="<p>Hello</p>",
-    parent=None,
-    status="pending",
-    key="k",
-    derived=False,
-    token_hash=b"",
-    token_expires=0,
-)
+NEW = new(source="Hello", html="<p>Hello</p>", status="pending", key="k")
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import TypeVar
 import pytest
 
 from commentsvc import comments, control, migrations
-from commentsvc.comments import NewComment
 from commentsvc.control import Approve, Control, ControlError, NoServer, Ping
 from commentsvc.database import Database, Transaction
+from tests.unit.stored import new
 
 T = TypeVar("T")
 NOW = 1_790_000_000.0  # a Unix time in seconds
@@ -21,24 +21,8 @@ NOW = 1_790_000_000.0  # a Unix time in seconds
 
 def submit(tx: Transaction, message: str) -> int:
     """Store one pending comment; its id."""
-    new = NewComment(
-        site="blog",
-        url="/post/",
-        title="",
-        author="Ann",
-        email="",
-        avatar="",
-        author_site="",
-        source=message,
-        html=f"<p>{message}</p>",
-        parent=None,
-        status="pending",
-        key=message,
-        derived=False,
-        token_hash=b"",
-        token_expires=0,
-    )
-    return comments.add(tx, new, int(NOW * 1000)).comment.id
+    pending = new(source=message, status="pending", key=message)
+    return comments.add(tx, pending, int(NOW * 1000)).comment.id
 
 
 @asynccontextmanager
