@@ -20,6 +20,7 @@ Both gates take linear time; `tests/unit/test_markup.py` holds that for hostile 
 
 import ctypes
 import re
+import string
 from html import escape
 from typing import Any
 
@@ -84,12 +85,21 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-# Most comments are plain sentences, in which Markdown and HTML find nothing to do: each line begins
-# with a letter, words are parted by single spaces, and no sign has a meaning. (With ":" or "@" or
-# "www." there could be a link.) Possessive, so that it takes linear time.
-_SIGNS = r"""[\w.,;?'"()/–—…-]"""
-_LINE = rf"[^\W\d_](?: ?{_SIGNS})*+"
-_PLAIN = re.compile(rf"{_LINE}(?:\n\n?{_LINE})*+").fullmatch
+# Most comments are plain sentences, in which Markdown and HTML find nothing to do: no sign in them
+# has a meaning, each line begins with a letter, words are parted by single spaces. (":" and "@" and
+# "www." could make a link, "_" emphasis.)
+_PLAIN_SIGNS = (string.ascii_letters + string.digits + " \n.,;?'\"()/-").encode()
+_TELLING = re.compile(r"\n[^A-Za-z\n]|\n\n\n|  | \n|www\.|[ \n]\Z").search
+
+
+def is_plain(source: str) -> bool:
+    """Say whether `source` is nothing but plain sentences in ASCII."""
+    return (
+        source[:1].isalpha()
+        and source.isascii()
+        and not source.encode().translate(None, _PLAIN_SIGNS)
+        and not _TELLING(source)
+    )
 
 
 def render(source: str) -> str:
@@ -97,7 +107,7 @@ def render(source: str) -> str:
 
     `source` has no lone surrogates; NUL becomes U+FFFD. Never fails on any other text.
     """
-    if _PLAIN(source) and "_" not in source and "www." not in source:
+    if is_plain(source):
         return render_plain(source)
     return render_any(source)
 

@@ -179,9 +179,10 @@ class Proxies:
         further left is not believed.
         """
         client = request.peer
-        if not self._trusts(client):
+        forwarded = request.header("x-forwarded-for") if self._trusts(client) else None
+        if forwarded is None:
             return client
-        hops = (request.header("x-forwarded-for") or "").split(",")
+        hops = forwarded.split(",")
         for hop in reversed(hops[-FORWARDED_HOPS:]):
             address = _without_port(hop.strip())
             if not address:
