@@ -103,10 +103,15 @@ def add(tx: Transaction, new: NewComment, now: int) -> Added:
         comment = _insert(tx, new, now, site_id, thread_id, key)
         assert comment is not None, "its key was cleared above"
     if new.status == APPROVED:
-        tx.execute(statements.RAISE_THREAD, (1, thread_id))
-        tx.execute(statements.RAISE_SITE, (1, site_id))
-        tx.purge(thread_tag(new.site, new.url), site_tag(new.site))
+        count_shown(tx, (new.site, new.url), site_id, thread_id)
     return Added(comment, token_valid=True, repeated=False)
+
+
+def count_shown(tx: Transaction, page: tuple[str, str], site_id: int, thread_id: int) -> None:
+    """Count one approved comment more under `page` (a site's name and a url), and purge for it."""
+    tx.execute(statements.RAISE_THREAD, (1, thread_id))
+    tx.execute(statements.RAISE_SITE, (1, site_id))
+    tx.purge(thread_tag(*page), site_tag(page[0]))
 
 
 def digest(key: str, derived: bool) -> bytes:
@@ -209,14 +214,15 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
         raise NotPlain
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()
-    _raise_counts(tx, places, shown)
+    _count_all_shown(tx, places, shown)
     first = last - len(rows) + 1
     return [Added(_comment(number, row), True, False) for number, row in enumerate(rows, first)]
 
 
-def _raise_counts(
+def _count_all_shown(
     tx: Transaction, places: dict[tuple[str, str], tuple[int, int]], shown: Counter[tuple[str, str]]
 ) -> None:
+    """As `count_shown` for the numbers `shown` under several pages."""
     sites: Counter[int] = Counter()
     for page, number in shown.items():
         sites[places[page][0]] += number

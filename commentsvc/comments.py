@@ -25,6 +25,7 @@ from commentsvc.adding import NewComment as NewComment
 from commentsvc.adding import UnknownParent as UnknownParent
 from commentsvc.adding import UnknownSite as UnknownSite
 from commentsvc.adding import add as add
+from commentsvc.adding import count_shown
 from commentsvc.audit import check as check
 from commentsvc.cursor import BadCursor as BadCursor
 from commentsvc.cursor import Sort
@@ -34,8 +35,6 @@ from commentsvc.models import (
     Comment,
     CommentTable,
     Entry,
-    site_tag,
-    thread_tag,
 )
 from commentsvc.sqlite import Reader, Row, Transaction
 
@@ -68,9 +67,7 @@ def approve(tx: Transaction, ids: Iterable[int], now: int) -> list[int]:
             unknown.append(comment_id)
         elif tx.execute(statements.APPROVE, (now, comment_id)).rowcount:
             site_id, thread_id, site, url = row
-            tx.execute(statements.RAISE_THREAD, (1, thread_id))
-            tx.execute(statements.RAISE_SITE, (1, site_id))
-            tx.purge(thread_tag(site, url), site_tag(site))
+            count_shown(tx, (site, url), site_id, thread_id)
             changed.append(comment_id)
     if unknown:
         raise UnknownComment(unknown)
@@ -95,11 +92,6 @@ def count(reader: Reader, site: str, url: str) -> int:
     """The number of approved comments under a page; 0 for one we never heard of."""
     row = reader.execute(statements.COUNT, (site, url)).fetchone()
     return row[0] if row else 0
-
-
-def counts(reader: Reader, site: str, urls: Iterable[str]) -> dict[str, int]:
-    """As `count`, for several pages at once."""
-    return {url: count(reader, site, url) for url in urls}
 
 
 def site_count(reader: Reader, site: str) -> int:

@@ -73,9 +73,7 @@ class CommentTable(Table):
     site = peewee.ForeignKeyField(SiteTable, index=False)
     thread = peewee.ForeignKeyField(ThreadTable, index=False)
     parent = peewee.ForeignKeyField("self", null=True, index=False)
-    status = peewee.TextField(
-        constraints=[peewee.Check("status IN ('pending', 'approved', 'spam', 'deleted')")]
-    )
+    status = peewee.TextField(constraints=[peewee.Check(f"status IN {STATUSES}")])
     created = peewee.IntegerField()
     published = peewee.IntegerField(null=True)
     edited = peewee.IntegerField(null=True)

@@ -1,5 +1,6 @@
 """The whole program from outside: a server as a process of its own, commands, HTTP."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -172,3 +173,13 @@ class Service:
         answer = self.request("GET", f"/api/comments/count?url={quote(url)}")
         assert answer.status == 200, answer
         return int(answer.json()["count"])
+
+
+@contextlib.contextmanager
+def serving(data: Path, environ: Mapping[str, str]) -> Iterator[Service]:
+    """A service that is ready, and ended afterwards."""
+    running = Service(data, environ=environ)
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journey.program import PATIENCE, Answer, Service, command
+from tests.journey.program import PATIENCE, Answer, Service, command, serving
 
 OPEN = {
     "COMMENTSVC_MODERATION_POLICY": "none",
@@ -19,11 +19,8 @@ OPEN = {
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp("api") / "data", environ=OPEN)
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.close()
+    with serving(tmp_path_factory.mktemp("api") / "data", OPEN) as running:
+        yield running
 
 
 def get(service: Service, target: str) -> Answer:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.journey.program import PATIENCE, Answer, Service
+from tests.journey.program import PATIENCE, Answer, Service, serving
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 SETTINGS = {
@@ -19,11 +19,8 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp("stacosys") / "data", environ=SETTINGS)
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.close()
+    with serving(tmp_path_factory.mktemp("stacosys") / "data", SETTINGS) as running:
+        yield running
 
 
 def post(service: Service, **fields: str) -> Answer:

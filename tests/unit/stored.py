@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from commentsvc import comments, migrations
 from commentsvc.comments import NewComment
 from commentsvc.database import Database, Reader, Transaction
+from commentsvc.models import Comment
 
 HOUR = 3_600_000
 NOW = 1_795_000_000_000  # milliseconds; some day of 2026
@@ -31,6 +32,22 @@ _PLAIN = NewComment(
     derived=False,
     token_hash=b"first token",
     token_expires=NOW + HOUR,
+)
+COMMENT = Comment(
+    id=7,
+    thread_id=1,
+    parent_id=None,
+    status="approved",
+    author="Ann",
+    email="ann@blog.example",
+    avatar="",
+    site="",
+    source="Hi",
+    html="<p>Hi</p>\n",
+    created=1_500_000_000_000,
+    published=1_500_000_060_000,
+    edited=None,
+    votes=0,
 )
 _keys = iter(range(10**9))
 

@@ -7,26 +7,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.feed import Feed, render_feed
-from commentsvc.models import Comment, Entry
+from commentsvc.models import Entry
+from tests.unit import stored
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITE = Feed("blog", "A & B", "https://blog.example", "")
-COMMENT = Comment(
-    id=7,
-    thread_id=1,
-    parent_id=None,
-    status="approved",
-    author="Ann",
-    email="ann@blog.example",
-    avatar="",
-    site="https://ann.example/?a&b",
-    source="Hi",
-    html="<p>Hi &amp; ho</p>\n",
-    created=1_500_000_000_000,
-    published=1_500_000_060_000,
-    edited=None,
-    votes=0,
-)
+COMMENT = replace(stored.COMMENT, site="https://ann.example/?a&b", html="<p>Hi &amp; ho</p>\n")
 ENTRY = Entry(COMMENT, "blog", "/p/?a&b", "A <post>")
 
 

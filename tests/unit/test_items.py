@@ -9,21 +9,13 @@ from commentsvc.items import item, status
 from commentsvc.models import Comment
 from commentsvc.moments import local
 from commentsvc.web import encode
+from tests.unit import stored
 
-COMMENT = Comment(
-    id=7,
-    thread_id=1,
-    parent_id=None,
-    status="approved",
-    author="Ann",
-    email="ann@blog.example",
+COMMENT = replace(
+    stored.COMMENT,
     avatar="8667278f970b1ae1f77d3ad166620cc8",
-    site="",
     source="*Hi*",
     html="<p><em>Hi</em></p>\n",
-    created=1_500_000_000_000,
-    published=1_500_000_060_000,
-    edited=None,
     votes=2,
 )
 
