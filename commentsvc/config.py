@@ -1,6 +1,6 @@
 """The settings: one TOML file, then environment variables, checked as a whole.
 
-DESIGN. The structs below are the only list of settings. Their annotations say what is allowed,
+DESIGN. The structs below are the only list of settings. Their annotations say what is `allowed`,
 both to the machine (`Meta`) and to the operator (its `description`), so that names, bounds and
 messages cannot drift apart. `configread` finds what was given and what is wrong with it.
 
@@ -11,9 +11,7 @@ the environment.
 Errors: configread.SettingsError, alone.
 """
 
-import ipaddress
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -22,88 +20,39 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from commentsvc.allowed import (
+    HEADER,
+    KEY,
+    LISTEN,
+    NAME,
+    ORIGINS,
+    PROXIES,
+    RATE,
+    REDIRECT,
+    TITLE,
+    whole,
+)
 from commentsvc.configread import Reading, SettingsError
 
 __all__ = ["Settings", "SettingsError", "load", "place"]
 
 
-def _whole(low: int, high: int, unit: str = "") -> Meta:
-    """Allow the whole numbers from `low` to `high`; `unit` is for the reader."""
-    unit = unit and f" ({unit})"
-    return Meta(ge=low, le=high, description=f"a whole number from {low} to {high}{unit}")
-
-
-def _text(pattern: str, description: str, *, secret: bool = False) -> Meta:
-    """Allow a string that `pattern` matches from end to end. A secret is never shown."""
-    return Meta(pattern=rf"\A(?:{pattern})\Z", description=description, extra={"secret": secret})
-
-
-def _tidy_proxies(proxies: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(p if p == "unix" else str(ipaddress.ip_network(p)) for p in proxies)
-
-
-def _tidy_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
-    """Write origins as browsers do (RFC 6454 section 6.1); raises ValueError for other text."""
-    tidy = []
-    for origin in origins:
-        match = _ORIGIN.fullmatch(origin.lower())
-        if match is None:
-            raise ValueError(origin)
-        scheme, host, port = match.groups()
-        usual = port is None or int(port) == {"http": 80, "https": 443}[scheme]
-        tidy.append(f"{scheme}://{host}" if usual else f"{scheme}://{host}:{int(port)}")
-    return tuple(dict.fromkeys(tidy))
-
-
-_PORT = r"(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-_LISTEN = _text(
-    rf"unix:[^\x00-\x1f\x7f]+|(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}",
-    'a string "HOST:PORT", "[IPv6]:PORT" or "unix:PATH", with a port from 0 to 65535',
-)
-_PROXIES = Meta(
-    description='a list of "unix", addresses and networks such as "10.0.0.0/8" without host bits',
-    extra={"tidy": _tidy_proxies},
-)
-_ORIGIN = re.compile(rf"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::({_PORT}))?/?")
-_ORIGINS = Meta(
-    description='a list of origins such as "https://blog.example" (scheme, host and port only; '
-    "international names in their xn-- form)",
-    extra={"tidy": _tidy_origins},
-)
-_HEADER = _text(r"[\x20-\x7e]{1,200}", "a string of 1 to 200 printable ASCII characters")
-_NAME = _text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
-_TITLE = _text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")
-_RATE = _text(
-    r"off|[1-9][0-9]{0,5}/(?:second|minute|hour|day)",
-    'a string "off" or "N/second", "N/minute", "N/hour" or "N/day"',
-)
-_REDIRECT = _text(
-    r"/(?!/)[\x21-\x5b\x5d-\x7e]*|https?://[\x21-\x5b\x5d-\x7e]+",
-    'a string "/path" or "https://host/path", percent-encoded',
-)
-_KEY = _text(
-    r"|[\x21-\x7e]{32,}(?:\s+[\x21-\x7e]{32,})*",
-    "nothing, or a random string of at least 32 characters (older ones after it, with a space)",
-    secret=True,
-)
-
-
 class Server(Struct, frozen=True, kw_only=True):
     """The HTTP server. Times are seconds."""
 
-    listen: Annotated[str, _LISTEN] = "127.0.0.1:8080"
-    workers: Annotated[int, _whole(1, 64)] = 1
-    trusted_proxies: Annotated[tuple[str, ...], _PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
-    store_mib: Annotated[int, _whole(1, 65_536, "MiB")] = 8
-    connections: Annotated[int, _whole(16, 1_000_000)] = 20_000
-    waiting: Annotated[int, _whole(16, 65_536)] = 1_024
-    keep_alive: Annotated[int, _whole(1, 3_600, "seconds")] = 75
-    head_deadline: Annotated[int, _whole(1, 600, "seconds")] = 10
-    body_deadline: Annotated[int, _whole(1, 3_600, "seconds")] = 30
-    handler_deadline: Annotated[int, _whole(1, 600, "seconds")] = 30
-    stop_grace: Annotated[int, _whole(0, 600, "seconds")] = 10
-    body_kib: Annotated[int, _whole(16, 65_536, "KiB")] = 256
-    cache_control: Annotated[str, _HEADER] = "public, max-age=0, must-revalidate"
+    listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
+    workers: Annotated[int, whole(1, 64)] = 1
+    trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
+    store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
+    connections: Annotated[int, whole(16, 1_000_000)] = 20_000
+    waiting: Annotated[int, whole(16, 65_536)] = 1_024
+    keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75
+    head_deadline: Annotated[int, whole(1, 600, "seconds")] = 10
+    body_deadline: Annotated[int, whole(1, 3_600, "seconds")] = 30
+    handler_deadline: Annotated[int, whole(1, 600, "seconds")] = 30
+    stop_grace: Annotated[int, whole(0, 600, "seconds")] = 10
+    body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
+    cache_control: Annotated[str, HEADER] = "public, max-age=0, must-revalidate"
 
 
 class Database(Struct, frozen=True, kw_only=True):
@@ -112,15 +61,15 @@ class Database(Struct, frozen=True, kw_only=True):
     synchronous: Annotated[Literal["full", "normal"], Meta(description='"full" or "normal"')] = (
         "full"
     )
-    queue: Annotated[int, _whole(100, 1_000_000)] = 10_000
+    queue: Annotated[int, whole(100, 1_000_000)] = 10_000
 
 
 class Site(Struct, frozen=True, kw_only=True):
     """One blog. `origins` are lower-case, without a slash or a usual port at their end."""
 
-    name: Annotated[str, _NAME] = "blog"
-    origins: Annotated[tuple[str, ...], _ORIGINS] = ()
-    title: Annotated[str, _TITLE] = ""
+    name: Annotated[str, NAME] = "blog"
+    origins: Annotated[tuple[str, ...], ORIGINS] = ()
+    title: Annotated[str, TITLE] = ""
     trailing_slash: Annotated[
         Literal["keep", "add", "remove"], Meta(description='"keep", "add" or "remove"')
     ] = "keep"
@@ -129,41 +78,41 @@ class Site(Struct, frozen=True, kw_only=True):
 class Comments(Struct, frozen=True, kw_only=True):
     """Bounds of a comment and of a list of comments."""
 
-    author_length: Annotated[int, _whole(1, 1_000, "characters")] = 80
-    message_length: Annotated[int, _whole(1, 100_000, "characters")] = 8_000
-    list_limit: Annotated[int, _whole(1, 10_000)] = 1_000
+    author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
+    message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
+    list_limit: Annotated[int, whole(1, 10_000)] = 1_000
 
 
 class Moderation(Struct, frozen=True, kw_only=True):
     """Who decides what is shown, and how long an author may change a comment."""
 
     policy: Annotated[Literal["all", "none"], Meta(description='"all" or "none"')] = "all"
-    edit_minutes: Annotated[int, _whole(0, 10_080, "minutes")] = 15
+    edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
 
 
 class Spam(Struct, frozen=True, kw_only=True):
     """What is held or refused."""
 
-    rate_limit: Annotated[str, _RATE] = "10/minute"
-    links: Annotated[int, _whole(0, 1_000)] = 3
+    rate_limit: Annotated[str, RATE] = "10/minute"
+    links: Annotated[int, whole(0, 1_000)] = 3
 
 
 class Stacosys(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
-    redirect: Annotated[str, _REDIRECT] = "/"
+    redirect: Annotated[str, REDIRECT] = "/"
 
 
 class Feed(Struct, frozen=True, kw_only=True):
     """The Atom feed."""
 
-    entries: Annotated[int, _whole(1, 1_000)] = 50
+    entries: Annotated[int, whole(1, 1_000)] = 50
 
 
 class Auth(Struct, frozen=True, kw_only=True):
     """Secrets. They are kept out of `repr`, so that no log shows them."""
 
-    secret_key: Annotated[str, _KEY] = ""
+    secret_key: Annotated[str, KEY] = ""
 
     def __repr__(self) -> str:
         return "Auth(...)"

@@ -1,0 +1,72 @@
+"""What the value of a setting may be: to the machine, and in words to the operator.
+
+DESIGN. Each is a `msgspec.Meta`: its bounds or pattern check a value, its `description` completes
+"allowed is ...", and in its `extra` are what `configread` knows: "tidy", a function that returns
+the value in its one form or raises ValueError, and "secret", which keeps it out of messages.
+"""
+
+import ipaddress
+import re
+
+from msgspec import Meta
+
+
+def whole(low: int, high: int, unit: str = "") -> Meta:
+    """Allow the whole numbers from `low` to `high`; `unit` is for the reader."""
+    unit = unit and f" ({unit})"
+    return Meta(ge=low, le=high, description=f"a whole number from {low} to {high}{unit}")
+
+
+def text(pattern: str, description: str, *, secret: bool = False) -> Meta:
+    """Allow a string that `pattern` matches from end to end. A secret is never shown."""
+    return Meta(pattern=rf"\A(?:{pattern})\Z", description=description, extra={"secret": secret})
+
+
+def _tidy_proxies(proxies: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(p if p == "unix" else str(ipaddress.ip_network(p)) for p in proxies)
+
+
+def _tidy_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+    """Write origins as browsers do (RFC 6454 section 6.1); raises ValueError for other text."""
+    tidy = []
+    for origin in origins:
+        match = _ORIGIN.fullmatch(origin.lower())
+        if match is None:
+            raise ValueError(origin)
+        scheme, host, port = match.groups()
+        usual = port is None or int(port) == {"http": 80, "https": 443}[scheme]
+        tidy.append(f"{scheme}://{host}" if usual else f"{scheme}://{host}:{int(port)}")
+    return tuple(dict.fromkeys(tidy))
+
+
+_PORT = r"(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+LISTEN = text(
+    rf"unix:[^\x00-\x1f\x7f]+|(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}",
+    'a string "HOST:PORT", "[IPv6]:PORT" or "unix:PATH", with a port from 0 to 65535',
+)
+PROXIES = Meta(
+    description='a list of "unix", addresses and networks such as "10.0.0.0/8" without host bits',
+    extra={"tidy": _tidy_proxies},
+)
+_ORIGIN = re.compile(rf"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::({_PORT}))?/?")
+ORIGINS = Meta(
+    description='a list of origins such as "https://blog.example" (scheme, host and port only; '
+    "international names in their xn-- form)",
+    extra={"tidy": _tidy_origins},
+)
+HEADER = text(r"[\x20-\x7e]{1,200}", "a string of 1 to 200 printable ASCII characters")
+NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
+TITLE = text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")
+RATE = text(
+    r"off|[1-9][0-9]{0,5}/(?:second|minute|hour|day)",
+    'a string "off" or "N/second", "N/minute", "N/hour" or "N/day"',
+)
+REDIRECT = text(
+    r"/(?!/)[\x21-\x5b\x5d-\x7e]*|https?://[\x21-\x5b\x5d-\x7e]+",
+    'a string "/path" or "https://host/path", percent-encoded',
+)
+KEY = text(
+    r"|[\x21-\x7e]{32,}(?:\s+[\x21-\x7e]{32,})*",
+    "nothing, or a random string of at least 32 characters (older ones after it, with a space)",
+    secret=True,
+)
