@@ -50,6 +50,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "module": "tests/wire: it needs Python",
+    "module_request": "tests/wire: it needs Python",
 }
 
 # The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
@@ -61,7 +62,7 @@ FOREIGN_TO_CORE = re.compile(
 
 # Lines; a part that wants twice its budget has a design fault, not a budget fault.
 PYTHON_FILE, PYTHON_TEST_FILE, PYTHON_FUNCTION = 300, 400, 40
-C_FILE, C_MODULE, C_HEADER, C_FUNCTION = 450, 550, 60, 80
+C_FILE, C_HEADER, C_FUNCTION = 450, 60, 80
 C_FUNCTION_P90 = 40
 # A header that may be larger, with its own budget: message.h is both envelopes of the seam.
 C_HEADERS_LARGER = {"core/message.h": 80}
@@ -146,7 +147,9 @@ def test_only_config_reads_the_environment() -> None:
 
 def test_only_the_module_of_the_core_knows_python() -> None:
     knowing = {path.name for path in CORE.glob("*.[ch]") if "Python.h" in path.read_text()}
-    assert knowing <= {"module.c"}
+    assert knowing <= {"module.h"}
+    including = {path.name for path in CORE.glob("*.[ch]") if '"module.h"' in path.read_text()}
+    assert including <= {"module.c", "module_request.c"}
 
 
 def test_the_core_has_no_word_of_ours() -> None:
@@ -217,10 +220,7 @@ def test_python_functions_keep_their_budget() -> None:
 
 
 def test_c_files_keep_their_budget() -> None:
-    sources = {relative(path): lines_of(path) for path in CORE.glob("*.c")}
-    module = sources.pop("core/module.c", 0)
-    assert not over(C_FILE, sources)
-    assert module <= C_MODULE
+    assert not over(C_FILE, {relative(path): lines_of(path) for path in CORE.glob("*.c")})
 
 
 def test_c_headers_are_short_enough_to_be_the_contract() -> None:
