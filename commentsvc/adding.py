@@ -17,8 +17,8 @@ since the table never gives an id twice and nobody else writes.
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -75,6 +75,15 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     token_expires: int
 
 
+class Spot(NamedTuple):
+    """Where a thread is stored: its site's name, its canonical url, and the ids of both."""
+
+    site: str
+    url: str
+    site_id: int
+    thread_id: int
+
+
 class Added(msgspec.Struct, frozen=True, gc=False):
     """The outcome of a submission; `token_valid` says whether its edit token was stored."""
 
@@ -88,30 +97,35 @@ def add(tx: Transaction, new: NewComment, now: int) -> Added:
 
     Raises UnknownSite, UnknownParent, KeyConflict.
     """
-    site_id, thread_id = _thread(tx, new)
-    parent_known = _knows_parent(tx, new, thread_id)
+    spot = _thread(tx, new)
+    parent_known = _knows_parent(tx, new, spot)
     key = digest(new.key, new.derived)
-    comment = _insert(tx, new, now, site_id, thread_id, key) if parent_known else None
+    comment = _insert(tx, new, now, spot, key) if parent_known else None
     if comment is None:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
             if not new.derived or now - stored.created < RETRY:
-                return _repeat(tx, new, stored, thread_id)
+                return _repeat(tx, new, stored, spot)
             tx.execute(statements.CLEAR_KEY, (stored.id,))
         if not parent_known:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
-        comment = _insert(tx, new, now, site_id, thread_id, key)
+        comment = _insert(tx, new, now, spot, key)
         assert comment is not None, "its key was cleared above"
     if new.status == APPROVED:
-        count_shown(tx, (new.site, new.url), site_id, thread_id)
+        count_shown(tx, {spot: 1})
     return Added(comment, token_valid=True, repeated=False)
 
 
-def count_shown(tx: Transaction, page: tuple[str, str], site_id: int, thread_id: int) -> None:
-    """Count one approved comment more under `page` (a site's name and a url), and purge for it."""
-    tx.execute(statements.RAISE_THREAD, (1, thread_id))
-    tx.execute(statements.RAISE_SITE, (1, site_id))
-    tx.purge(thread_tag(*page), site_tag(page[0]))
+def count_shown(tx: Transaction, shown: Mapping[Spot, int]) -> None:
+    """Count so many approved comments more in each thread (fewer, below 0), and purge for it."""
+    sites: Counter[int] = Counter()
+    for spot, number in shown.items():
+        sites[spot.site_id] += number
+        tx.purge(thread_tag(spot.site, spot.url), site_tag(spot.site))
+    tx.execute_many(
+        statements.RAISE_THREAD, [(number, spot.thread_id) for spot, number in shown.items()]
+    )
+    tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
 
 
 def digest(key: str, derived: bool) -> bytes:
@@ -120,8 +134,8 @@ def digest(key: str, derived: bool) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
 
-def _thread(tx: Transaction, new: NewComment) -> tuple[int, int]:
-    """The ids of site and thread. The first submission makes the thread, the first title stays."""
+def _thread(tx: Transaction, new: NewComment) -> Spot:
+    """Where `new` goes. The first submission makes the thread, the first title stays."""
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     if row is None:
         raise UnknownSite(f"no site is named {new.site}")
@@ -130,21 +144,21 @@ def _thread(tx: Transaction, new: NewComment) -> tuple[int, int]:
         thread_id = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
     elif new.title and not title:
         tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
-    return site_id, thread_id
+    return Spot(new.site, new.url, site_id, thread_id)
 
 
-def _knows_parent(tx: Transaction, new: NewComment, thread_id: int) -> bool:
+def _knows_parent(tx: Transaction, new: NewComment, spot: Spot) -> bool:
     """Whether what `new` answers to, if anything, is there."""
     return new.parent is None or bool(
-        tx.execute(statements.FIND_PARENT, (new.parent, thread_id)).fetchone()
+        tx.execute(statements.FIND_PARENT, (new.parent, spot.thread_id)).fetchone()
     )
 
 
-def _row(new: NewComment, now: int, site_id: int, thread_id: int, key: bytes) -> Row:
+def _row(new: NewComment, now: int, spot: Spot, key: bytes) -> Row:
     """The parameters of INSERT_COMMENT."""
     return (
-        site_id,
-        thread_id,
+        spot.site_id,
+        spot.thread_id,
         new.parent,
         new.status,
         new.author,
@@ -166,11 +180,9 @@ def _comment(comment_id: int, row: Row) -> Comment:
     return Comment(*(comment_id, *row[1:12], None, 0))
 
 
-def _insert(
-    tx: Transaction, new: NewComment, now: int, site_id: int, thread_id: int, key: bytes
-) -> Comment | None:
+def _insert(tx: Transaction, new: NewComment, now: int, spot: Spot, key: bytes) -> Comment | None:
     """Insert a comment; None if there is one with that key."""
-    row = _row(new, now, site_id, thread_id, key)
+    row = _row(new, now, spot, key)
     cursor = tx.execute(statements.INSERT_COMMENT, row)
     if not cursor.rowcount:
         return None
@@ -178,10 +190,10 @@ def _insert(
     return _comment(cursor.lastrowid, row)
 
 
-def _repeat(tx: Transaction, new: NewComment, stored: Comment, thread_id: int) -> Added:
+def _repeat(tx: Transaction, new: NewComment, stored: Comment, spot: Spot) -> Added:
     if new.derived:
         return Added(stored, token_valid=False, repeated=True)
-    sent = (thread_id, new.parent, new.author, new.email, new.author_site, new.source)
+    sent = (spot.thread_id, new.parent, new.author, new.email, new.author_site, new.source)
     if sent != (
         stored.thread_id,
         stored.parent_id,
@@ -197,40 +209,27 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, thread_id: int) -
 
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[Added]:
     """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
-    places: dict[tuple[str, str], tuple[int, int]] = {}
+    places: dict[tuple[str, str], Spot] = {}
     titled: set[tuple[str, str]] = set()
-    rows, shown = [], Counter[tuple[str, str]]()
+    rows, shown = [], Counter[Spot]()
     for new, now in items:
         page = (new.site, new.url)
         if page not in places or (new.title and page not in titled):
             places[page] = _thread(tx, new)
             if new.title:
                 titled.add(page)
-        if not _knows_parent(tx, new, places[page][1]):
+        spot = places[page]
+        if not _knows_parent(tx, new, spot):
             raise NotPlain
-        rows.append(_row(new, now, *places[page], digest(new.key, new.derived)))
+        rows.append(_row(new, now, spot, digest(new.key, new.derived)))
         if new.status == APPROVED:
-            shown[page] += 1
+            shown[spot] += 1
     if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
         raise NotPlain
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()
-    _count_all_shown(tx, places, shown)
+    count_shown(tx, shown)
     first = last - len(rows) + 1
     return [Added(_comment(number, row), True, False) for number, row in enumerate(rows, first)]
-
-
-def _count_all_shown(
-    tx: Transaction, places: dict[tuple[str, str], tuple[int, int]], shown: Counter[tuple[str, str]]
-) -> None:
-    """As `count_shown` for the numbers `shown` under several pages."""
-    sites: Counter[int] = Counter()
-    for page, number in shown.items():
-        sites[places[page][0]] += number
-        tx.purge(thread_tag(*page), site_tag(page[0]))
-    tx.execute_many(
-        statements.RAISE_THREAD, [(number, places[page][1]) for page, number in shown.items()]
-    )
-    tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
 
 
 def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> Added:

@@ -15,10 +15,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from commentsvc import comments, control, datadir, migrations, moments, sqlite
-from commentsvc.control import Approve, ControlError, NoServer, Ping
+from commentsvc import comments, control, datadir, migrations, moderation, moments, sqlite
+from commentsvc.control import Answer, ControlError, NoServer, Order, Ping
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
 from commentsvc.models import Entry
+from commentsvc.moderation import Change
 
 T = TypeVar("T")
 
@@ -34,8 +35,8 @@ READ_PATIENCE: Final = 5.0
 LINE_LENGTH: Final = 60
 
 
-def approve(data: Path, request: Approve) -> list[int]:
-    """Approve comments, through the running server or alone; returns the ids that changed.
+def write(data: Path, order: Order) -> Answer:
+    """Have `order` written, by the running server or alone; returns what changed.
 
     Raises ControlError, CommentsError or DatabaseError; then nothing is changed.
     """
@@ -43,24 +44,26 @@ def approve(data: Path, request: Approve) -> list[int]:
     end = time.monotonic() + START_PATIENCE
     while True:
         with contextlib.suppress(NoServer):
-            return list(control.ask(data / datadir.CONTROL, request).approved)
+            return control.ask(data / datadir.CONTROL, order)
         try:
             with Lock(data):
-                return _approve_alone(path, request)
+                return _write_alone(path, order)
         except DatabaseBusy:
             if time.monotonic() > end:
                 raise
         time.sleep(PAUSE)
 
 
-def _approve_alone(path: Path, request: Approve) -> list[int]:
+def _write_alone(path: Path, order: Order) -> Answer:
     migrations.upgrade(path)
     database = Database(path, purge=lambda _tags: None)  # no server, so no stored answers
     database.open()
     try:
-        return database.write_now(request.work(time.time_ns() // 1_000_000))
+        now = time.time_ns() // 1_000_000
+        outcome = database.write_now(lambda tx: order.work(tx, now))
     finally:
         database.close_now()
+    return Answer(outcome.changed, outcome.unchanged)
 
 
 def check(data: Path) -> list[str]:
@@ -71,6 +74,11 @@ def check(data: Path) -> list[str]:
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
     """The newest `limit` comments, those with `status` where one is given. Raises DatabaseError."""
     return _read(data, lambda reader: comments.listing(reader, status, limit))
+
+
+def history(data: Path, comment_id: int) -> list[Change]:
+    """What happened to a comment, the newest first. Raises DatabaseError."""
+    return _read(data, lambda reader: moderation.history(reader, comment_id))
 
 
 def _read(data: Path, work: Callable[[Reader], T]) -> T:
@@ -104,6 +112,14 @@ def as_line(entry: Entry) -> str:
     return _plain(
         f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
     )
+
+
+def change_line(change: Change) -> str:
+    """One line for a terminal: when, from what to what, who, and who took it back."""
+    line = f"{moments.local(change.made)}  {change.was} -> {change.became}  by {change.who}"
+    if change.undone is not None:
+        line += f"; undone {moments.local(change.undone)} by {change.undone_by}"
+    return _plain(line)
 
 
 def _plain(text: str) -> str:

@@ -7,11 +7,10 @@ DESIGN. Counts are changed by the very transaction that changes what is counted,
       UnknownSite      no site of that name is configured (see `adding`)
       UnknownParent    the comment answered to is not in this thread, or was deleted (see `adding`)
       KeyConflict      the key was used before, for other content (see `adding`)
-      UnknownComment   moderation names ids that do not exist
     BadCursor          `after` was not made by `page`, or for another order (see `cursor`)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 import peewee
@@ -25,7 +24,6 @@ from commentsvc.adding import NewComment as NewComment
 from commentsvc.adding import UnknownParent as UnknownParent
 from commentsvc.adding import UnknownSite as UnknownSite
 from commentsvc.adding import add as add
-from commentsvc.adding import count_shown
 from commentsvc.audit import check as check
 from commentsvc.cursor import BadCursor as BadCursor
 from commentsvc.cursor import Sort
@@ -39,39 +37,12 @@ from commentsvc.models import (
 from commentsvc.sqlite import Reader, Row, Transaction
 
 
-class UnknownComment(CommentsError):  # noqa: N818 - it names the state
-    """No comments have these `ids`."""
-
-    def __init__(self, ids: Sequence[int]) -> None:
-        super().__init__(f"no comment has the id {', '.join(map(str, ids))}")
-        self.ids = tuple(ids)
-
-
 class Page(msgspec.Struct, frozen=True):
     """A piece of a list, the thread's whole count, and the cursor of the next piece if any."""
 
     items: list[Comment]
     count: int
     next: str | None
-
-
-def approve(tx: Transaction, ids: Iterable[int], now: int) -> list[int]:
-    """Show comments that are pending or spam; return the ids of those that were not shown before.
-
-    Raises UnknownComment, with all unknown ids.
-    """
-    changed, unknown = [], []
-    for comment_id in dict.fromkeys(ids):
-        row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
-        if row is None:
-            unknown.append(comment_id)
-        elif tx.execute(statements.APPROVE, (now, comment_id)).rowcount:
-            site_id, thread_id, site, url = row
-            count_shown(tx, (site, url), site_id, thread_id)
-            changed.append(comment_id)
-    if unknown:
-        raise UnknownComment(unknown)
-    return changed
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:

@@ -4,10 +4,12 @@ DESIGN. Only one program may write the database, so a command that writes while 
 to ask it. It does so over a unix socket in the data folder (mode 0600: who may write the data may
 command the server). One connection carries one JSON line each way:
 
-    {"do": "approve", "ids": [3, 5]}     {"approved": [3, 5]}
-    {"do": "approve", "all": true}       {"approved": []}
-    {"do": "ping"}                       {"address": "http://127.0.0.1:8080"}
-    anything else, or a failure          {"error": "…"}
+    {"do": "change", "to": "approved", "ids": [3, 5]}   {"changed": [3], "unchanged": {"5": "spam"}}
+    {"do": "change", "to": "approved", "all": true}     {"changed": []}
+    {"do": "undo"}                                      {"changed": [3]}
+    {"do": "undo", "ids": [3]}                          {"error": "comment 3 was not changed…"}
+    {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
+    anything else                                       {"error": "…"}
 
     ControlError    the server that was asked cannot do it; the text says why
       NoServer      nobody listens there
@@ -20,11 +22,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from commentsvc import comments
+from commentsvc import comments, moderation
 from commentsvc.database import Database, DatabaseError, Transaction
 
 # Some 10,000 ids, more than a shell takes; in bytes.
@@ -37,6 +39,11 @@ LINE_DEADLINE: Final = 5.0
 ANSWER_DEADLINE: Final = 60.0
 # sockaddr_un has 108 bytes for a path and its NUL.
 ADDRESS_LIMIT: Final = 107
+
+# Who decides in a terminal: stands in a comment's history.
+COMMAND_LINE: Final = "command line"
+
+Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class ControlError(Exception):
@@ -51,28 +58,43 @@ class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unkno
     """Ask where the server listens."""
 
 
-class Approve(
-    msgspec.Struct, frozen=True, tag_field="do", tag="approve", forbid_unknown_fields=True
-):
-    """Ask to approve the comments `ids`, or `all` that are pending."""
+class Change(msgspec.Struct, frozen=True, tag_field="do", tag="change", forbid_unknown_fields=True):
+    """Ask to give the status `to` to the comments `ids`, or to `all` that are pending."""
 
-    ids: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)], ...] = ()
+    to: Literal["approved", "spam", "deleted"]
+    ids: tuple[Id, ...] = ()
     all: bool = False
 
-    def work(self, now: int) -> Callable[[Transaction], list[int]]:
+    def work(self, tx: Transaction, now: int) -> moderation.Outcome:
         """The write that does it at the moment `now` (Unix milliseconds)."""
+        ids = comments.pending_ids(tx) if self.all else self.ids
+        return moderation.change(tx, ids, self.to, COMMAND_LINE, now)
 
-        def approve(tx: Transaction) -> list[int]:
-            ids = comments.pending_ids(tx) if self.all else self.ids
-            return comments.approve(tx, ids, now)
 
-        return approve
+class Undo(msgspec.Struct, frozen=True, tag_field="do", tag="undo", forbid_unknown_fields=True):
+    """Ask to take back the last change of each of `ids`, or what the last command did."""
+
+    ids: tuple[Id, ...] = ()
+
+    def work(self, tx: Transaction, now: int) -> moderation.Outcome:
+        """The write that does it at the moment `now` (Unix milliseconds)."""
+        if self.ids:
+            return moderation.undo_last(tx, self.ids, COMMAND_LINE, now)
+        act = moderation.last_act(tx, COMMAND_LINE)
+        if not act:
+            raise moderation.NothingToUndo("no command has changed anything, or all is undone")
+        return moderation.undo(tx, act, COMMAND_LINE, now)
+
+
+# What is written for a command.
+Order = Change | Undo
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the server says; `error` is empty where it did what was asked."""
 
-    approved: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    unchanged: dict[int, str] = {}
     address: str = ""
     error: str = ""
 
@@ -143,19 +165,20 @@ class Control:
 
     async def _answer(self, line: bytes) -> Answer:
         try:
-            request = msgspec.json.decode(line, type=Ping | Approve)
+            request = msgspec.json.decode(line, type=Ping | Change | Undo)
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
             return Answer(address=self._address)
         try:
-            work = request.work(int(self._now() * 1000))
-            return Answer(approved=tuple(await self._database.write(work)))
-        except (comments.UnknownComment, DatabaseError) as error:
+            now = int(self._now() * 1000)
+            outcome = await self._database.write(lambda tx: request.work(tx, now))
+        except (comments.CommentsError, DatabaseError) as error:
             return Answer(error=str(error))
+        return Answer(outcome.changed, outcome.unchanged)
 
 
-def ask(path: Path, request: Ping | Approve) -> Answer:
+def ask(path: Path, request: Ping | Order) -> Answer:
     """Send `request` to the server at the socket `path` and wait for its answer.
 
     Raises ControlError, NoServer where none runs.

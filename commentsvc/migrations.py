@@ -56,17 +56,34 @@ _FIRST: Final = (
     "CREATE INDEX comment_by_status ON comment (status) WHERE status <> 'approved'",
 )
 
+_CHANGES: Final = (
+    "CREATE TABLE change (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, act INTEGER NOT NULL,"
+    " comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,"
+    " what TEXT NOT NULL CHECK (what IN ('status', 'text', 'thread')),"
+    " was TEXT NOT NULL, became TEXT NOT NULL, moment INTEGER, made INTEGER NOT NULL,"
+    " who TEXT NOT NULL, undone INTEGER, undone_by TEXT) STRICT",
+    "CREATE INDEX change_comment_id ON change (comment_id)",
+    "CREATE INDEX change_act ON change (act)",
+    "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
 
-def _first(_: Any, database: peewee.SqliteDatabase) -> None:
-    for sql in _FIRST:
-        database.execute_sql(sql)  # type: ignore[no-untyped-call]  # so it is in peewee's stubs
+def _running(statements: tuple[str, ...]) -> Step:
+    """The step that runs `statements`."""
+
+    def step(_: Any, database: peewee.SqliteDatabase) -> None:  # Any: as in Step
+        for sql in statements:
+            database.execute_sql(sql)  # type: ignore[no-untyped-call]  # so it is in peewee's stubs
+
+    return step
 
 
 STEPS: Final[dict[str, Step]] = {
-    "0001_first": _first,
+    "0001_first": _running(_FIRST),
+    "0002_change": _running(_CHANGES),
 }
 
 

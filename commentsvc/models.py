@@ -24,8 +24,19 @@ SPAM: Final = "spam"
 DELETED: Final = "deleted"
 STATUSES: Final = (PENDING, APPROVED, SPAM, DELETED)
 
-# Which statuses a comment may be in when it is moved to the one named first.
-MOVES: Final = {APPROVED: (PENDING, SPAM)}
+# What of a comment a moderator may change.
+STATUS: Final = "status"
+TEXT: Final = "text"
+THREAD: Final = "thread"
+CHANGES: Final = (STATUS, TEXT, THREAD)
+
+# Which statuses a comment may be in when it is moved to the one named first. Only undoing leads
+# back to pending, or out of deleted.
+MOVES: Final = {
+    APPROVED: (PENDING, SPAM),
+    SPAM: (PENDING, APPROVED),
+    DELETED: (PENDING, APPROVED, SPAM),
+}
 
 
 class Table(peewee.Model):
@@ -113,7 +124,35 @@ CommentTable.add_index(
     )
 )
 
-TABLES: Final = (SiteTable, ThreadTable, CommentTable)
+
+class ChangeTable(Table):
+    """One change of one comment: of what, from what to what, who made it, when, was it undone.
+
+    The changes that one decision made share an `act`. For a status, `moment` is what `published`
+    was before; for a text, what `edited` was.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    act = peewee.IntegerField()
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    what = peewee.TextField(constraints=[peewee.Check(f"what IN {CHANGES}")])
+    was = peewee.TextField()
+    became = peewee.TextField()
+    moment = peewee.IntegerField(null=True)
+    made = peewee.IntegerField()
+    who = peewee.TextField()
+    undone = peewee.IntegerField(null=True)
+    undone_by = peewee.TextField(null=True)
+
+    class Meta:
+        table_name = "change"
+        indexes = ((("comment_id",), False), (("act",), False))
+
+
+ChangeTable.add_index(
+    ChangeTable.index(ChangeTable.who, where=peewee.SQL("undone IS NULL"), name="change_by_who")
+)
+TABLES: Final = (SiteTable, ThreadTable, CommentTable, ChangeTable)
 
 
 class Comment(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from commentsvc import comments
+from commentsvc import comments, moderation
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
@@ -123,12 +123,8 @@ def as_http(error: Exception) -> HttpError:
         case UrlError():
             field = "site" if isinstance(error, UnknownSiteError) else "url"
             return HttpError(400, "invalid", str(error), {field: str(error)})
-        case comments.UnknownParent():
-            message = "The comment that you answer to is not on this page (any more)."
-            return HttpError(400, "unknown_parent", message, {"parent": message})
-        case comments.KeyConflict():
-            message = "This key was used for another comment. Send this one with a new key."
-            return HttpError(409, "conflict", message, {"key": message})
+        case comments.CommentsError():
+            return _contradiction(error)
         case comments.BadCursor():
             message = "This is not where a list can go on. Start again without `after`."
             return HttpError(400, "invalid", message, {"after": message})
@@ -137,3 +133,17 @@ def as_http(error: Exception) -> HttpError:
             return HttpError(503, "storage", message, headers=(("Retry-After", FULL_SECONDS),))
     message = "The server has too much to do at the moment. Please try again in a few seconds."
     return HttpError(503, "busy", message, headers=(("Retry-After", BUSY_SECONDS),))
+
+
+def _contradiction(error: comments.CommentsError) -> HttpError:
+    """Say what of a request contradicts what is stored."""
+    match error:
+        case comments.UnknownParent():
+            message = "The comment that you answer to is not on this page (any more)."
+            return HttpError(400, "unknown_parent", message, {"parent": message})
+        case comments.KeyConflict():
+            message = "This key was used for another comment. Send this one with a new key."
+            return HttpError(409, "conflict", message, {"key": message})
+        case moderation.UnknownComment():
+            return HttpError(404, "not_found", f"There is {error}.")
+    return HttpError(409, "refused", f"That cannot be done: {error}.")

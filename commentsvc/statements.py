@@ -12,8 +12,6 @@ SQLite uses them for no bound parameter.
 
 from typing import Final
 
-from commentsvc.models import APPROVED, MOVES
-
 # A comment's columns in the order of Comment's fields; c is the comment in every query.
 COLUMNS: Final = (
     "c.id, c.thread_id, c.parent_id, c.status, c.author, c.email, c.avatar, c.author_site,"
@@ -45,12 +43,32 @@ RENEW_TOKEN: Final = "UPDATE comment SET token_hash = ?, token_expires = ? WHERE
 
 # Moderation.
 FIND_COMMENT: Final = (
-    "SELECT c.site_id, c.thread_id, s.name, t.url FROM comment AS c"
+    "SELECT s.name, t.url, c.site_id, c.thread_id, c.status, c.published FROM comment AS c"
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id WHERE c.id = ?"
 )
-APPROVE: Final = (
-    f"UPDATE comment SET status = '{APPROVED}', published = ? WHERE id = ?"
-    f" AND status IN ({', '.join(repr(status) for status in MOVES[APPROVED])})"
+SET_STATUS: Final = "UPDATE comment SET status = ?, published = ? WHERE id = ?"
+INSERT_CHANGE: Final = (
+    "INSERT INTO change (act, comment_id, what, was, became, moment, made, who)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+# The number that the next act gets; none is given twice.
+NEXT_ACT: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) + 1"
+# Changes that can be undone: their place, and whether the comment was changed again.
+_CHANGES = (
+    "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.was, h.moment,"
+    " EXISTS (SELECT 1 FROM change AS n WHERE n.comment_id = h.comment_id AND n.id > h.id"
+    " AND n.undone IS NULL) FROM change AS h JOIN comment AS c ON c.id = h.comment_id"
+    " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id"
+    " WHERE h.undone IS NULL"
+)
+CHANGES_OF_ACT: Final = f"{_CHANGES} AND h.act = ? ORDER BY h.id"
+LAST_CHANGE: Final = f"{_CHANGES} AND h.comment_id = ? ORDER BY h.id DESC LIMIT 1"
+MARK_UNDONE: Final = "UPDATE change SET undone = ?, undone_by = ? WHERE id = ?"
+LAST_ACT: Final = "SELECT act FROM change WHERE who = ? AND undone IS NULL ORDER BY id DESC LIMIT 1"
+HISTORY: Final = (
+    "SELECT id, act, comment_id, what, was, became, made, who, undone, undone_by FROM change"
+    " WHERE comment_id = ? ORDER BY id DESC"
 )
 
 # Reading. By (site, url): the count, and the id for the list; by (site): the count.

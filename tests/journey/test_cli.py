@@ -71,8 +71,22 @@ def test_approving_twice_changes_nothing_more(service: Service) -> None:
     approve(service.data, 1)
     outcome = approve(service.data, 1)
     assert outcome.code == 0
-    assert outcome.out == "unchanged 1: it is approved already, or deleted\n"
+    assert outcome.out == "unchanged 1: it is approved\n"
     assert counts(service) == [1, 0]
+
+
+def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
+    approve(service.data, "--all")
+    assert command("delete", "--data", service.data, 1).out == "deleted 1\n"
+    assert counts(service) == [1, 1]
+    assert command("undo", "--data", service.data).out == "undone 1\n"
+    assert counts(service) == [2, 1]
+    assert command("spam", "--data", service.data, 3).out == "spam 3\n"
+    assert command("undo", "--data", service.data, 2, 3).out == "undone 2\nundone 3\n"
+    assert counts(service) == [1, 1]
+    lines = command("history", "--data", service.data, 2).out.splitlines()
+    assert len(lines) == 1
+    assert "  pending -> approved  by command line; undone " in lines[0]
 
 
 @pytest.mark.parametrize("words", [(), ("--all", 1), ("0",), ("x",), (2**63,)])

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from commentsvc import comments, migrations
+from commentsvc import comments, migrations, moderation
 from commentsvc.comments import NewComment
 from commentsvc.database import Database, Reader, Transaction
 from commentsvc.models import Comment
@@ -79,6 +79,13 @@ def add(database: Database, now: int = NOW, **changes: Any) -> comments.Added:  
     """Submit, and wait for the acknowledgement."""
     submission = new(**changes)
     return database.write_now(lambda tx: comments.add(tx, submission, now))
+
+
+def decide(
+    database: Database, to: str, *ids: int, who: str = "Mo", now: int = NOW
+) -> moderation.Outcome:
+    """Have the moderator `who` give comments the status `to`."""
+    return database.write_now(lambda tx: moderation.change(tx, ids, to, who, now))
 
 
 def site(name: str, *tags: str) -> Callable[[Transaction], str]:

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from commentsvc import audit, comments
+from commentsvc import audit, comments, moderation
 from commentsvc.comments import NewComment
 from commentsvc.database import Database
 from commentsvc.sqlite import Reader
-from tests.unit.stored import HOUR, NOW, add, new, opened
+from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 
 
 @pytest.fixture
@@ -160,11 +160,10 @@ class Counting(RuleBasedStateMachine):
     def approve_all(self, unknown: bool) -> None:
         ids = self.database.read_now(comments.pending_ids)
         if unknown:
-            with pytest.raises(comments.UnknownComment):
-                self.database.write_now(lambda tx: comments.approve(tx, [*ids, 10**9], self.now))
+            with pytest.raises(moderation.UnknownComment):
+                decide(self.database, "approved", *ids, 10**9, now=self.now)
             return
-        changed = self.database.write_now(lambda tx: comments.approve(tx, ids, self.now))
-        assert changed == ids
+        assert decide(self.database, "approved", *ids, now=self.now).changed == tuple(ids)
         for comment_id in ids:
             self.approved[self.url_of[comment_id]] += 1
 

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc import app, cli, commands, config, control, datadir, reload
+from commentsvc import app, cli, commands, config, reload
 from commentsvc.config import Settings
-from commentsvc.control import Approve
-from commentsvc.database import DatabaseUnusable
 
 SHIPPED = Path(__file__).parents[2] / "config" / "commentsvc.toml"
 Run = Callable[..., Result]
@@ -122,40 +120,6 @@ def test_reloading_starts_the_same_command_without_it(
     assert file in paths
 
 
-def failing(error: Exception) -> Callable[..., None]:
-    def run(*_words: object, **_options: object) -> None:
-        raise error
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (OSError(98, "Address already in use", "127.0.0.1:1"), "127.0.0.1:1: Address already in"),
-        (OSError(28, "No space left on device"), "No space left on device."),
-        (DatabaseUnusable("the database is damaged"), "the database is damaged"),
-        (datadir.DataUnusable("/x cannot be written.\nRun: chown"), "/x cannot be written. Run:"),
-        (control.ControlError("no"), "no"),
-    ],
-)
-def test_an_expected_error_is_one_line(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, line: str
-) -> None:
-    monkeypatch.setattr(app, "run", failing(error))
-    result = run("serve", "--data", tmp_path)
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"commentsvc: {line}")
-    assert result.stderr.count("\n") == 1
-
-
-def test_an_error_that_nobody_foresaw_is_not_hidden(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app, "run", failing(ZeroDivisionError()))
-    assert isinstance(run("serve", "--data", tmp_path).exception, ZeroDivisionError)
-
-
 def test_init_writes_the_shipped_file_once(run: Run, tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert run("init", "--data", data).exit_code == 0
@@ -172,42 +136,6 @@ def test_init_writes_where_it_is_told(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     assert run("init", "--data", tmp_path, "--config", file).exit_code == 0
     assert config.load(file, {}) == Settings()
-
-
-@pytest.mark.parametrize("words", [[], ["1", "--all"], ["0"], ["x"], ["-1"]])
-def test_approve_wants_ids_or_all(run: Run, tmp_path: Path, words: list[str]) -> None:
-    assert run("approve", "--data", tmp_path, *words).exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "request_", "approved", "output"),
-    [
-        (["3", "5"], Approve(ids=(3, 5)), [3, 5], "approved 3\napproved 5\n"),
-        (["3", "5"], Approve(ids=(3, 5)), [5],
-         "approved 5\nunchanged 3: it is approved already, or deleted\n"),
-        (["--all"], Approve(all=True), [1], "approved 1\n"),
-        (["--all"], Approve(all=True), [], "no comment is pending\n"),
-    ],
-)  # fmt: skip
-def test_approve_says_what_it_approved(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    request_: Approve,
-    approved: list[int],
-    output: str,
-) -> None:
-    asked: list[Approve] = []
-
-    def approve(_data: Path, request: Approve) -> list[int]:
-        asked.append(request)
-        return approved
-
-    monkeypatch.setattr(commands, "approve", approve)
-    result = run("approve", "--data", tmp_path, *words)
-    assert (result.exit_code, result.output) == (0, output)
-    assert asked == [request_]
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc import commands, comments, control, migrations
-from commentsvc.comments import UnknownComment
-from commentsvc.control import Answer, Approve, ControlError
+from commentsvc.control import Answer, Change, ControlError, Undo
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Transaction
 from commentsvc.models import Comment, Entry
+from commentsvc.moderation import UnknownComment
 from tests.unit.stored import new
 
 COMMENT = Comment(
@@ -65,25 +65,41 @@ def statuses(data: Path) -> dict[int, str]:
 
 
 def test_approving_alone_changes_the_named_comments(data: Path) -> None:
-    assert commands.approve(data, Approve(ids=(1, 3))) == [1, 3]
+    assert commands.write(data, Change(to="approved", ids=(1, 3))).changed == (1, 3)
     assert statuses(data) == {1: "approved", 2: "pending", 3: "approved"}
     assert commands.check(data) == []
 
 
+def test_the_history_of_a_comment_has_its_changes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "localtime", time.gmtime)
+    monkeypatch.setattr(time, "time_ns", lambda: 1_790_000_000 * 10**9)
+    commands.write(data, Change(to="approved", ids=(1,)))
+    commands.write(data, Change(to="spam", ids=(1,)))
+    commands.write(data, Undo())
+    assert [commands.change_line(change) for change in commands.history(data, 1)] == [
+        "2026-09-21 14:13:20  approved -> spam  by command line;"
+        " undone 2026-09-21 14:13:20 by command line",
+        "2026-09-21 14:13:20  pending -> approved  by command line",
+    ]
+    assert commands.history(data, 2) == []
+
+
 def test_approving_all_alone_leaves_nothing_pending(data: Path) -> None:
-    assert sorted(commands.approve(data, Approve(all=True))) == [1, 2, 3]
+    assert commands.write(data, Change(to="approved", all=True)).changed == (1, 2, 3)
     assert commands.listing(data, "pending", 10) == []
 
 
 def test_an_unknown_id_changes_nothing(data: Path) -> None:
     with pytest.raises(UnknownComment, match="no comment has the id 9"):
-        commands.approve(data, Approve(ids=(1, 9)))
+        commands.write(data, Change(to="approved", ids=(1, 9)))
     assert set(statuses(data).values()) == {"pending"}
 
 
 def test_a_running_server_is_asked_first(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(approved=(2,)))
-    assert commands.approve(data, Approve(ids=(2,))) == [2]
+    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(changed=(2,)))
+    assert commands.write(data, Change(to="approved", ids=(2,))) == Answer(changed=(2,))
     assert set(statuses(data).values()) == {"pending"}
 
 
@@ -94,23 +110,23 @@ def test_a_server_that_has_just_started_is_waited_for(
     asked = threading.Event()
     real = control.ask
 
-    def ask(path: Path, request: Approve) -> Answer:
+    def ask(path: Path, request: Change) -> Answer:
         with contextlib.suppress(control.NoServer):
             return real(path, request)
         asked.set()
         raise control.NoServer
 
     monkeypatch.setattr(control, "ask", ask)
-    approved: list[int] = []
+    changed: list[int] = []
     with Lock(data):
         other = threading.Thread(
-            target=lambda: approved.extend(commands.approve(data, Approve(ids=(1,))))
+            target=lambda: changed.extend(commands.write(data, Change(to="spam", ids=(1,))).changed)
         )
         other.start()
         assert asked.wait(20)
         assert set(statuses(data).values()) == {"pending"}
     other.join()
-    assert approved == [1]
+    assert changed == [1]
 
 
 def test_a_holder_of_the_lock_that_does_not_answer_is_named(
@@ -118,7 +134,7 @@ def test_a_holder_of_the_lock_that_does_not_answer_is_named(
 ) -> None:
     monkeypatch.setattr(commands, "START_PATIENCE", 0.0)
     with Lock(data), pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
-        commands.approve(data, Approve(all=True))
+        commands.write(data, Change(to="approved", all=True))
 
 
 def test_reading_while_the_lock_is_held_works(data: Path) -> None:

@@ -9,13 +9,12 @@ from commentsvc import adding, comments
 from commentsvc.comments import (
     KeyConflict,
     NewComment,
-    UnknownComment,
     UnknownParent,
     UnknownSite,
 )
 from commentsvc.cursor import Sort
 from commentsvc.database import Database, Reader
-from tests.unit.stored import HOUR, NOW, add, new, opened
+from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 
 
 @pytest.fixture
@@ -32,10 +31,6 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
 
 def submit(database: Database, submission: NewComment, now: int = NOW) -> comments.Added:
     return database.write_now(lambda tx: comments.add(tx, submission, now))
-
-
-def approve(database: Database, *ids: int, now: int = NOW) -> list[int]:
-    return database.write_now(lambda tx: comments.approve(tx, ids, now))
 
 
 def shown(
@@ -68,32 +63,6 @@ def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
     assert shown(database) == comments.Page([], 0, None)
     assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 0
     assert database.read_now(comments.pending_ids) == [added.comment.id]
-    assert purged == []
-
-
-def test_approving_a_comment_shows_it_and_raises_the_counts(
-    database: Database, purged: list[str]
-) -> None:
-    ids = [add(database, status=status).comment.id for status in ("pending", "spam", "deleted")]
-    assert approve(database, *ids, ids[0], now=NOW + 5) == ids[:2]
-    page = shown(database)
-    assert page.count == 2
-    assert [comment.published for comment in page.items] == [NOW + 5, NOW + 5]
-    assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 2
-    assert set(purged) == {"thread:blog:/post/", "site:blog"}
-    purged.clear()
-    assert approve(database, *ids) == []
-    assert purged == []
-
-
-def test_unknown_ids_are_all_named_and_nothing_is_approved(
-    database: Database, purged: list[str]
-) -> None:
-    pending = add(database, status="pending").comment.id
-    with pytest.raises(UnknownComment, match="id 77, 88") as info:
-        approve(database, pending, 77, 88)
-    assert info.value.ids == (77, 88)
-    assert database.read_now(comments.pending_ids) == [pending]
     assert purged == []
 
 
@@ -148,7 +117,7 @@ def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
 def test_a_retry_says_what_became_of_the_comment(database: Database) -> None:
     submission = new(status="pending")
     first = submit(database, submission)
-    approve(database, first.comment.id)
+    decide(database, "approved", first.comment.id)
     again = submit(database, submission)
     assert again.repeated
     assert again.comment.status == "approved"

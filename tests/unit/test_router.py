@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from commentsvc import comments
+from commentsvc import comments, moderation
 from commentsvc.config import Site
 from commentsvc.database import DatabaseBusy, DatabaseFull
 from commentsvc.router import Route, Router
@@ -126,6 +126,8 @@ def test_the_first_of_two_equal_routes_counts() -> None:
         (comments.UnknownParent("x"), 400, "unknown_parent", None),
         (comments.BadCursor("x"), 400, "invalid", None),
         (comments.KeyConflict("x"), 409, "conflict", None),
+        (moderation.UnknownComment([7]), 404, "not_found", None),
+        (moderation.NothingToUndo("act 7 is undone"), 409, "refused", None),
         (DatabaseBusy("x"), 503, "busy", "1"),
         (DatabaseFull("x"), 503, "storage", "60"),
     ],
@@ -137,7 +139,8 @@ def test_an_error_becomes_a_json_answer(
     told = json.loads(answer.body)["error"]
     assert (answer.status, told["code"], answer.tags) == (status, code, ())
     assert told["message"].endswith(".")
-    assert ("fields" in told) == (status < 500 and code != "malformed")
+    without = ("malformed", "not_found", "refused")
+    assert ("fields" in told) == (status < 500 and code not in without)
     headers = dict(answer.headers)
     assert headers["Content-Type"] == "application/json"
     assert headers["Cache-Control"] == "no-store"

@@ -10,10 +10,12 @@ import pytest
 
 from commentsvc import adding, comments, models, statements
 from commentsvc.database import Database
-from commentsvc.models import CommentTable, SiteTable, ThreadTable
-from tests.unit.stored import NOW, add, opened
+from commentsvc.models import ChangeTable, CommentTable, SiteTable, ThreadTable
+from tests.unit.stored import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
+H = ChangeTable.alias("h")
+fn = peewee.fn
 APPROVED = peewee.SQL("c.status = 'approved'")
 COLUMNS = (
     C.id,
@@ -43,6 +45,10 @@ def entries(*where: object) -> Any:  # Any: as above
     return joined.join(S, on=C.site == S.id).where(*where)
 
 
+def placed(query: Any) -> Any:  # Any: as above
+    return query.join(T, on=C.thread == T.id).join(S, on=C.site == S.id)
+
+
 def thread_of(*columns: object) -> Any:  # Any: as above
     return T.select(*columns).join(S, on=T.site == S.id).where(S.name == "blog", T.url == "/3/")
 
@@ -52,7 +58,12 @@ found = (
     .join(T, peewee.JOIN.LEFT_OUTER, on=(T.site == S.id) & (T.url == "/3/"))
     .where(S.name == "blog")
 )
-moderated = C.select(C.site, C.thread, S.name, T.url).join(T, on=C.thread == T.id)
+moderated = C.select(S.name, T.url, C.site, C.thread, C.status, C.published)
+N = ChangeTable.alias("n")
+again = N.select(1).where(N.comment == H.comment, N.id > H.id, N.undone.is_null())
+changes = H.select(
+    S.name, T.url, C.site, C.thread, H.comment, C.status, H.id, H.was, H.moment, fn.EXISTS(again)
+).where(H.undone.is_null())
 moment = NOW + 500
 
 # What each reading statement stands for: its parameters, and the peewee query.
@@ -66,7 +77,30 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         (adding.digest("key 5", False),),
         C.select(*COLUMNS).where(C.key == adding.digest("key 5", False)),
     ),
-    statements.FIND_COMMENT: ((9,), moderated.join(S, on=C.site == S.id).where(C.id == 9)),
+    statements.FIND_COMMENT: ((9,), placed(moderated).where(C.id == 9)),
+    statements.CHANGES_OF_ACT: (
+        (1,),
+        placed(changes.join(C, on=H.comment == C.id)).where(H.act == 1).order_by(H.id),
+    ),
+    statements.LAST_CHANGE: (
+        (9,),
+        placed(changes.join(C, on=H.comment == C.id))
+        .where(H.comment == 9)
+        .order_by(H.id.desc())
+        .limit(1),
+    ),
+    statements.LAST_ACT: (
+        ("Mo",),
+        H.select(H.act).where(H.who == "Mo", H.undone.is_null()).order_by(H.id.desc()).limit(1),
+    ),
+    statements.HISTORY: (
+        (9,),
+        H.select(
+            H.id, H.act, H.comment, H.what, H.was, H.became, H.made, H.who, H.undone, H.undone_by
+        )
+        .where(H.comment == 9)
+        .order_by(H.id.desc()),
+    ),
     statements.COUNT: (("blog", "/3/"), thread_of(T.count, T.id)),
     statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
     statements.LIST["oldest"]: (
@@ -120,6 +154,17 @@ inserted: dict[str, object] = {
 }
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires: 6}
 
+changed: dict[str, object] = {
+    "act": 5,
+    "comment_id": 9,
+    "what": "status",
+    "was": "pending",
+    "became": "spam",
+    "moment": None,
+    "made": NOW,
+    "who": "Mo",
+}
+
 # What each writing statement stands for.
 WRITES: dict[str, tuple[Sequence[object], Any]] = {
     statements.INSERT_THREAD: (
@@ -149,11 +194,14 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
         (b"new", 6, 9),
         CommentTable.update(token).where(CommentTable.id == 9),
     ),
-    statements.APPROVE: (
-        (moment, 9),
-        CommentTable.update(status="approved", published=moment).where(
-            CommentTable.id == 9, CommentTable.status.in_(models.MOVES["approved"])
-        ),
+    statements.SET_STATUS: (
+        ("spam", moment, 9),
+        CommentTable.update(status="spam", published=moment).where(CommentTable.id == 9),
+    ),
+    statements.INSERT_CHANGE: (tuple(changed.values()), ChangeTable.insert(changed)),
+    statements.MARK_UNDONE: (
+        (moment, "Mo", 3),
+        ChangeTable.update(undone=moment, undone_by="Mo").where(ChangeTable.id == 3),
     ),
 }
 
@@ -175,6 +223,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 key=f"key {number}",
             )
         database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = random() % 4"))
+        for to in ("approved", "spam", "deleted"):
+            decide(database, to, *range(1, 50))
         yield database
 
 
@@ -193,7 +243,7 @@ class UndoError(Exception):
 def outcome(database: Database, change: Callable[[Any], object]) -> object:
     def work(tx: Any) -> None:  # Any: a Transaction, passed on
         change(tx)
-        tables = ("site", "thread", "comment")
+        tables = ("site", "thread", "comment", "change")
         raise UndoError([tx.execute(f"SELECT * FROM {name}").fetchall() for name in tables])
 
     with pytest.raises(UndoError) as info:
@@ -214,7 +264,7 @@ def test_every_statement_is_compared() -> None:
         value
         for name, value in vars(statements).items()
         if name.isupper() and not name.startswith("_") and isinstance(value, str) and " " in value
-    } - {statements.COLUMNS, statements.ENTRY, statements.LAST_ID}
+    } - {statements.COLUMNS, statements.ENTRY, statements.LAST_ID, statements.NEXT_ACT}
     assert hot | set(statements.LIST.values()) == set(READS) | set(WRITES)
 
 

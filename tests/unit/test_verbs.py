@@ -1,0 +1,73 @@
+"""The commands that moderate: what they take, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc import cli, commands
+from commentsvc.control import Answer, Change, Order, Undo
+from commentsvc.moderation import Change as Changed
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a verb on a data folder, in this process."""
+
+    def run(verb: str, *words: object) -> Result:
+        return CliRunner().invoke(cli.main, [verb, "--data", str(tmp_path), *map(str, words)])
+
+    return run
+
+
+@pytest.mark.parametrize("verb", ["approve", "spam", "delete"])
+@pytest.mark.parametrize("words", [[], ["1", "--all"], ["0"], ["x"], ["-1"], [2**63]])
+def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -> None:
+    assert run(verb, *words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "answer", "output"),
+    [
+        (["approve", 3, 5], Change(to="approved", ids=(3, 5)), Answer((3, 5)),
+         "approved 3\napproved 5\n"),
+        (["spam", 3, 5], Change(to="spam", ids=(3, 5)), Answer((5,), {3: "deleted"}),
+         "spam 5\nunchanged 3: it is deleted\n"),
+        (["delete", "--all"], Change(to="deleted", all=True), Answer((1,)), "deleted 1\n"),
+        (["approve", "--all"], Change(to="approved", all=True), Answer(),
+         "no comment is pending\n"),
+        (["undo"], Undo(), Answer((1, 2)), "undone 1\nundone 2\n"),
+        (["undo", 7, 8], Undo(ids=(7, 8)), Answer((8,), {7: "spam"}),
+         "undone 8\nunchanged 7: it was changed again, and is spam\n"),
+    ],
+)  # fmt: skip
+def test_a_verb_says_what_became_of_each_comment(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[object],
+    order: Order,
+    answer: Answer,
+    output: str,
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return answer
+
+    monkeypatch.setattr(commands, "write", write)
+    result = run(*words)
+    assert (result.exit_code, result.output) == (0, output)
+    assert asked == [order]
+
+
+def test_the_history_is_told_or_that_there_is_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = Changed(1, 1, 7, "status", "pending", "spam", 0, "Mo\x1b", None, None)
+    monkeypatch.setattr(commands, "history", lambda _data, id_: [change] if id_ == 7 else [])
+    assert run("history", 7).output.endswith("  pending -> spam  by Mo\N{REPLACEMENT CHARACTER}\n")
+    assert run("history", 8).output == "comment 8 was never changed\n"
