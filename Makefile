@@ -38,7 +38,7 @@ load: ## measure the server (the load test's own arguments: loadtest/run)
 fmt: ## format all sources
 	ruff format .
 	ruff check --fix .
-	clang-format -i core/*.[ch] tests/core/*.[ch]
+	clang-format -i core/*.[ch] tests/core/*.[ch] loadtest/*/*.[ch]
 
 tidy: ## clang-tidy with the list in .clang-tidy
 	clang-tidy -p build/cp3* --quiet core/*.c

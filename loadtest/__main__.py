@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from loadtest import blog, client, machine, table
-from loadtest.client import BUILD, ClientError
+from loadtest import blog, client, machine, programs, table
+from loadtest.client import ClientError
 from loadtest.measurement import Measurement
+from loadtest.programs import BUILD, ProgramError
 from loadtest.result import Result
 from loadtest.rounds import Extent, Rounds
 from loadtest.scenario import SCENARIOS, Scenario, named
@@ -53,7 +54,7 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool, folder: P
         result = run(scenarios, folder, SHORT if short else Extent(rounds))
     except KeyError as error:
         raise click.UsageError(f"there is no scenario {error}; --list names them") from error
-    except (ClientError, ServiceError) as error:
+    except (ClientError, ProgramError, ServiceError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"\n{table.result(result)}\n")
     if not short:
@@ -63,10 +64,10 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool, folder: P
 
 
 def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
-    """Seed, play all rounds, sum up. Raises ServiceError or ClientError."""
+    """Seed, play all rounds, sum up. Raises ServiceError, ClientError or ProgramError."""
     cores = choose_cores()
     client.find_wrk()
-    client.build_generator()
+    programs.generator()
     folder.mkdir(parents=True, exist_ok=True)
     kind = machine.filesystem(folder)
     if kind in machine.MEMORY_ONLY:

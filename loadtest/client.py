@@ -1,4 +1,4 @@
-"""The clients: wrk for questions, our generator for submissions, on a core of their own.
+"""The clients: wrk, the public yardstick, and our generator, on a core of their own.
 
 Both are started, waited for, and read; what they report becomes an Outcome.
 """
@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadtest import programs
+
 FOLDER = Path(__file__).parent
-BUILD = FOLDER.parent / "build" / "loadtest"
 PATIENCE = "10s"  # after which wrk counts an answer as missing
 
 
@@ -24,7 +26,7 @@ class ClientError(Exception):
 class Outcome:
     """What a client saw. Latencies are µs, 0 where it cannot tell them.
 
-    `wrong` counts statuses that are no success,
+    `wrong` counts answers that are none (of wrk: statuses that are no success),
     `failed` connections that broke and answers that never came; `client_share` is the part of its
     core that the client used: near 1 the client is the bound, not the server.
     """
@@ -40,27 +42,21 @@ class Outcome:
     client_share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it goes over the wire, and what must be answered; None: any body is right."""
+
+    text: bytes
+    status: int
+    body: bytes | None
+
+
 def find_wrk() -> str:
     """The path of wrk. Raises ClientError with the line that installs it."""
     path = shutil.which("wrk")
     if path is None:
         raise ClientError("wrk is missing. Run: apt-get install -y wrk")
     return path
-
-
-def build_generator() -> Path:
-    """Compile the generator where it is older than its source. Raises ClientError."""
-    source, program = FOLDER / "generator.c", BUILD / "generator"
-    if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
-        return program
-    BUILD.mkdir(parents=True, exist_ok=True)
-    flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
-    compiler = os.environ.get("CC", "cc")
-    try:
-        subprocess.run([compiler, *flags, source, "-o", program], check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ClientError(f"the generator cannot be built: {error}") from error
-    return program
 
 
 def ask(
@@ -73,19 +69,26 @@ def ask(
     return parse_wrk(said, depth, share)
 
 
-def submit(
-    port: int, requests: Path, clients: int, seconds: float, first: int, core: int
+def generate(
+    port: int, plan: Path, clients: int, depth: int, seconds: float, first: int, core: int
 ) -> Outcome:
-    """Have the generator send the `requests` (see `pack`) for `seconds`. Raises ClientError."""
-    program = str(build_generator())
-    numbers = [str(port), str(clients), str(seconds), str(first)]
-    said, share = _run([program, *numbers, str(requests)], core)
-    return parse_generator(said, share, good="201")
+    """Have the generator play the `plan` (see `pack`) for `seconds`.
+
+    Raises ClientError or ProgramError.
+    """
+    numbers = [str(port), str(clients), str(depth), str(seconds), str(first)]
+    said, _ = _run([str(programs.generator()), *numbers, str(plan)], core)
+    return parse_generator(said)
 
 
-def pack(requests: Sequence[bytes]) -> bytes:
-    """Write requests as the generator reads them: each after a line with its length."""
-    return b"".join(b"%d\n%b" % (len(request), request) for request in requests)
+def pack(requests: Sequence[Request], order: Sequence[int]) -> bytes:
+    """Write what the generator reads: distinct requests, and in which order they are asked."""
+    parts = [b"%d %d\n" % (len(requests), len(order))]
+    for request in requests:
+        body = -1 if request.body is None else len(request.body)
+        parts.append(b"%d %d %d\n" % (len(request.text), request.status, body))
+        parts.append(request.text + (request.body or b"") + b"\n")
+    return b"".join(parts) + " ".join(map(str, order)).encode() + b"\n"
 
 
 def parse_wrk(said: str, depth: int, share: float) -> Outcome:
@@ -103,12 +106,12 @@ def parse_wrk(said: str, depth: int, share: float) -> Outcome:
     return Outcome(*counts, **latency, client_share=share)
 
 
-def parse_generator(said: str, share: float, good: str) -> Outcome:
-    """Read the generator's line; every status but `good` is wrong."""
+def parse_generator(said: str) -> Outcome:
+    """Read the generator's line."""
     told = json.loads(said)
-    right = told["statuses"].get(good, 0)
-    counts = (right, told["seconds"], told["answered"] - right, 0)
-    return Outcome(*counts, **told["latency"], client_share=share)
+    right, seconds = told["answered"] - told["wrong"], told["seconds"]
+    share = told["cpu"] / seconds
+    return Outcome(right, seconds, told["wrong"], 0, **told["latency"], client_share=share)
 
 
 def _run(words: Sequence[str], core: int) -> tuple[str, float]:
@@ -120,6 +123,7 @@ def _run(words: Sequence[str], core: int) -> tuple[str, float]:
     after = os.times()
     if done.returncode:
         raise ClientError(f"{Path(words[0]).name} failed: {(done.stderr or done.stdout).strip()}")
+    sys.stderr.write(done.stderr)
     used = after.children_user - before.children_user
     used += after.children_system - before.children_system
     return done.stdout, used / (after.elapsed - before.elapsed)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from loadtest import client, process
 from loadtest.blog import PAGES, Page, draw, texts
-from loadtest.client import Outcome
+from loadtest.client import Outcome, Request
 from loadtest.scenario import MARK, Question, Scenario
 from loadtest.service import JSON, Service, ServiceError, Visitor
 
@@ -92,7 +92,7 @@ class Bench:
     def _play(self, scenario: Scenario, file: Path, seconds: float, core: int) -> Outcome:
         port, first = self._service.port, self._next_serial(int(1e8))
         if scenario.submits:
-            return client.submit(port, file, scenario.clients, seconds, first, core)
+            return client.generate(port, file, scenario.clients, 1, seconds, first, core)
         return client.ask(port, file, scenario.clients, scenario.depth, seconds, first, core)
 
     def _next_serial(self, count: int) -> int:
@@ -103,7 +103,8 @@ class Bench:
     def _write(self, scenario: Scenario, questions: Sequence[Question]) -> Path:
         file = self._folder / scenario.name
         if scenario.submits:
-            file.write_bytes(client.pack(submissions(self._pages, self._service.port)))
+            requests = submissions(self._pages, self._service.port)
+            file.write_bytes(client.pack(requests, range(len(requests))))
         else:
             lines = [question.target for question in scenario.order(questions)]
             file.write_text("\n".join(lines) + "\n")
@@ -164,7 +165,7 @@ class _Reading:
         )
 
 
-def submissions(pages: Sequence[Page], port: int) -> list[bytes]:
+def submissions(pages: Sequence[Page], port: int) -> list[Request]:
     """Submissions as they go over the wire; each has a key that the generator makes unique."""
     requests = []
     for index, text in zip(draw(TEMPLATES, PAGES, seed=5), texts(seed=6), strict=False):
@@ -174,7 +175,7 @@ def submissions(pages: Sequence[Page], port: int) -> list[bytes]:
             f"Origin: http://127.0.0.1:{port}\r\nContent-Type: {JSON}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        requests.append(head.encode() + body)
+        requests.append(Request(head.encode() + body, 201, None))
     return requests
 
 

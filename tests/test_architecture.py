@@ -76,6 +76,11 @@ def python_files(*folders: Path) -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
 
 
+def c_files(suffix: str) -> list[Path]:
+    """The core's, and those of the load test's programs."""
+    return [*CORE.glob(f"*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*.{suffix}")]
+
+
 def imports(path: Path) -> Iterator[str]:
     """The full names that the module at `path` imports, those for type checkers too."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -221,7 +226,7 @@ def test_python_functions_keep_their_budget() -> None:
 
 
 def test_c_files_keep_their_budget() -> None:
-    assert not over(C_FILE, {relative(path): lines_of(path) for path in CORE.glob("*.c")})
+    assert not over(C_FILE, {relative(path): lines_of(path) for path in c_files("c")})
 
 
 def test_c_headers_are_short_enough_to_be_the_contract() -> None:
@@ -231,7 +236,7 @@ def test_c_headers_are_short_enough_to_be_the_contract() -> None:
             bool(line.strip())
             for line in re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL).splitlines()
         )
-        for path in CORE.glob("*.h")
+        for path in c_files("h")
     }
     for name, budget in C_HEADERS_LARGER.items():
         assert sizes.pop(name) <= budget
@@ -241,7 +246,7 @@ def test_c_headers_are_short_enough_to_be_the_contract() -> None:
 def test_c_functions_keep_their_budget() -> None:
     """A function's body stands between braces in the first column (.clang-format sees to it)."""
     sizes = {}
-    for path in CORE.glob("*.c"):
+    for path in c_files("c"):
         begin = 0
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line == "{":

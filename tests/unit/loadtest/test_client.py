@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from loadtest import client
-from loadtest.client import ClientError, Outcome, pack, parse_generator, parse_wrk
+from loadtest.client import ClientError, Outcome, Request, pack, parse_generator, parse_wrk
 
 WRK = """Running 1s test @ http://127.0.0.1:8080/
   1 threads and 100 connections
@@ -32,17 +32,19 @@ def test_of_a_pipeline_wrk_tells_the_greatest_latency_alone() -> None:
     assert parse_wrk(WRK, 24, 0.5) == Outcome(997, 1.5, 3, 2, 0, 0, 0, 40, client_share=0.5)
 
 
-def test_every_status_but_the_good_one_is_wrong() -> None:
+def test_the_generators_wrong_answers_are_told_apart() -> None:
     said = (
-        '{"answered": 9, "seconds": 2.0, "statuses": {"201": 6, "202": 2, "503": 1},'
+        '{"answered": 9, "wrong": 3, "seconds": 2.0, "cpu": 0.5, "statuses": {"201": 8, "503": 1},'
         ' "latency": {"p50": 10, "p90": 20, "p99": 30, "max": 40}}'
     )
-    assert parse_generator(said, 0.1, good="201") == Outcome(6, 2.0, 3, 0, *LATENCY, 0.1)
-    assert parse_generator(said, 0.1, good="200").answered == 0
+    assert parse_generator(said) == Outcome(6, 2.0, 3, 0, *LATENCY, client_share=0.25)
 
 
-def test_requests_are_packed_with_their_length() -> None:
-    assert pack([b"GET /\n", b""]) == b"6\nGET /\n0\n"
+def test_requests_are_packed_with_what_must_be_answered() -> None:
+    requests = [Request(b"GET /\n", 200, b"ok"), Request(b"", 204, b""), Request(b"PUT", 201, None)]
+    assert pack(requests, [0, 2, 0]) == (
+        b"3 3\n6 200 2\nGET /\nok\n0 204 0\n\n3 201 -1\nPUT\n0 2 0\n"
+    )
 
 
 def test_wrk_missing_is_told_with_the_line_that_installs_it(
@@ -88,13 +90,14 @@ def port() -> Iterator[int]:
 
 def posts(*bodies: bytes) -> bytes:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b"
-    return pack([head % (len(body), body) for body in bodies])
+    requests = [Request(head % (len(body), body), 201, b"taken") for body in bodies]
+    return pack(requests, range(len(requests)))
 
 
 def test_the_generator_sends_no_request_twice(tmp_path: Path, port: int) -> None:
     file = tmp_path / "requests"
     file.write_bytes(posts(b"a########## ", b"bb ##########"))
-    outcome = client.submit(port, file, 4, 0.2, 7, CORE)
+    outcome = client.generate(port, file, 4, 1, 0.2, 7, CORE)
     assert outcome.wrong == 0
     assert outcome.answered == len(Taking.seen) > 4
     serials = sorted(int(re.sub(rb"[ab ]", b"", body)) for body in Taking.seen)
@@ -106,7 +109,7 @@ def test_the_generator_sends_no_request_twice(tmp_path: Path, port: int) -> None
 def test_the_generator_tells_other_answers_apart(tmp_path: Path, port: int) -> None:
     file = tmp_path / "requests"
     file.write_bytes(posts(b"always the same"))
-    outcome = client.submit(port, file, 2, 0.1, 1, CORE)
+    outcome = client.generate(port, file, 2, 1, 0.1, 1, CORE)
     assert outcome.answered == 1
     assert outcome.wrong > 0
 
@@ -115,4 +118,4 @@ def test_a_generator_without_a_server_says_so(tmp_path: Path) -> None:
     file = tmp_path / "requests"
     file.write_bytes(posts(b"x"))
     with pytest.raises(ClientError, match="cannot connect"):
-        client.submit(1, file, 1, 0.1, 1, CORE)
+        client.generate(1, file, 1, 1, 0.1, 1, CORE)

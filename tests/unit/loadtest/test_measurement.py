@@ -18,9 +18,10 @@ GOOD = Outcome(1_000, 1.0, 0, 0, 1, 2, 3, 4, 0.5)
 
 def test_submissions_are_whole_requests_with_one_mark() -> None:
     for request in submissions(pages(), 8080)[:100]:
-        head, _, body = request.partition(b"\r\n\r\n")
+        head, _, body = request.text.partition(b"\r\n\r\n")
         assert f"Content-Length: {len(body)}".encode() in head.split(b"\r\n")
-        assert request.count(MARK.encode()) == 1
+        assert request.text.count(MARK.encode()) == 1
+        assert request.status == 201
         assert json.loads(body)["url"].startswith("/post/")
 
 

@@ -1,0 +1,155 @@
+/* The floor: the least that a server must do for a pipelined GET, on one thread.
+ *
+ *     limit PORT ANSWER
+ *
+ * It reads, counts the ends of requests, and writes the bytes of the file ANSWER once for each,
+ * with one write for each read. It looks at nothing else: a request with a body, or a wrong one, is
+ * none of its business. What any server adds to its CPU time per request is what that server does.
+ *
+ * Events are edge-triggered, which spares the kernel a look at each socket after its read. A read
+ * that fills the input is followed by another one, a shorter one has emptied the socket: whatever
+ * comes afterwards is a new event, but for the client's end, which the event tells of. An end that is split over reads is found, since up to
+ * CARRY bytes before it are kept with the connection. Prints the port when it listens; PORT 0 takes
+ * a free one.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ends.h"
+
+enum {
+    CLIENTS = 16 * 1024, /* highest number of a file descriptor */
+    EVENTS = 256,
+    INPUT = 64 * 1024,       /* bytes of one read */
+    CARRY = 3,               /* bytes of an end that may have come before */
+    MOST = INPUT / 4 + 1,    /* ends in one read */
+    ANSWER_BYTES = 4 * 1024, /* of one answer, at most */
+};
+
+struct limit {
+    int poller, listener;
+    size_t answer_size;
+    char *answers; /* owns MOST of them, one behind the other */
+    struct {
+        char bytes[CARRY];
+        unsigned char size;
+    } carried[CLIENTS];
+    char input[CARRY + INPUT + ENDS_SLACK];
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "limit: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void read_answer(struct limit *limit, const char *path)
+{
+    char answer[ANSWER_BYTES];
+    FILE *file = fopen(path, "rb");
+    limit->answer_size = file ? fread(answer, 1, sizeof(answer), file) : 0;
+    limit->answers = malloc(MOST * sizeof(answer));
+    if (limit->answer_size == 0 || !limit->answers)
+        die(path);
+    for (size_t i = 0; i < MOST; i++)
+        memcpy(limit->answers + i * limit->answer_size, answer, limit->answer_size);
+    fclose(file);
+}
+
+static void add(struct limit *limit, int fd, unsigned events)
+{
+    struct epoll_event event = {.events = events, .data.fd = fd};
+    if (epoll_ctl(limit->poller, EPOLL_CTL_ADD, fd, &event))
+        die("epoll_ctl");
+}
+
+static void begin(struct limit *limit, const char *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((unsigned short)atoi(port)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int on = 1;
+    limit->poller = epoll_create1(EPOLL_CLOEXEC);
+    limit->listener = socket(AF_INET, SOCK_STREAM, 0);
+    if (limit->poller < 0 || limit->listener < 0 ||
+        setsockopt(limit->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+        /* Inherited by the clients' sockets. */
+        setsockopt(limit->listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
+        bind(limit->listener, (struct sockaddr *)&address, sizeof(address)) ||
+        listen(limit->listener, SOMAXCONN) ||
+        getsockname(limit->listener, (struct sockaddr *)&address, &size))
+        die("cannot listen");
+    add(limit, limit->listener, EPOLLIN);
+    printf("limit listens on 127.0.0.1:%d\n", ntohs(address.sin_port));
+    fflush(stdout);
+}
+
+static void accept_one(struct limit *limit)
+{
+    int fd = accept(limit->listener, NULL, NULL);
+    if (fd < 0 || fd >= CLIENTS)
+        die("accept");
+    limit->carried[fd].size = 0;
+    add(limit, fd, EPOLLIN | EPOLLRDHUP | EPOLLET);
+}
+
+/* Answer what ended in the `got` bytes behind the carried ones. Returns whether all was sent. */
+static int answer(struct limit *limit, int fd, size_t got)
+{
+    size_t carried = limit->carried[fd].size, size = carried + got;
+    char *bytes = limit->input + CARRY - carried;
+    memcpy(bytes, limit->carried[fd].bytes, carried);
+    struct ends ends = ends_count(bytes, size);
+    size_t kept = size - ends.rest < CARRY ? size - ends.rest : CARRY;
+    memcpy(limit->carried[fd].bytes, bytes + size - kept, kept);
+    limit->carried[fd].size = (unsigned char)kept;
+    size_t whole = ends.count * limit->answer_size;
+    /* A client that does not read its answers is no use to a measurement: it is closed. */
+    return whole == 0 ||
+           send(fd, limit->answers, whole, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)whole;
+}
+
+static void serve(struct limit *limit, int fd, bool ended)
+{
+    ssize_t got;
+    do {
+        got = recv(fd, limit->input + CARRY, INPUT, MSG_DONTWAIT);
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got <= 0 || !answer(limit, fd, (size_t)got)) {
+            close(fd);
+            return;
+        }
+    } while (got == INPUT || ended);
+}
+
+int main(int argc, char **argv)
+{
+    static struct limit limit;
+    struct epoll_event events[EVENTS];
+    if (argc != 3) {
+        fprintf(stderr, "usage: limit PORT ANSWER\n");
+        return 2;
+    }
+    read_answer(&limit, argv[2]);
+    begin(&limit, argv[1]);
+    for (;;) {
+        int ready = epoll_wait(limit.poller, events, EVENTS, -1);
+        for (int i = 0; i < ready; i++) {
+            if (events[i].data.fd == limit.listener)
+                accept_one(&limit);
+            else
+                serve(&limit, events[i].data.fd, events[i].events & EPOLLRDHUP);
+        }
+    }
+}
