@@ -11,51 +11,21 @@
 #include "parse.h"
 
 #include "limit.h"
-
-/* Classes of bytes, as bits. */
-enum {
-    TOKEN = 1,  /* tchar, RFC 9110 section 5.6.2 */
-    TARGET = 2, /* visible ASCII but "#", which never belongs into a request */
-    VALUE = 4,  /* field-vchar, obs-text, space, tab */
-    HOST = 8,   /* reg-name without the comma, which proxies use to join fields */
-};
-
-#define V (VALUE | TARGET)
-#define TV (TOKEN | VALUE | TARGET)
-#define THV (TOKEN | HOST | VALUE | TARGET)
-#define HV (HOST | VALUE | TARGET)
-
-/* clang-format off */
-static const unsigned char CLASSES[256] = {
-    ['\t'] = VALUE, [' '] = VALUE,
-    ['!'] = THV, ['"'] = V, ['#'] = TOKEN | VALUE, ['$'] = THV, ['%'] = THV, ['&'] = THV,
-    ['\''] = THV, ['('] = HV, [')'] = HV, ['*'] = THV, ['+'] = THV, [','] = V, ['-'] = THV,
-    ['.'] = THV, ['/'] = V, ['0' ... '9'] = THV, [':'] = V, [';'] = HV, ['<'] = V, ['='] = HV,
-    ['>'] = V, ['?'] = V, ['@'] = V, ['A' ... 'Z'] = THV, ['['] = V, ['\\'] = V, [']'] = V,
-    ['^'] = TV, ['_'] = THV, ['`'] = TV, ['a' ... 'z'] = THV, ['{'] = V, ['|'] = TV, ['}'] = V,
-    ['~'] = THV, [0x80 ... 0xff] = VALUE,
-};
-/* clang-format on */
+#include "scan.h"
 
 struct cursor {
     const char *at;
     const char *end;
 };
 
-static bool is(char byte, unsigned char class)
-{
-    return CLASSES[(unsigned char)byte] & class;
-}
-
-static struct slice take_run(struct cursor *cursor, unsigned char class)
+static struct slice take_run(struct cursor *cursor, enum scan_class class)
 {
     const char *start = cursor->at;
-    while (cursor->at < cursor->end && is(*cursor->at, class))
-        cursor->at++;
+    cursor->at = scan_run(start, cursor->end, class);
     return slice_of(start, (size_t)(cursor->at - start));
 }
 
-static bool is_all(struct slice text, unsigned char class)
+static bool is_all(struct slice text, enum scan_class class)
 {
     struct cursor cursor = {text.data, text.data + text.size};
     return take_run(&cursor, class).size == text.size;
@@ -63,12 +33,12 @@ static bool is_all(struct slice text, unsigned char class)
 
 bool parse_is_token(struct slice text)
 {
-    return text.size > 0 && is_all(text, TOKEN);
+    return text.size > 0 && is_all(text, SCAN_TOKEN);
 }
 
 bool parse_is_field_value(struct slice text)
 {
-    return is_all(text, VALUE);
+    return is_all(text, SCAN_VALUE);
 }
 
 /* Exactly CRLF: a bare CR or LF is where servers differ. */
@@ -100,7 +70,7 @@ struct slice method_name(enum method method)
 
 static int take_method(struct cursor *cursor, struct head *head)
 {
-    struct slice name = take_run(cursor, TOKEN);
+    struct slice name = take_run(cursor, SCAN_TOKEN);
     if (cursor->at == cursor->end)
         return name.size > LIMIT_TARGET ? 400 : PARSE_NEED_MORE;
     if (name.size == 0 || *cursor->at != ' ')
@@ -133,7 +103,7 @@ static bool is_authority(struct slice text)
         if (cursor.at == cursor.end || *cursor.at != ']' || cursor.at == text.data + 1)
             return false;
         cursor.at++;
-    } else if (take_run(&cursor, HOST).size == 0) {
+    } else if (take_run(&cursor, SCAN_HOST).size == 0) {
         return false;
     }
     if (cursor.at == cursor.end)
@@ -168,7 +138,7 @@ static int reduce_absolute(struct slice *target)
 
 static int take_target(struct cursor *cursor, struct head *head)
 {
-    struct slice target = take_run(cursor, TARGET);
+    struct slice target = take_run(cursor, SCAN_TARGET);
     if (target.size > LIMIT_TARGET)
         return 414;
     if (cursor->at == cursor->end)
@@ -297,14 +267,14 @@ static int read_field(struct slice name, struct slice value, struct head *head,
 
 static int take_field(struct cursor *cursor, struct head *head, struct framing *framing)
 {
-    struct slice name = take_run(cursor, TOKEN);
+    struct slice name = take_run(cursor, SCAN_TOKEN);
     if (cursor->at == cursor->end)
         return PARSE_NEED_MORE;
     /* A space here is obs-fold or a name with a space before its colon. */
     if (name.size == 0 || *cursor->at != ':')
         return 400;
     cursor->at++;
-    struct slice value = slice_trim(take_run(cursor, VALUE));
+    struct slice value = slice_trim(take_run(cursor, SCAN_VALUE));
     int result = take_line_end(cursor);
     return result == PARSE_DONE ? read_field(name, value, head, framing) : result;
 }

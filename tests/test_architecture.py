@@ -52,6 +52,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "module": "tests/wire: it needs Python",
     "module_request": "tests/wire: it needs Python",
+    "scan_any": "tests/core/test_scan.c, where it is the one in use",
+    "scan_x86": "tests/core/test_scan.c, which runs all that the processor can",
 }
 
 # The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
