@@ -224,21 +224,21 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
     return begin_request(conn, tools, head, in);
 }
 
-/* Serve one request, or a part of its body: a `conn_next`, or STARVED. */
-static int serve(struct conn *conn, struct tools *tools, struct slice *in)
+/* Serve one request, or a part of its body: a `conn_next`, or STARVED. `head` is that of the
+ * request before in the same turn, and becomes that of this one. */
+static int serve(struct conn *conn, struct tools *tools, struct slice *in, struct head *head)
 {
     if (conn->request)
         return serve_body(conn, tools, in);
-    struct head head;
     conn->without_body = false;
-    int result = parse_head(*in, &conn->scanned, &head);
+    int result = parse_next_head(*in, &conn->scanned, head);
     if (result == PARSE_NEED_MORE)
         return STARVED;
     conn->scanned = 0;
     if (result != PARSE_DONE)
         return refuse(conn, tools, result);
-    slice_skip(in, head.size);
-    return serve_head(conn, tools, &head, in);
+    slice_skip(in, head->size);
+    return serve_head(conn, tools, head, in);
 }
 
 /* The deadline for more bytes. One that runs is left alone while the same request is still coming,
@@ -264,11 +264,12 @@ static bool keep_rest(struct conn *conn, struct slice in)
 /* Serve all that can be served of `in`, then send and say how it stands. */
 static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice in)
 {
+    struct head head = {0};
     int next = CONN_GO_ON;
     bool served = false;
     while (next == CONN_GO_ON && !conn->closing && conn->output.size == 0 && in.size > 0) {
         size_t before = in.size;
-        next = serve(conn, tools, &in);
+        next = serve(conn, tools, &in, &head);
         served |= in.size < before && !conn->request;
         if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !flush(conn, tools))
             return CONN_CLOSE;

@@ -70,6 +70,11 @@ struct slice method_name(enum method method)
 
 static int take_method(struct cursor *cursor, struct head *head)
 {
+    if (cursor->end - cursor->at > 4 && memcmp(cursor->at, "GET ", 4) == 0) {
+        cursor->at += 4;
+        head->method = METHOD_GET;
+        return PARSE_DONE;
+    }
     struct slice name = take_run(cursor, SCAN_TOKEN);
     if (cursor->at == cursor->end)
         return name.size > LIMIT_TARGET ? 400 : PARSE_NEED_MORE;
@@ -309,10 +314,39 @@ static int take_fields(struct cursor *cursor, struct head *head)
     return result == PARSE_DONE ? settle(head, &framing) : result;
 }
 
+/* Take over what was concluded from the same bytes in an earlier head; false when they differ. */
+static bool take_rest_again(struct cursor *cursor, struct head *head)
+{
+    size_t size = head->rest.size;
+    if (size == 0 || size > (size_t)(cursor->end - cursor->at) ||
+        memcmp(cursor->at, head->rest.data, size) != 0)
+        return false;
+    ptrdiff_t moved = cursor->at - head->rest.data;
+    head->rest.data += moved;
+    head->fields.data += moved;
+    if (head->if_none_match.size > 0)
+        head->if_none_match.data += moved;
+    cursor->at += size;
+    return true;
+}
+
+static int take_rest(struct cursor *cursor, struct head *head)
+{
+    if (take_rest_again(cursor, head))
+        return PARSE_DONE;
+    *head = (struct head){.method = head->method, .target = head->target};
+    const char *start = cursor->at;
+    int result = take_version(cursor, head);
+    if (result == PARSE_DONE)
+        result = take_fields(cursor, head);
+    if (result == PARSE_DONE)
+        head->rest = slice_of(start, (size_t)(cursor->at - start));
+    return result;
+}
+
 static int parse_whole(struct slice input, struct head *head)
 {
     struct cursor cursor = {input.data, input.data + input.size};
-    *head = (struct head){0};
     /* RFC 9112 section 2.2: one empty line before the request is forgiven. */
     if (input.size > 0 && input.data[0] == '\r') {
         int result = take_line_end(&cursor);
@@ -323,9 +357,7 @@ static int parse_whole(struct slice input, struct head *head)
     if (result == PARSE_DONE)
         result = take_target(&cursor, head);
     if (result == PARSE_DONE)
-        result = take_version(&cursor, head);
-    if (result == PARSE_DONE)
-        result = take_fields(&cursor, head);
+        result = take_rest(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
     if (result == PARSE_DONE ? head->size > LIMIT_HEAD
                              : result == PARSE_NEED_MORE && input.size > LIMIT_HEAD)
@@ -352,7 +384,7 @@ static bool is_ripe(struct slice input, size_t *scanned)
     return false;
 }
 
-int parse_head(struct slice input, size_t *scanned, struct head *head)
+int parse_next_head(struct slice input, size_t *scanned, struct head *head)
 {
     if (*scanned > 0 && !is_ripe(input, scanned))
         return PARSE_NEED_MORE;
@@ -360,6 +392,12 @@ int parse_head(struct slice input, size_t *scanned, struct head *head)
     if (result == PARSE_NEED_MORE)
         *scanned = input.size;
     return result;
+}
+
+int parse_head(struct slice input, size_t *scanned, struct head *head)
+{
+    head->rest.size = 0;
+    return parse_next_head(input, scanned, head);
 }
 
 bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value)

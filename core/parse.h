@@ -1,5 +1,5 @@
-/* The head of a request (RFC 9112 sections 2 to 5), read strictly: whatever two servers could
- * read differently is refused. */
+/* The head of a request (RFC 9112 sections 2 to 5), read strictly: whatever two servers could read
+ * differently is refused. */
 #ifndef CORE_PARSE_H
 #define CORE_PARSE_H
 
@@ -20,32 +20,33 @@ enum method {
 };
 
 /* What `parse_head` returns; any other value is the status of a refusal. */
-enum parse_result {
-    PARSE_DONE = 0,
-    PARSE_NEED_MORE = 1,
-};
+enum parse_result { PARSE_DONE, PARSE_NEED_MORE };
 
 /* A parsed head. Every slice borrows from the bytes that were parsed. */
 struct head {
     enum method method;
     bool http10;
-    bool keep_alive;      /* the client lets the connection live on */
+    bool keep_alive;
     bool chunked;         /* the body comes in chunks; never together with a length */
     bool expect_continue; /* the client waits for "100 Continue" */
     uint64_t content_length;
     struct slice target;        /* path?query, or "*" for OPTIONS */
     struct slice fields;        /* the field lines, each with its CRLF */
     struct slice if_none_match; /* empty when absent or given twice */
+    struct slice rest;          /* from the version to the empty line */
     size_t size;                /* bytes of the whole head */
 };
 
-/* The name of a method, in capitals. */
 struct slice method_name(enum method method);
 
 /* Parse the head at the start of `input`. `*scanned` is 0 for a new request and the caller's to
- * keep between calls while more is needed; with it a head that comes byte by byte is read twice,
- * not a thousand times. `head` is filled only on PARSE_DONE. */
+ * keep while more is needed; with it a head that comes byte by byte is read twice, not a thousand
+ * times. `head` holds a result only after PARSE_DONE. */
 int parse_head(struct slice input, size_t *scanned, struct head *head);
+
+/* The same, where `head` is the one before in a pipeline, its bytes still in place, or all zero:
+ * where only method and target differ, what was concluded from the rest is taken over. */
+int parse_next_head(struct slice input, size_t *scanned, struct head *head);
 
 /* The value of the field `lower` (a name in small letters) in validated field lines: cut the
  * next such line off `fields`; false when there is none left. */
@@ -53,7 +54,6 @@ bool parse_next_field(struct slice *fields, struct slice lower, struct slice *va
 
 /* True for the bytes of a token (RFC 9110 section 5.6.2). */
 bool parse_is_token(struct slice text);
-
 /* True when no byte of `text` could end a field line: no control character but the tab. */
 bool parse_is_field_value(struct slice text);
 

@@ -290,6 +290,76 @@ static void a_head_that_comes_byte_by_byte_costs_linear_time(void)
     }
 }
 
+static bool same_place(struct slice a, struct slice b)
+{
+    return a.size == b.size && (a.size == 0 || a.data == b.data);
+}
+
+/* Heads in a row, parsed each with the one before in hand, as in a pipeline. */
+static void what_an_earlier_head_taught_changes_no_result(void)
+{
+    static const char *const starts[] = {"GET /a ", "GET /longer?b ", "HEAD /a ", "OPTIONS * ",
+                                         "POST /c "};
+    static const char *const rests[] = {
+        "HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HTTP/1.0\r\nHost: a\r\n\r\n",
+        "HTTP/1.1\r\nHost: a\r\nX: b\r\n\r\n",
+        "HTTP/1.1\r\nHost: a\r\nX: c\r\n\r\n",
+        "HTTP/1.1\r\nHost: a\r\nIf-None-Match: \"b\"\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n",
+        "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+    };
+    enum { STARTS = sizeof starts / sizeof *starts, RESTS = sizeof rests / sizeof *rests };
+    srandom(1);
+    for (int turn = 0; turn < 300; turn++) {
+        char *end = text;
+        for (int i = 0; i < 20; i++)
+            end += sprintf(end, "%s%s", starts[random() % STARTS],
+                           rests[random() % 2 ? 0 : random() % RESTS]);
+        struct head next = {0};
+        for (const char *at = text; at < end; at += head.size) {
+            struct slice input = slice_of(at, (size_t)(end - at));
+            size_t scanned = 0, next_scanned = 0;
+            CHECK_EQUAL(parse_head(input, &scanned, &head), PARSE_DONE);
+            CHECK_EQUAL(parse_next_head(input, &next_scanned, &next), PARSE_DONE);
+            CHECK(next.method == head.method && next.http10 == head.http10 &&
+                  next.keep_alive == head.keep_alive && next.chunked == head.chunked &&
+                  next.expect_continue == head.expect_continue &&
+                  next.content_length == head.content_length && next.size == head.size);
+            CHECK(same_place(next.target, head.target) && same_place(next.fields, head.fields) &&
+                  same_place(next.if_none_match, head.if_none_match));
+        }
+    }
+}
+
+static void an_earlier_head_forgives_nothing(void)
+{
+    static const char good[] = "GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n";
+    enum { SIZE = sizeof good - 1 };
+    for (size_t at = 14; at < SIZE; at++) {
+        memcpy(text, good, SIZE);
+        memcpy(text + SIZE, good, SIZE);
+        text[SIZE + at] = '\x01';
+        size_t scanned = 0;
+        struct head next = {0};
+        CHECK_EQUAL(parse_next_head(slice_of(text, 2 * SIZE), &scanned, &next), PARSE_DONE);
+        struct slice input = slice_of(text + SIZE, SIZE);
+        CHECK_EQUAL(parse_next_head(input, &scanned, &next), 400);
+        /* Cut short, it waits for the rest. */
+        memcpy(text + SIZE, good, SIZE);
+        input.size = at;
+        CHECK_EQUAL(parse_next_head(input, &scanned, &next), PARSE_NEED_MORE);
+    }
+    /* Many equal fields must not carry a head over its bound. */
+    struct slice large = long_head(1, 1, LIMIT_HEAD - 40), again = large;
+    struct head next = {0};
+    size_t scanned = 0;
+    CHECK_EQUAL(parse_next_head(large, &scanned, &next), PARSE_DONE);
+    memcpy(text, "GET /0123456789", 15);
+    memcpy(text + 15, again.data + 5, again.size - 5);
+    CHECK_EQUAL(parse_next_head(slice_of(text, again.size + 10), &scanned, &next), 431);
+}
+
 int main(void)
 {
     alarm(60);
@@ -307,6 +377,8 @@ int main(void)
     RUN(every_limit_holds_at_its_border);
     RUN(an_endless_method_is_refused);
     RUN(fields_are_found_again_by_name);
+    RUN(what_an_earlier_head_taught_changes_no_result);
+    RUN(an_earlier_head_forgives_nothing);
     RUN(a_head_that_comes_byte_by_byte_costs_linear_time);
     return check_end();
 }
