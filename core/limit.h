@@ -14,6 +14,8 @@ enum {
     /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
      * that stand in front allow 8 to 16 KiB. */
     LIMIT_HEAD = 16 * 1024,
+    /* Bytes of a method. The longest registered one has 17 (IANA, HTTP Method Registry). */
+    LIMIT_METHOD = 32,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
     LIMIT_TARGET = 8 * 1024,
     /* Field lines. Chrome behind two proxies sends about 30. */

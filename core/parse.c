@@ -76,8 +76,10 @@ static int take_method(struct cursor *cursor, struct head *head)
         return PARSE_DONE;
     }
     struct slice name = take_run(cursor, SCAN_TOKEN);
+    if (name.size > LIMIT_METHOD)
+        return 501;
     if (cursor->at == cursor->end)
-        return name.size > LIMIT_TARGET ? 400 : PARSE_NEED_MORE;
+        return PARSE_NEED_MORE;
     if (name.size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
@@ -344,9 +346,12 @@ static int take_rest(struct cursor *cursor, struct head *head)
     return result;
 }
 
+/* What it says of any bytes it also says of them and more, or it has asked for more: so the answer
+ * does not depend on how the bytes arrive. */
 static int parse_whole(struct slice input, struct head *head)
 {
-    struct cursor cursor = {input.data, input.data + input.size};
+    bool is_cut = input.size > LIMIT_HEAD;
+    struct cursor cursor = {input.data, input.data + (is_cut ? LIMIT_HEAD : input.size)};
     /* RFC 9112 section 2.2: one empty line before the request is forgiven. */
     if (input.size > 0 && input.data[0] == '\r') {
         int result = take_line_end(&cursor);
@@ -359,10 +364,7 @@ static int parse_whole(struct slice input, struct head *head)
     if (result == PARSE_DONE)
         result = take_rest(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
-    if (result == PARSE_DONE ? head->size > LIMIT_HEAD
-                             : result == PARSE_NEED_MORE && input.size > LIMIT_HEAD)
-        return 431;
-    return result;
+    return result == PARSE_NEED_MORE && is_cut ? 431 : result;
 }
 
 /* True when the bytes from `*scanned` on hold the end of a head, or anything else that the whole
