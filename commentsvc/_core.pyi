@@ -56,7 +56,17 @@ class Server:
         """Wait, without the GIL, until every worker has ended (`stop` first)."""
 
     def stats(self) -> dict[str, int]:
-        """Counters and gauges, summed over the workers; the keys are stable names."""
+        """Counters and gauges, summed over the workers; the keys are stable names.
+
+        The keys are ``accepted``, ``connections`` (open), ``slots``, ``requests``, ``hits``,
+        ``not_modified`` (hits with 304), ``misses``, ``refusals``, ``writes`` (system calls),
+        ``stored``, ``stored_bytes``, ``evictions``, ``stale`` (dropped because of a purge),
+        ``waiting`` and ``returning`` (depths of the mailboxes to Python and back), ``overflows``
+        (requests that found the first one full), ``dropped`` (replies that came too late);
+        ``refused_STATUS`` and ``closed_REASON`` of requests and connections; ``latency_N``, the
+        misses that took at most N microseconds and more than the N before, ``latency_inf``, and
+        the microseconds of all of them, ``latency_sum``.
+        """
 
 @final
 class Request:

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from commentsvc import auth, comments, datadir, migrations
+from commentsvc import auth, comments, datadir, metrics, migrations
 from commentsvc.api import Api
 from commentsvc.auth import EditTokens
 from commentsvc.config import Settings
@@ -33,6 +33,8 @@ from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
 from commentsvc.web import Origins
+
+_log = logging.getLogger(__name__)
 
 # Commands that are being answered at a stop; in seconds.
 COMMAND_GRACE: Final = 2.0
@@ -61,6 +63,7 @@ async def _serve(
         keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
         migrations.upgrade(data / datadir.DATABASE)
         bridge = Bridge(settings.server)
+        stack.enter_context(_statistics_on_demand(bridge))
         database = Database(
             data / datadir.DATABASE,
             synchronous=settings.database.synchronous,
@@ -119,6 +122,22 @@ def _expect_signals() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, hear)
     return told
+
+
+@contextmanager
+def _statistics_on_demand(bridge: Bridge) -> Iterator[None]:
+    """Log what the core has counted whenever SIGUSR1 comes."""
+
+    def tell() -> None:
+        for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
+            _log.info("%s", line)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, tell)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGUSR1)
 
 
 class OneLine(logging.Formatter):

@@ -13,12 +13,11 @@ from urllib.parse import quote, unquote
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
 from prometheus_client import generate_latest as generate
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from commentsvc import openapi
 from commentsvc.config import Settings
 from commentsvc.database import Database
+from commentsvc.metrics import CoreCollector
 from commentsvc.router import Route
 from commentsvc.web import (
     ANY_ORIGIN,
@@ -51,25 +50,6 @@ TYPES = {
     ".woff2": "font/woff2",
     ".xml": "application/xml",
 }
-
-# What the core counts: these go up and down, all others only up.
-GAUGES = frozenset({"connections", "stored", "stored_bytes", "waiting"})
-
-
-class CoreCollector(Collector):
-    """The core's counters in Prometheus' terms."""
-
-    def __init__(self, stats: Callable[[], dict[str, int]]) -> None:
-        self._stats = stats
-
-    def collect(self) -> Iterable[Metric]:
-        """Give one metric per counter, named ``commentsvc_core_…``."""
-        for key, value in self._stats().items():
-            name, text = f"commentsvc_core_{key}", f"{key.replace('_', ' ')} of the HTTP core"
-            if key in GAUGES:
-                yield GaugeMetricFamily(name, text, value)
-            else:
-                yield CounterMetricFamily(name, text, value)
 
 
 class Ops:

@@ -30,3 +30,10 @@ void clock_update(struct clock *clock)
         clock_write_date(time.tv_sec, clock->date);
     }
 }
+
+int64_t clock_exact(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}

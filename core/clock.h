@@ -17,6 +17,9 @@ struct clock {
 /* Read both clocks; the date is written anew once a second. */
 void clock_update(struct clock *clock);
 
+/* Monotonic nanoseconds, read exactly, for what is measured. */
+int64_t clock_exact(void);
+
 /* Write the IMF-fixdate of `second` and a final NUL. */
 void clock_write_date(time_t second, char date[CLOCK_DATE_SIZE + 1]);
 

@@ -33,6 +33,7 @@ struct conn *conn_new(int fd, const char *peer, struct tools *tools)
         return NULL;
     }
     conn->fd = fd;
+    conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     memcpy(conn->peer, peer, strnlen(peer, PEER_SIZE - 1));
     deadline_init(&conn->deadline);
     deadline_set(&conn->deadline, &tools->deadlines, DEADLINE_IDLE, tools->clock.now);
@@ -89,6 +90,13 @@ static ssize_t send_some(int fd, struct slice bytes, struct tools *tools)
     return (ssize_t)sent;
 }
 
+/* The client does not listen any more. */
+static bool is_gone(struct conn *conn)
+{
+    conn->closed = CLOSED_CLIENT;
+    return false;
+}
+
 /* Send what is owed; what the client does not take stays in `output`. False when it is gone. */
 static bool flush(struct conn *conn, struct tools *tools)
 {
@@ -97,7 +105,7 @@ static bool flush(struct conn *conn, struct tools *tools)
     if (conn->output.size == 0) {
         ssize_t sent = send_some(conn->fd, fresh, tools);
         if (sent < 0)
-            return false;
+            return is_gone(conn);
         slice_skip(&fresh, (size_t)sent);
         return buffer_append(&conn->output, fresh.data, fresh.size);
     }
@@ -107,7 +115,7 @@ static bool flush(struct conn *conn, struct tools *tools)
     slice_skip(&owed, conn->sent);
     ssize_t sent = send_some(conn->fd, owed, tools);
     if (sent < 0)
-        return false;
+        return is_gone(conn);
     conn->sent += (size_t)sent;
     if (conn->sent == conn->output.size) {
         conn->sent = 0;
@@ -120,6 +128,7 @@ static bool flush(struct conn *conn, struct tools *tools)
 
 static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
 {
+    conn->closed = CLOSED_LAST;
     /* RFC 9112 section 9.6: half close and read on, lest a reset destroy the last answer. */
     if (shutdown(conn->fd, SHUT_WR) < 0)
         return CONN_CLOSE;
@@ -132,7 +141,7 @@ static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
 /* Append a refusal and forget the request in hand. */
 static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
 {
-    counter_add(&tools->counters.refusals, 1);
+    counters_refuse(&tools->counters, status);
     request_free(conn->request);
     conn->request = NULL;
     conn->closing = true;
@@ -157,6 +166,7 @@ static enum conn_next miss(struct conn *conn, struct tools *tools)
 {
     conn->state = CONN_WAITING;
     conn->muted = false;
+    conn->asked = clock_exact();
     set_deadline(conn, tools, DEADLINE_HANDLER);
     return CONN_MISS;
 }
@@ -218,6 +228,7 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
             counter_add(&tools->counters.hits, 1);
             bool known =
                 head->if_none_match.size > 0 && etag_is_named(head->if_none_match, reply->etag);
+            counter_add(&tools->counters.not_modified, known);
             return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD);
         }
     }
@@ -330,7 +341,7 @@ enum conn_next conn_read(struct conn *conn, struct tools *tools)
     if (count == -1)
         return CONN_GO_ON;
     if (count <= 0)
-        return CONN_CLOSE;
+        return conn_hang_up(conn);
     if (!behind)
         return pump(conn, tools, slice_of(into, (size_t)count));
     conn->input.size += (size_t)count;
@@ -362,7 +373,10 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
     if (append_reply(conn, tools, reply, reply->not_modified, reply->without_body) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
-    return pump(conn, tools, buffer_slice(&conn->input));
+    int64_t asked = conn->asked; /* the next request of the pipeline may be a miss too */
+    enum conn_next next = pump(conn, tools, buffer_slice(&conn->input));
+    counters_take_time(&tools->counters, clock_exact() - asked);
+    return next;
 }
 
 enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
@@ -370,6 +384,13 @@ enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
     if (refuse(conn, tools, status) == CONN_CLOSE)
         return CONN_CLOSE;
     return pump(conn, tools, buffer_slice(&conn->input));
+}
+
+enum conn_next conn_hang_up(struct conn *conn)
+{
+    if (conn->state != CONN_LINGERING)
+        conn->closed = CLOSED_CLIENT;
+    return CONN_CLOSE;
 }
 
 enum conn_next conn_expire(struct conn *conn, struct tools *tools)
@@ -380,6 +401,12 @@ enum conn_next conn_expire(struct conn *conn, struct tools *tools)
         return conn_refuse(conn, tools, 408);
     case DEADLINE_HANDLER:
         return conn_refuse(conn, tools, 504);
+    case DEADLINE_IDLE:
+        conn->closed = CLOSED_IDLE;
+        return CONN_CLOSE;
+    case DEADLINE_WRITE:
+        conn->closed = CLOSED_UNREAD;
+        return CONN_CLOSE;
     default:
         return CONN_CLOSE;
     }

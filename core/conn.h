@@ -42,12 +42,14 @@ struct conn {
     enum conn_state state;
     enum persistence persistence; /* of the request in hand */
     bool without_body;            /* it is HEAD: a refusal of it has no body either */
+    enum closed closed;           /* why it ends, if it ends now */
     bool closing;                 /* the last answer is written; nothing more is served */
     bool muted;                   /* while WAITING: bytes came and are not asked for again */
     uint32_t watched;             /* events that the poller watches, the worker's to keep */
     struct buffer input;          /* bytes read but not served */
     size_t scanned;               /* of them looked at, for the parser */
     struct request *request;      /* owns: its body is arriving, or it waits to be taken */
+    int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct buffer output; /* bytes not yet sent, from `sent` on */
     size_t sent;
@@ -76,6 +78,9 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
 
 /* Answer with a refusal, and close after it. */
 enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status);
+
+/* The client has gone, both ways. */
+enum conn_next conn_hang_up(struct conn *conn);
 
 /* The deadline has come. */
 enum conn_next conn_expire(struct conn *conn, struct tools *tools);

@@ -1,6 +1,8 @@
 /* The module object and the Server object; see module.h. */
 #include "module.h"
 
+#include "figures.h"
+
 /* ---- Server ---- */
 
 static int64_t milliseconds(double seconds)
@@ -193,13 +195,18 @@ static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
     struct server *server = server_of(object);
     if (!server)
         return NULL;
-    struct server_stats stats;
-    server_read_stats(server, &stats);
-    return Py_BuildValue("{sKsKsKsKsKsKsKsKsKsKsKsK}", "requests", stats.requests, "hits",
-                         stats.hits, "misses", stats.misses, "refusals", stats.refusals, "accepted",
-                         stats.accepted, "connections", stats.connections, "dropped", stats.dropped,
-                         "stored", stats.stored, "stored_bytes", stats.stored_bytes, "evictions",
-                         stats.evictions, "writes", stats.writes, "waiting", stats.waiting);
+    struct counters sum;
+    struct figure figures[FIGURES];
+    server_sum(server, &sum);
+    size_t count = figures_tell(&sum, figures);
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict && i < count; i++) {
+        PyObject *value = PyLong_FromUnsignedLongLong(figures[i].value);
+        if (!value || PyDict_SetItemString(dict, figures[i].name, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
 }
 
 static PyMethodDef Server_methods[] = {

@@ -198,6 +198,11 @@ static const char REFUSAL_HEAD[] =
 /* With leave for a script of another origin to read it. */
 static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
 
+int render_refused_status(size_t index)
+{
+    return index < sizeof REFUSALS / sizeof *REFUSALS ? REFUSALS[index].status : 0;
+}
+
 bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock)
 {
     const struct refusal *refusal = REFUSALS;

@@ -38,6 +38,9 @@ char *render_brief(char *at, const struct response *response, struct slice etag,
 bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
                   bool with_body, enum persistence persistence, const struct clock *clock);
 
+/* The status of the refusal at `index` in the table of them; 0 behind the last. */
+int render_refused_status(size_t index);
+
 /* Append the refusal with this status, from the one table of them, with or without its body; it
  * always says "close". False without memory. */
 bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock);

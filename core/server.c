@@ -138,21 +138,11 @@ void server_send(struct server *server, struct reply *reply)
     worker_send(&server->workers[reply->address.worker], reply);
 }
 
-void server_read_stats(struct server *server, struct server_stats *stats)
+void server_sum(struct server *server, struct counters *sum)
 {
-    *stats = (struct server_stats){.waiting = mailbox_depth(&server->requests)};
+    *sum = (struct counters){.waiting = mailbox_depth(&server->requests)};
     for (uint32_t i = 0; i < server->running; i++) {
-        struct counters *counters = &server->workers[i].tools.counters;
-        stats->requests += counters->requests;
-        stats->hits += counters->hits;
-        stats->misses += counters->misses;
-        stats->refusals += counters->refusals;
-        stats->accepted += counters->accepted;
-        stats->connections += counters->connections;
-        stats->dropped += counters->dropped;
-        stats->stored += counters->stored;
-        stats->stored_bytes += counters->stored_bytes;
-        stats->evictions += counters->evictions;
-        stats->writes += counters->writes;
+        counters_add(sum, &server->workers[i].tools.counters);
+        counter_add(&sum->returning, mailbox_depth(&server->workers[i].replies));
     }
 }

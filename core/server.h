@@ -25,12 +25,6 @@ struct server {
     struct purges purges;
 };
 
-/* The sums of all workers' counters, and the depth of the mailbox. */
-struct server_stats {
-    uint64_t requests, hits, misses, refusals, accepted, connections, dropped;
-    uint64_t stored, stored_bytes, evictions, writes, waiting;
-};
-
 /* A server that does not run yet; NULL with errno. */
 struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
                           const struct limits *limits);
@@ -53,6 +47,7 @@ struct request *server_drain(struct server *server);
 /* Takes `reply` and sends it to its worker. */
 void server_send(struct server *server, struct reply *reply);
 
-void server_read_stats(struct server *server, struct server_stats *stats);
+/* The sums of all workers' counters, and the depths of the mailboxes. */
+void server_sum(struct server *server, struct counters *sum);
 
 #endif

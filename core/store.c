@@ -108,6 +108,7 @@ const struct reply *store_find(struct store *store, struct slice target)
     if (!reply)
         return NULL;
     if (!is_fresh(store, reply)) {
+        store->stale++;
         drop(store, reply);
         return NULL;
     }
@@ -158,8 +159,12 @@ static void evict_from_main(struct store *store)
 bool store_keep(struct store *store, struct reply *reply)
 {
     assert(reply->tag_count > 0);
-    if (cost(reply) > store->limit / SMALL_PART || !is_fresh(store, reply))
+    if (cost(reply) > store->limit / SMALL_PART)
         return false;
+    if (!is_fresh(store, reply)) {
+        store->stale++;
+        return false;
+    }
     struct slice target = reply_target(reply);
     reply->hash = hash_bytes(&store->key, target.data, target.size);
     reply->frequency = 0;

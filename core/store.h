@@ -35,6 +35,7 @@ struct store {
     size_t limit; /* bytes of all kept replies */
     size_t count;
     uint64_t evictions;
+    uint64_t stale;         /* dropped when looked up, or not kept, because of a purge */
     struct reply **buckets; /* owns, and the replies in it */
     uint32_t *ghosts;       /* owns: fingerprints of what left the small queue */
     size_t mask;            /* of both tables */

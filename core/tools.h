@@ -4,42 +4,13 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "counters.h"
 #include "deadline.h"
 #include "limit.h"
 #include "store.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* A number that one worker writes and anybody may read. */
-typedef _Atomic uint64_t counter;
-
-static inline void counter_add(counter *number, uint64_t amount)
-{
-    /* One writer: no locked instruction is needed. */
-    uint64_t value = atomic_load_explicit(number, memory_order_relaxed);
-    atomic_store_explicit(number, value + amount, memory_order_relaxed);
-}
-
-static inline void counter_set(counter *number, uint64_t value)
-{
-    atomic_store_explicit(number, value, memory_order_relaxed);
-}
-
-struct counters {
-    counter requests;     /* heads parsed */
-    counter hits;         /* of them answered from the store */
-    counter misses;       /* handed to Python */
-    counter refusals;     /* answered by the core itself, with an error */
-    counter accepted;     /* connections, ever */
-    counter connections;  /* now */
-    counter dropped;      /* replies whose client had left */
-    counter stored;       /* answers in the store now */
-    counter stored_bytes; /* and their bytes */
-    counter evictions;    /* answers that had to leave the store */
-    counter writes;       /* send calls that took bytes */
-};
 
 struct tools {
     const struct limits *limits; /* borrows */

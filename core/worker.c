@@ -46,6 +46,7 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         errno = ENOMEM;
         return -1;
     }
+    counter_set(&worker->tools.counters.slots, worker->slot_count);
     for (uint32_t i = 0; i < worker->slot_count; i++)
         worker->slots[i].next_free = i + 1;
     /* Replies need no bound of their own: there is one at most for each request in flight. */
@@ -78,20 +79,29 @@ static struct conn *find(struct worker *worker, uint32_t slot, uint32_t serial)
 
 static void release(struct worker *worker, struct conn *conn)
 {
+    struct counters *counters = &worker->tools.counters;
+    counter_add(&counters->closed[conn->closed], 1);
+    counter_set(&counters->connections, counters->connections - 1);
     struct slot *slot = &worker->slots[conn->slot];
     slot->conn = NULL;
     slot->serial++;
     slot->next_free = worker->first_free;
     worker->first_free = conn->slot;
     conn_free(conn);
-    counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
+}
+
+/* Free a connection for a reason of the worker's. */
+static void end(struct worker *worker, struct conn *conn, enum closed reason)
+{
+    conn->closed = reason;
+    release(worker, conn);
 }
 
 void worker_fini(struct worker *worker)
 {
     for (uint32_t i = 0; worker->slots && i < worker->slot_count; i++)
         if (worker->slots[i].conn)
-            release(worker, worker->slots[i].conn);
+            end(worker, worker->slots[i].conn, CLOSED_STOPPED);
     free(worker->slots);
     worker->slots = NULL;
     tools_fini(&worker->tools);
@@ -108,6 +118,7 @@ static enum conn_next submit(struct worker *worker, struct conn *conn)
     if (mailbox_push(worker->requests, &request->message))
         return CONN_GO_ON;
     request_free(request);
+    counter_add(&worker->tools.counters.overflows, 1);
     return conn_refuse(conn, &worker->tools, 503);
 }
 
@@ -126,6 +137,7 @@ static void settle(struct worker *worker, struct conn *conn, enum conn_next next
         conn->watched = interest;
         if (poller_change(&worker->poller, conn->fd, interest, key_of(worker, conn)) == 0)
             return;
+        conn->closed = CLOSED_FAILED;
     }
     release(worker, conn);
 }
@@ -137,7 +149,7 @@ static void turn(struct worker *worker, struct conn *conn, uint32_t events)
     if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING))
         next = conn_read(conn, tools);
     else if (events & (EPOLLERR | EPOLLHUP))
-        next = CONN_CLOSE;
+        next = conn_hang_up(conn);
     if (next == CONN_GO_ON && events & EPOLLOUT)
         next = conn_write(conn, tools);
     settle(worker, conn, next);
@@ -148,7 +160,7 @@ static bool reap(struct worker *worker)
 {
     struct deadline *oldest = deadlines_oldest(&worker->tools.deadlines, DEADLINE_IDLE);
     if (oldest)
-        release(worker, (struct conn *)oldest);
+        end(worker, (struct conn *)oldest, CLOSED_REAPED);
     return oldest != NULL;
 }
 
@@ -161,13 +173,16 @@ static void admit(struct worker *worker, int fd, const char *peer)
         if (render_refusal(&tools->out, 503, true, &tools->clock))
             (void)!write(fd, tools->out.data, tools->out.size);
         tools->out.size = 0;
-        counter_add(&tools->counters.refusals, 1);
+        counters_refuse(&tools->counters, 503);
+        counter_add(&tools->counters.closed[CLOSED_FULL], 1);
         close(fd);
         return;
     }
     struct conn *conn = conn_new(fd, peer, tools);
-    if (!conn)
+    if (!conn) {
+        counter_add(&tools->counters.closed[CLOSED_FAILED], 1);
         return;
+    }
     struct slot *slot = &worker->slots[worker->first_free];
     conn->slot = worker->first_free;
     worker->first_free = slot->next_free;
@@ -237,6 +252,7 @@ static void deliver(struct worker *worker)
     counter_set(&worker->tools.counters.stored, worker->tools.store.count);
     counter_set(&worker->tools.counters.stored_bytes, store_bytes(&worker->tools.store));
     counter_set(&worker->tools.counters.evictions, worker->tools.store.evictions);
+    counter_set(&worker->tools.counters.stale, worker->tools.store.stale);
 }
 
 /* No new connections; those that owe and are owed nothing go. What a client sent before now and we
@@ -254,7 +270,7 @@ static void begin_stop(struct worker *worker)
         settle(worker, conn, conn_read(conn, &worker->tools));
         conn = worker->slots[i].conn;
         if (conn && conn_is_idle(conn))
-            release(worker, conn);
+            end(worker, conn, CLOSED_STOPPED);
     }
 }
 

@@ -2,6 +2,8 @@
 #include "check.h"
 #include "clock.h"
 
+#include <stdlib.h>
+
 static struct slice date_of(time_t second)
 {
     static char date[CLOCK_DATE_SIZE + 1];
@@ -47,10 +49,20 @@ static void the_date_follows_the_second(void)
     CHECK(time.tv_sec - clock.second <= 1);
 }
 
+static void the_exact_clock_runs_with_the_coarse_one(void)
+{
+    struct clock clock = {0};
+    clock_update(&clock);
+    int64_t first = clock_exact(), second = clock_exact();
+    CHECK(second >= first);
+    CHECK(llabs(first / 1000000 - clock.now) < 1000);
+}
+
 int main(void)
 {
     RUN(the_date_has_the_form_of_rfc_9110);
     RUN(an_update_reads_both_clocks);
     RUN(the_date_follows_the_second);
+    RUN(the_exact_clock_runs_with_the_coarse_one);
     return check_end();
 }

@@ -70,10 +70,10 @@ static int answer_all(struct server *server)
     return count;
 }
 
-static struct server_stats stats_of(struct server *server)
+static struct counters stats_of(struct server *server)
 {
-    struct server_stats stats;
-    server_read_stats(server, &stats);
+    struct counters stats;
+    server_sum(server, &stats);
     return stats;
 }
 
@@ -146,10 +146,11 @@ static void several_workers_share_the_clients(const char *text)
         snprintf(wanted, sizeof wanted, "</%d>", i);
         hear(clients[i], wanted);
     }
-    struct server_stats stats = stats_of(server);
+    struct counters stats = stats_of(server);
     CHECK_EQUAL(stats.requests, CLIENTS);
     CHECK_EQUAL(stats.misses, CLIENTS);
     CHECK_EQUAL(stats.connections, CLIENTS);
+    CHECK_EQUAL(stats.slots, 2 * (limits.connections / 2 + 1));
     AWAIT(stats_of(server).stored == CLIENTS);
     for (int i = 0; i < CLIENTS; i++)
         close(clients[i]);

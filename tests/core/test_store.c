@@ -69,6 +69,7 @@ static void a_purge_reaches_every_spelling(void)
     CHECK(!finds("/count?url=%2Fx"));
     CHECK(finds("/count?url=/y"));
     CHECK_EQUAL(store.count, 1);
+    CHECK_EQUAL(store.stale, 2);
     store_fini(&store);
 }
 
@@ -81,6 +82,7 @@ static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
     CHECK(!offer(late));
     CHECK(!finds("/a"));
     CHECK_EQUAL(store.count, 0);
+    CHECK_EQUAL(store.stale, 1);
     CHECK(keep("/a", "new", "t"));
     CHECK(finds("/a"));
     store_fini(&store);

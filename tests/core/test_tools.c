@@ -37,20 +37,9 @@ static void the_end_frees_what_was_stored_and_may_come_twice(void)
     tools_fini(&tools);
 }
 
-static void counters_count(void)
-{
-    counter number = 0;
-    counter_add(&number, 2);
-    counter_add(&number, 3);
-    CHECK_EQUAL(number, 5);
-    counter_set(&number, 1);
-    CHECK_EQUAL(number, 1);
-}
-
 int main(void)
 {
     RUN(the_limits_become_deadlines);
     RUN(the_end_frees_what_was_stored_and_may_come_twice);
-    RUN(counters_count);
     return check_end();
 }

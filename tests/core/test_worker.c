@@ -65,6 +65,10 @@ static void end(void)
     worker_join(&worker);
     worker_fini(&worker);
     mailbox_fini(&requests);
+    uint64_t closed = 0;
+    for (int reason = 0; reason < CLOSED_REASONS; reason++)
+        closed += worker.tools.counters.closed[reason];
+    CHECK_EQUAL(closed, worker.tools.counters.accepted); /* each has its reason */
 }
 
 /* The next request that comes through the mailbox. */
@@ -146,6 +150,7 @@ static void a_full_mailbox_is_answered_with_503(void)
     put(second, GET("/2"));
     struct slice text = hear(second, NULL);
     CHECK(has(text, "HTTP/1.1 503 ") && has(text, "\r\nRetry-After: "));
+    CHECK_EQUAL(worker.tools.counters.overflows, 1);
     worker_send(&worker, make_reply(next_request(), "first", NULL));
     hear(first, "first");
     close(first);
@@ -166,6 +171,8 @@ static void a_full_house_lets_the_longest_idle_go(void)
     CHECK_EQUAL(hear(clients[0], NULL).size, 0);
     CHECK(is_silent(clients[1]));
     CHECK_EQUAL(worker.tools.counters.connections, 4);
+    CHECK_EQUAL(worker.tools.counters.slots, 4);
+    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_REAPED], 1);
     for (int i = 0; i < 5; i++)
         close(clients[i]);
     end();
@@ -182,6 +189,9 @@ static void a_full_house_at_work_says_503(void)
     }
     int third = dial(&endpoint);
     CHECK(has(hear(third, NULL), "HTTP/1.1 503 "));
+    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_FULL], 1);
+    CHECK_EQUAL(worker.tools.counters.refused[503 - REFUSED_FIRST], 1);
+    CHECK_EQUAL(worker.tools.counters.overflows, 0);
     close(third);
     close(clients[0]);
     close(clients[1]);
@@ -225,6 +235,7 @@ static void a_stop_answers_what_is_in_flight_and_then_ends(void)
     struct request *request = next_request();
     worker_stop(&worker, now() + 60000);
     CHECK_EQUAL(hear(idle, NULL).size, 0);
+    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 1);
     CHECK(is_silent(busy));
     worker_send(&worker, make_reply(request, "at last", NULL));
     struct slice text = hear(busy, NULL);

@@ -43,6 +43,15 @@ def exchange(service: Service, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
+def test_the_metrics_tell_of_refusals_ends_and_times(service: Service) -> None:
+    assert exchange(service, b"BREW / HTTP/1.1\r\nHost: h\r\n\r\n").startswith(b"HTTP/1.1 501 ")
+    text = get(service, "/metrics").body.decode()
+    assert re.search(r'^commentsvc_core_refused_total\{status="501"\} [1-9]', text, re.M)
+    assert re.search(r'^commentsvc_core_refused_total\{status="408"\} 0.0$', text, re.M)
+    assert re.search(r'^commentsvc_core_closed_total\{reason="last"\} [1-9]', text, re.M)
+    assert re.search(r'^commentsvc_core_miss_seconds_bucket\{le="0.000064"\} ', text, re.M)
+
+
 READS = [
     "/api/comments/count?url=/stored/",
     "/api/comments/count",

@@ -30,6 +30,21 @@ def test_a_start_says_one_line_and_a_signal_ends_it_well(
     assert service.log.read_text() == ""
 
 
+def test_sigusr1_tells_the_statistics_and_the_server_goes_on(data: Path, start: Start) -> None:
+    service = start(data)
+    for _ in range(2):
+        service.request("GET", "/static/count.js")
+    service.process.send_signal(signal.SIGUSR1)
+    wait_for(lambda: " memory: " in service.log.read_text(), "the statistics")
+    lines = service.log.read_text().splitlines()
+    assert [line.split(": ")[1] for line in lines] == [
+        *("requests", "misses", "connections", "store", "mailboxes", "memory")
+    ]
+    assert "requests: 2, of them 1 hits (0 with 304) and 1 misses; 0 refused (none)" in lines[0]
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop() == 0
+
+
 def test_a_server_listens_on_a_unix_socket(data: Path, tmp_path: Path, start: Start) -> None:
     path = tmp_path / "http.sock"
     service = start(data, listen=f"unix:{path}")

@@ -1,0 +1,135 @@
+"""Metrics: what the core counts, for Prometheus and for a reader of the log.
+
+The core gives its figures as one mapping of names to numbers (`Server.stats` in `_core.pyi`). Those
+that belong together share the first word of their names: `refused_STATUS`, `closed_REASON`,
+`latency_MICROSECONDS`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+Stats = Mapping[str, int]
+
+# What goes up and down, and what only goes up, each with what it means.
+GAUGES: Final = {
+    "connections": "Connections that are open",
+    "slots": "Places for connections",
+    "stored": "Answers in the response store",
+    "stored_bytes": "Bytes of the answers in the response store",
+    "waiting": "Requests that wait for Python",
+    "returning": "Replies of Python that wait for their worker",
+}
+COUNTERS: Final = {
+    "requests": "Request heads that were understood",
+    "hits": "Requests answered from the response store",
+    "not_modified": "Hits that were answered with 304",
+    "misses": "Requests handed to Python",
+    "accepted": "Connections that were accepted",
+    "dropped": "Replies that came too late for their clients",
+    "overflows": "Requests for which the mailbox to Python had no room, answered with 503",
+    "evictions": "Answers that had to leave the response store for others",
+    "stale": "Answers that were dropped because of a purge",
+    "writes": "System calls that sent bytes",
+}
+
+
+class CoreCollector(Collector):
+    """The core's figures in Prometheus' terms, each named ``commentsvc_core_…``."""
+
+    def __init__(self, stats: Callable[[], Stats]) -> None:
+        self._stats = stats
+
+    def collect(self) -> Iterable[Metric]:
+        """Read all figures, and give them with their meanings."""
+        stats = self._stats()
+        for key, text in GAUGES.items():
+            yield GaugeMetricFamily(f"commentsvc_core_{key}", text, stats[key])
+        for key, text in COUNTERS.items():
+            yield CounterMetricFamily(f"commentsvc_core_{key}", text, stats[key])
+        yield _labelled(stats, "refused", "status", "Requests that the core refused by itself")
+        yield _labelled(stats, "closed", "reason", "Connections that ended")
+        buckets = [(_seconds(bound), float(count)) for bound, count in _latency(stats)]
+        yield HistogramMetricFamily(
+            "commentsvc_core_miss_seconds",
+            "Time from the end of a request that Python answers to its answer being sent",
+            buckets=buckets,
+            sum_value=stats["latency_sum"] / 1e6,
+        )
+
+
+def _seconds(microseconds: int | None) -> str:
+    """A bucket's bound as Prometheus writes it."""
+    return "+Inf" if microseconds is None else f"{microseconds / 1e6:.6f}".rstrip("0")
+
+
+def _group(stats: Stats, first: str) -> dict[str, int]:
+    """The figures whose names begin with the word `first`, by the rest of their names."""
+    return {k.removeprefix(f"{first}_"): n for k, n in stats.items() if k.startswith(f"{first}_")}
+
+
+def _labelled(stats: Stats, first: str, label: str, text: str) -> Metric:
+    family = CounterMetricFamily(f"commentsvc_core_{first}", text, labels=[label])
+    for key, number in _group(stats, first).items():
+        family.add_metric([key], number)
+    return family
+
+
+def _latency(stats: Stats) -> list[tuple[int | None, int]]:
+    """How many misses took at most so many microseconds; None stands for any number of them."""
+    counts = {k: n for k, n in _group(stats, "latency").items() if k != "sum"}
+    bounds = [None if key == "inf" else int(key) for key in counts]
+    return list(zip(bounds, accumulate(counts.values()), strict=True))
+
+
+def statistics(stats: Stats, status: str) -> list[str]:
+    """Tell of the core's figures and of the memory, a line for each subject.
+
+    `status` is the text of ``/proc/self/status``.
+    """
+    refused = _listed(_group(stats, "refused"))
+    return [
+        f"requests: {stats['requests']}, of them {stats['hits']} hits "
+        f"({stats['not_modified']} with 304) and {stats['misses']} misses; "
+        f"{stats['refusals']} refused ({refused})",
+        f"misses: {_times(stats)}",
+        f"connections: {stats['connections']} open, with {stats['slots']} slots; "
+        f"{stats['accepted']} accepted; closed: {_listed(_group(stats, 'closed'))}",
+        f"store: {stats['stored']} answers, {stats['stored_bytes'] / 1024:.1f} KiB; "
+        f"{stats['evictions']} evictions, {stats['stale']} stale",
+        f"mailboxes: {stats['waiting']} requests wait for Python, {stats['returning']} replies for "
+        f"workers; {stats['overflows']} requests found no room, {stats['dropped']} replies came "
+        f"too late",
+        f"memory: {_mebibytes(status, 'VmRSS')} MiB resident, "
+        f"{_mebibytes(status, 'VmHWM')} MiB at the most",
+    ]
+
+
+def _listed(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items() if number) or "none"
+
+
+def _times(stats: Stats) -> str:
+    latency = _latency(stats)
+    _, total = latency[-1]
+    if not total:
+        return "none timed"
+    told = [f"{stats['latency_sum'] / total / 1000:.3f} ms on average"]
+    for percent in (50, 90, 99):
+        bound = next(bound for bound, count in latency if count * 100 >= total * percent)
+        told.append(f"{percent} % within {'more' if bound is None else f'{bound / 1000} ms'}")
+    return ", ".join(told)
+
+
+def _mebibytes(status: str, key: str) -> str:
+    found = re.search(rf"^{key}:\s*(\d+) kB$", status, re.MULTILINE)
+    return f"{int(found[1]) / 1024:.1f}" if found else "?"

@@ -1,0 +1,83 @@
+/* What a worker counts.
+ *
+ * Every number has one writer, its worker, so counting is a plain load and store. Anybody may read
+ * a number at any time; numbers read one after another are a moment apart.
+ */
+#ifndef CORE_COUNTERS_H
+#define CORE_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* A number that one worker writes and anybody may read. */
+typedef _Atomic uint64_t counter;
+
+static inline void counter_add(counter *number, uint64_t amount)
+{
+    /* One writer: no locked instruction is needed. */
+    uint64_t value = atomic_load_explicit(number, memory_order_relaxed);
+    atomic_store_explicit(number, value + amount, memory_order_relaxed);
+}
+
+static inline void counter_set(counter *number, uint64_t value)
+{
+    atomic_store_explicit(number, value, memory_order_relaxed);
+}
+
+/* Why a connection ended. */
+enum closed {
+    CLOSED_LAST,    /* after its last answer, a refusal for instance */
+    CLOSED_CLIENT,  /* the client left */
+    CLOSED_IDLE,    /* no request came in time */
+    CLOSED_UNREAD,  /* the client did not take its answers in time */
+    CLOSED_REAPED,  /* idle, to make room for another one */
+    CLOSED_FULL,    /* as it came: all places were taken by connections at work */
+    CLOSED_STOPPED, /* by the server's stop */
+    CLOSED_FAILED,  /* the system had no memory for it, or would not watch it */
+    CLOSED_REASONS,
+};
+
+enum {
+    /* Statuses of refusals are 400 to 505. */
+    REFUSED_FIRST = 400,
+    REFUSED_STATUSES = 106,
+    /* Misses by how long they took: up to 2^5 microseconds, 2^6 … 2^24 (17 seconds), and longer. */
+    LATENCY_FIRST = 5,
+    LATENCY_BUCKETS = 21,
+};
+
+/* All members are of the type `counter`. */
+struct counters {
+    counter requests;     /* heads parsed */
+    counter hits;         /* of them answered from the store */
+    counter not_modified; /* of the hits: with 304 */
+    counter misses;       /* handed to Python */
+    counter refusals;     /* answered by the core itself, with an error */
+    counter accepted;     /* connections, ever */
+    counter connections;  /* now */
+    counter slots;        /* places for them */
+    counter dropped;      /* replies whose client had left, or has been refused meanwhile */
+    counter overflows;    /* requests for which the mailbox to Python had no room */
+    counter stored;       /* answers in the store now */
+    counter stored_bytes; /* and their bytes */
+    counter evictions;    /* answers that had to leave the store */
+    counter stale;        /* answers that a purge made useless, found so when asked for or kept */
+    counter writes;       /* send calls that took bytes */
+    counter waiting;      /* of a whole server: requests in the mailbox to Python now */
+    counter returning;    /* and replies in those of its workers */
+    counter latency_sum;  /* of all misses, in microseconds */
+    counter latency[LATENCY_BUCKETS];  /* misses that took no longer, and longer than the last */
+    counter closed[CLOSED_REASONS];    /* connections */
+    counter refused[REFUSED_STATUSES]; /* refusals by status, from REFUSED_FIRST on */
+};
+
+/* Count a refusal. */
+void counters_refuse(struct counters *counters, int status);
+
+/* Count a miss that took so many nanoseconds from its parsing to its reply's being written. */
+void counters_take_time(struct counters *counters, int64_t nanoseconds);
+
+/* Add all numbers of `more` to `sum`, which nobody else sees. */
+void counters_add(struct counters *sum, const struct counters *more);
+
+#endif
