@@ -34,8 +34,20 @@ class Server:
     def address(self) -> str:
         """What the server listens on, with the real port; valid after `start`."""
 
-    def start(self) -> None:
-        """Bind, listen and start the workers. Raises OSError, with the address in its filename."""
+    def start(
+        self,
+        listeners: Sequence[int] = (),
+        connections: Sequence[int] = (),
+        *,
+        lent: bool = False,
+    ) -> None:
+        """Bind, listen and start the workers. Raises OSError, with the address in its filename.
+
+        With `listeners`, descriptors of at most 64 listening sockets, those are listened on and
+        `listen` is not; where they are `lent`, the path of a unix socket stays when the server
+        ends. `connections` are idle ones of the server that ran before. The server takes all of
+        these descriptors, also when it raises OSError.
+        """
 
     def fileno(self) -> int:
         """A descriptor that is readable while requests wait for `drain`."""
@@ -46,14 +58,19 @@ class Server:
     def purge(self, tags: Sequence[str], /) -> None:
         """Forget every answer stored under one of `tags`, now and for requests in flight."""
 
-    def stop(self, grace: float, /) -> None:
+    def stop(self, grace: float, *, keep: bool = False) -> None:
         """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
 
-        The caller goes on calling `drain`, else nothing in flight is answered.
+        The caller goes on calling `drain`, else nothing in flight is answered. What is owed at
+        the end of the grace gets 503. With `keep`, clients that wait and connections that are
+        idle are not served to their end but kept for another server, which gets them by `release`.
         """
 
     def join(self) -> None:
         """Wait, without the GIL, until every worker has ended (`stop` first)."""
+
+    def release(self) -> tuple[list[int], list[int]]:
+        """After `join` of a stop that keeps: listeners and idle connections, now the caller's."""
 
     def stats(self) -> dict[str, int]:
         """Counters and gauges, summed over the workers; the keys are stable names.

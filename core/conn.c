@@ -43,11 +43,20 @@ struct conn *conn_new(int fd, const char *peer, struct tools *tools)
 void conn_free(struct conn *conn)
 {
     deadline_clear(&conn->deadline);
-    close(conn->fd);
+    if (conn->fd >= 0)
+        close(conn->fd);
     buffer_fini(&conn->input);
     buffer_fini(&conn->output);
     request_free(conn->request);
     free(conn);
+}
+
+int conn_detach(struct conn *conn)
+{
+    int fd = conn->fd;
+    conn->fd = -1;
+    conn_free(conn);
+    return fd;
 }
 
 uint32_t conn_interest(const struct conn *conn)
@@ -149,11 +158,14 @@ static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
                                                                                    : CONN_CLOSE;
 }
 
+/* Append a stored or a new answer; `more` bytes of the client have been read behind the request. */
 static enum conn_next append_reply(struct conn *conn, struct tools *tools,
-                                   const struct reply *reply, bool not_modified, bool without_body)
+                                   const struct reply *reply, bool not_modified, bool without_body,
+                                   bool more)
 {
     const struct part *part = not_modified ? &reply->brief : &reply->whole;
-    if (tools->stopping)
+    /* At a stop all that was read is answered, so "close" goes with the last of it. */
+    if (tools->stopping && !more)
         conn->persistence = PERSIST_NOT;
     if (conn->persistence == PERSIST_NOT)
         conn->closing = true;
@@ -229,7 +241,8 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
             bool known =
                 head->if_none_match.size > 0 && etag_is_named(head->if_none_match, reply->etag);
             counter_add(&tools->counters.not_modified, known);
-            return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD);
+            return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD,
+                                in->size > 0);
         }
     }
     return begin_request(conn, tools, head, in);
@@ -370,7 +383,8 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
         counter_add(&tools->counters.dropped, 1);
         return CONN_GO_ON;
     }
-    if (append_reply(conn, tools, reply, reply->not_modified, reply->without_body) == CONN_CLOSE)
+    if (append_reply(conn, tools, reply, reply->not_modified, reply->without_body,
+                     conn->input.size > 0) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
     int64_t asked = conn->asked; /* the next request of the pipeline may be a miss too */
@@ -393,17 +407,27 @@ enum conn_next conn_hang_up(struct conn *conn)
     return CONN_CLOSE;
 }
 
+/* Close an idle connection, unless a request has come at the last moment. */
+static enum conn_next leave_unless_asked(struct conn *conn, struct tools *tools)
+{
+    enum conn_next next = conn_read(conn, tools);
+    bool is_due = conn->deadline.moment <= tools->clock.now; /* else it was served */
+    if (next != CONN_GO_ON || !is_due)
+        return next;
+    conn->closed = tools->stopping ? CLOSED_STOPPED : CLOSED_IDLE;
+    return CONN_CLOSE;
+}
+
 enum conn_next conn_expire(struct conn *conn, struct tools *tools)
 {
     switch (conn->deadline.kind) {
+    case DEADLINE_IDLE:
+        return leave_unless_asked(conn, tools);
     case DEADLINE_HEAD:
     case DEADLINE_BODY:
         return conn_refuse(conn, tools, 408);
     case DEADLINE_HANDLER:
         return conn_refuse(conn, tools, 504);
-    case DEADLINE_IDLE:
-        conn->closed = CLOSED_IDLE;
-        return CONN_CLOSE;
     case DEADLINE_WRITE:
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;

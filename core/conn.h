@@ -61,6 +61,9 @@ struct conn {
 struct conn *conn_new(int fd, const char *peer, struct tools *tools);
 void conn_free(struct conn *conn);
 
+/* Frees an idle connection, but gives its descriptor to the caller. */
+int conn_detach(struct conn *conn);
+
 /* The events to watch for in the present state. */
 uint32_t conn_interest(const struct conn *conn);
 

@@ -37,6 +37,17 @@ void deadline_set(struct deadline *deadline, struct deadlines *deadlines, enum d
     ring->earlier = deadline;
 }
 
+void deadlines_shorten(struct deadlines *deadlines, enum deadline_kind kind, int64_t duration)
+{
+    int64_t earlier = deadlines->durations[kind] - duration;
+    if (earlier <= 0)
+        return;
+    struct deadline *ring = &deadlines->queues[kind];
+    for (struct deadline *one = ring->later; one != ring; one = one->later)
+        one->moment -= earlier; /* all by the same, so the queue stays in order */
+    deadlines->durations[kind] = duration;
+}
+
 struct deadline *deadlines_oldest(struct deadlines *deadlines, enum deadline_kind kind)
 {
     struct deadline *ring = &deadlines->queues[kind];

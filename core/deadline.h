@@ -38,6 +38,10 @@ void deadline_set(struct deadline *deadline, struct deadlines *deadlines, enum d
 
 void deadline_clear(struct deadline *deadline);
 
+/* Let all deadlines of `kind`, set or still to be set, come earlier: `duration` milliseconds after
+ * the moment that they count from, where that is less than now. */
+void deadlines_shorten(struct deadlines *deadlines, enum deadline_kind kind, int64_t duration);
+
 /* The oldest of a kind, or NULL. */
 struct deadline *deadlines_oldest(struct deadlines *deadlines, enum deadline_kind kind);
 

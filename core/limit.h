@@ -39,8 +39,14 @@ enum {
     LIMIT_LINGER = 1024 * 1024,
     /* Milliseconds for that. */
     LIMIT_LINGER_MS = 2000,
+    /* At a stop, milliseconds without a request after which a connection is closed. A client in the
+     * midst of its work asks again sooner, and is told in the answer; a browser that rests is told
+     * by the close, and dials anew. */
+    LIMIT_QUIET_MS = 1000,
     /* Milliseconds without a byte taken by a client that is owed one. */
     LIMIT_WRITE_MS = 30000,
+    /* Listening sockets of one server: one for each worker, or as many as were given to it. */
+    LIMIT_LISTENERS = 64,
     /* Connections that wait to be accepted. The kernel cuts it to net.core.somaxconn. */
     LIMIT_BACKLOG = 4096,
     /* Connections accepted in one pass, so that those already there get their turn. */

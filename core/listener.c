@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -144,6 +145,61 @@ static int prepare_tcp(int fd, bool shared)
     return shared ? set_option(fd, SOL_SOCKET, SO_REUSEPORT) : 0;
 }
 
+/* Where `fd` is bound, as the kernel knows it. */
+static int read_name(struct endpoint *endpoint, int fd)
+{
+    endpoint->size = sizeof endpoint->address;
+    if (getsockname(fd, (struct sockaddr *)&endpoint->address, &endpoint->size) < 0)
+        return -1;
+    if (!endpoint_is_unix(endpoint)) {
+        write_text(endpoint);
+        return 0;
+    }
+    const struct sockaddr_un *name = (const struct sockaddr_un *)&endpoint->address;
+    size_t size = endpoint->size - offsetof(struct sockaddr_un, sun_path);
+    /* An abstract name begins with a NUL; tools write it with an at sign. */
+    snprintf(endpoint->text, sizeof endpoint->text, "unix:%s%.*s", name->sun_path[0] ? "" : "@",
+             (int)size - (name->sun_path[0] == '\0'), name->sun_path + (name->sun_path[0] == '\0'));
+    return 0;
+}
+
+static int set_flags(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return -1;
+    return fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int listener_inherit(struct endpoint *endpoint, int listener)
+{
+    int type = 0, listens = 0;
+    socklen_t size = sizeof type, other = sizeof listens;
+    if (getsockopt(listener, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+        getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &other) < 0)
+        return -1;
+    *endpoint = (struct endpoint){0};
+    if (type != SOCK_STREAM || !listens || read_name(endpoint, listener) < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    sa_family_t family = endpoint->address.ss_family;
+    if (family != AF_UNIX && family != AF_INET && family != AF_INET6) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    if (family != AF_UNIX && set_option(listener, IPPROTO_TCP, TCP_NODELAY) < 0)
+        return -1;
+    return set_flags(listener);
+}
+
+bool listener_is_shared(int listener)
+{
+    int shared = 0;
+    socklen_t size = sizeof shared;
+    return getsockopt(listener, SOL_SOCKET, SO_REUSEPORT, &shared, &size) == 0 && shared;
+}
+
 int listener_open(struct endpoint *endpoint, bool shared)
 {
     int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
@@ -155,13 +211,7 @@ int listener_open(struct endpoint *endpoint, bool shared)
         bind(fd, (const struct sockaddr *)&endpoint->address, endpoint->size) < 0 ||
         listen(fd, LIMIT_BACKLOG) < 0)
         return fail(fd);
-    if (!tcp)
-        return fd;
-    endpoint->size = sizeof endpoint->address;
-    if (getsockname(fd, (struct sockaddr *)&endpoint->address, &endpoint->size) < 0)
-        return fail(fd);
-    write_text(endpoint);
-    return fd;
+    return tcp && read_name(endpoint, fd) < 0 ? fail(fd) : fd;
 }
 
 static void write_peer(const struct sockaddr_storage *address, char *peer, size_t size)
@@ -187,4 +237,15 @@ int listener_accept(int listener, char *peer, size_t size)
     if (fd >= 0)
         write_peer(&address, peer, size);
     return fd;
+}
+
+int listener_adopt(int fd, char *peer, size_t size)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    address.ss_family = AF_UNSPEC;
+    if (getpeername(fd, (struct sockaddr *)&address, &length) < 0)
+        return -1;
+    write_peer(&address, peer, size);
+    return set_flags(fd);
 }

@@ -32,8 +32,19 @@ int endpoint_claim(const struct endpoint *endpoint);
  * same port. Writes the port that the kernel chose back into `endpoint`. */
 int listener_open(struct endpoint *endpoint, bool shared);
 
+/* Prepare a listening socket that somebody else opened, and read where it listens. 0, or -1 with
+ * errno: it is no listening stream socket of a family that we know. */
+int listener_inherit(struct endpoint *endpoint, int listener);
+
+/* True when it was opened `shared`: it gets a part of the clients, its siblings get the others. */
+bool listener_is_shared(int listener);
+
 /* Accept one client: its descriptor, or -1 with errno. `peer` becomes its address as text, empty
  * over a unix socket; `size` is at least INET6_ADDRSTRLEN. */
 int listener_accept(int listener, char *peer, size_t size);
+
+/* Prepare a client's socket that another process accepted, and write its `peer` in the same way.
+ * 0, or -1 with errno. */
+int listener_adopt(int fd, char *peer, size_t size);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "figures.h"
 
+#include <unistd.h>
+
 /* ---- Server ---- */
 
 static int64_t milliseconds(double seconds)
@@ -101,16 +103,59 @@ static PyObject *Server_address(PyObject *object, void *Py_UNUSED(closure))
     return server ? PyUnicode_DecodeFSDefault(server->endpoint.text) : NULL;
 }
 
-static PyObject *Server_start(PyObject *object, PyObject *Py_UNUSED(ignored))
+/* Read a sequence of descriptors into a new array, the caller's to free; NULL with an exception. */
+static int *read_descriptors(PyObject *numbers, uint32_t *count)
 {
-    struct server *server = server_of(object);
-    if (!server)
+    PyObject *fast = PySequence_Fast(numbers, "descriptors must be a sequence of int");
+    if (!fast)
         return NULL;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    int *descriptors = PyMem_New(int, (size_t)size + 1); /* so that none is an array, too */
+    if (!descriptors)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; descriptors && i < size; i++) {
+        descriptors[i] = PyObject_AsFileDescriptor(PySequence_Fast_GET_ITEM(fast, i));
+        if (descriptors[i] < 0) {
+            PyMem_Free(descriptors);
+            descriptors = NULL;
+        }
+    }
+    Py_DECREF(fast);
+    *count = (uint32_t)size;
+    return descriptors;
+}
+
+static PyObject *start(struct server *server, const struct sockets *sockets)
+{
+    if (sockets->listener_count > LIMIT_LISTENERS)
+        return PyErr_Format(PyExc_ValueError, "there are at most %d listeners", LIMIT_LISTENERS);
     if (server->state != SERVER_NEW)
         return PyErr_SetString(PyExc_RuntimeError, "a server starts only once"), NULL;
-    if (server_start(server) < 0)
+    if (server_start(server, sockets) < 0)
         return PyErr_SetFromErrnoWithFilename(PyExc_OSError, server->endpoint.text);
     Py_RETURN_NONE;
+}
+
+static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"listeners", "connections", "lent", NULL};
+    struct server *server = server_of(object);
+    PyObject *listeners = NULL, *connections = NULL, *result = NULL;
+    int lent = 0;
+    if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:start", names, &listeners,
+                                                &connections, &lent))
+        return NULL;
+    struct sockets sockets = {.lent = lent};
+    int *first = NULL, *second = NULL;
+    if ((!listeners || (first = read_descriptors(listeners, &sockets.listener_count))) &&
+        (!connections || (second = read_descriptors(connections, &sockets.connection_count)))) {
+        sockets.listeners = first;
+        sockets.connections = second;
+        result = start(server, &sockets);
+    }
+    PyMem_Free(first);
+    PyMem_Free(second);
+    return result;
 }
 
 static PyObject *Server_fileno(PyObject *object, PyObject *Py_UNUSED(ignored))
@@ -167,15 +212,17 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     Py_RETURN_NONE;
 }
 
-static PyObject *Server_stop(PyObject *object, PyObject *grace)
+static PyObject *Server_stop(PyObject *object, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"grace", "keep", NULL};
     struct server *server = server_of(object);
-    double seconds = server ? PyFloat_AsDouble(grace) : -1;
-    if (PyErr_Occurred())
+    double seconds;
+    int keep = 0;
+    if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "d|$p:stop", names, &seconds, &keep))
         return NULL;
     if (!(seconds >= 0 && seconds <= 86400))
         return PyErr_SetString(PyExc_ValueError, "grace must be 0 to 86400 seconds"), NULL;
-    server_stop(server, milliseconds(seconds));
+    server_stop(server, milliseconds(seconds), keep);
     Py_RETURN_NONE;
 }
 
@@ -188,6 +235,34 @@ static PyObject *Server_join(PyObject *object, PyObject *Py_UNUSED(ignored))
         return PyErr_SetString(PyExc_RuntimeError, "call stop before join"), NULL;
     Py_BEGIN_ALLOW_THREADS server_join(server);
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* Append all that `take` gives to a new list; NULL with an exception. */
+static PyObject *list_all(struct server *server, int (*take)(struct server *))
+{
+    PyObject *list = PyList_New(0);
+    for (int fd; list && (fd = take(server)) >= 0;) {
+        PyObject *number = PyLong_FromLong(fd);
+        if (!number || PyList_Append(list, number) < 0) {
+            close(fd);
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(number);
+    }
+    return list;
+}
+
+static PyObject *Server_release(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    PyObject *listeners = list_all(server, server_take_listener);
+    PyObject *connections = listeners ? list_all(server, server_take_connection) : NULL;
+    PyObject *pair = connections ? PyTuple_Pack(2, listeners, connections) : NULL;
+    Py_XDECREF(listeners);
+    Py_XDECREF(connections);
+    return pair;
 }
 
 static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
@@ -210,10 +285,15 @@ static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef Server_methods[] = {
-    {"start", Server_start, METH_NOARGS, NULL}, {"fileno", Server_fileno, METH_NOARGS, NULL},
-    {"drain", Server_drain, METH_NOARGS, NULL}, {"purge", Server_purge, METH_O, NULL},
-    {"stop", Server_stop, METH_O, NULL},        {"join", Server_join, METH_NOARGS, NULL},
-    {"stats", Server_stats, METH_NOARGS, NULL}, {0},
+    {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"fileno", Server_fileno, METH_NOARGS, NULL},
+    {"drain", Server_drain, METH_NOARGS, NULL},
+    {"purge", Server_purge, METH_O, NULL},
+    {"stop", (PyCFunction)(void (*)(void))Server_stop, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"join", Server_join, METH_NOARGS, NULL},
+    {"release", Server_release, METH_NOARGS, NULL},
+    {"stats", Server_stats, METH_NOARGS, NULL},
+    {0},
 };
 
 static PyGetSetDef Server_getset[] = {{"address", Server_address, NULL, NULL, NULL}, {0}};

@@ -5,8 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -30,12 +30,46 @@ struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
     return NULL;
 }
 
-/* Open the listener of worker `index`: its own TCP socket, or one more name of the unix socket. */
-static int open_listener(struct server *server, uint32_t index)
+static void close_listeners(struct server *server)
 {
-    if (endpoint_is_unix(&server->endpoint) && index > 0)
-        return fcntl(server->workers[0].listener, F_DUPFD_CLOEXEC, 0);
-    return listener_open(&server->endpoint, server->worker_count > 1);
+    while (server->listener_count > 0)
+        close(server->listeners[--server->listener_count]);
+}
+
+static int open_listener(struct server *server, bool shared)
+{
+    int listener = listener_open(&server->endpoint, shared);
+    if (listener < 0)
+        return -1;
+    server->listeners[server->listener_count++] = listener;
+    return 0;
+}
+
+/* Where TCP sockets may share the port, each worker gets its own: the kernel deals out the clients
+ * more evenly than the workers would. */
+static int open_listeners(struct server *server)
+{
+    if (server->listener_count == 0 && (endpoint_claim(&server->endpoint) < 0 ||
+                                        open_listener(server, server->worker_count > 1) < 0))
+        return -1;
+    if (endpoint_is_unix(&server->endpoint) || !listener_is_shared(server->listeners[0]))
+        return 0;
+    while (server->listener_count < server->worker_count)
+        if (open_listener(server, true) < 0)
+            return -1;
+    return 0;
+}
+
+/* Of listeners that share a port, each has one worker; all others are everybody's. */
+static int listen_to(struct server *server, uint32_t index)
+{
+    for (uint32_t i = 0; i < server->listener_count; i++) {
+        int listener = server->listeners[i];
+        bool ours = i % server->worker_count == index || !listener_is_shared(listener);
+        if (ours && worker_listen(&server->workers[index], listener) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int init_workers(struct server *server, uint32_t *initialised)
@@ -48,11 +82,8 @@ static int init_workers(struct server *server, uint32_t *initialised)
         .workers = server->worker_count,
     };
     for (uint32_t i = 0; i < server->worker_count; i++) {
-        int listener = open_listener(server, i);
-        if (listener < 0)
-            return -1;
         *initialised = i + 1;
-        if (worker_init(&server->workers[i], i, &setup, listener) < 0)
+        if (worker_init(&server->workers[i], i, &setup) < 0 || listen_to(server, i) < 0)
             return -1;
     }
     return 0;
@@ -61,17 +92,43 @@ static int init_workers(struct server *server, uint32_t *initialised)
 /* A unix socket stays in its folder when it is closed. */
 static void remove_socket(const struct server *server)
 {
-    if (endpoint_is_unix(&server->endpoint))
+    if (endpoint_is_unix(&server->endpoint) && !server->lent)
         unlink(((const struct sockaddr_un *)&server->endpoint.address)->sun_path);
 }
 
-int server_start(struct server *server)
+static int take_listeners(struct server *server, const struct sockets *sockets)
+{
+    assert(sockets->listener_count <= LIMIT_LISTENERS);
+    server->lent = sockets->lent;
+    server->listener_count = sockets->listener_count;
+    for (uint32_t i = 0; i < sockets->listener_count; i++)
+        server->listeners[i] = sockets->listeners[i];
+    struct endpoint endpoint;
+    /* From the last to the first, whose address is the server's. */
+    for (uint32_t i = sockets->listener_count; i-- > 0; server->endpoint = endpoint)
+        if (listener_inherit(&endpoint, sockets->listeners[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static void take_connections(struct server *server, const struct sockets *sockets, bool ready)
+{
+    for (uint32_t i = 0; i < sockets->connection_count; i++)
+        if (ready)
+            worker_adopt(&server->workers[i % server->worker_count], sockets->connections[i]);
+        else
+            close(sockets->connections[i]);
+}
+
+int server_start(struct server *server, const struct sockets *sockets)
 {
     assert(server->state == SERVER_NEW);
     uint32_t initialised = 0;
-    if (endpoint_claim(&server->endpoint) < 0)
-        return -1;
-    bool ready = init_workers(server, &initialised) == 0;
+    bool ready = take_listeners(server, sockets) == 0 && open_listeners(server) == 0 &&
+                 init_workers(server, &initialised) == 0;
+    int failure = errno;
+    take_connections(server, sockets, ready);
+    errno = failure;
     while (ready && server->running < server->worker_count) {
         ready = worker_start(&server->workers[server->running]) == 0;
         server->running += ready;
@@ -82,7 +139,7 @@ int server_start(struct server *server)
     }
     int error = errno;
     for (uint32_t i = 0; i < server->running; i++) {
-        worker_stop(&server->workers[i], 1);
+        worker_stop(&server->workers[i], 1, false);
         worker_join(&server->workers[i]);
     }
     server->running = 0;
@@ -90,19 +147,22 @@ int server_start(struct server *server)
         worker_fini(&server->workers[i]);
     if (initialised > 0)
         remove_socket(server);
+    close_listeners(server);
     errno = error;
     return -1;
 }
 
-void server_stop(struct server *server, int64_t grace)
+void server_stop(struct server *server, int64_t grace, bool keeps)
 {
     if (server->state != SERVER_RUNNING && server->state != SERVER_STOPPING)
         return;
     struct clock clock = {0};
     clock_update(&clock);
+    if (server->state == SERVER_RUNNING && !keeps)
+        close_listeners(server); /* the workers close theirs when they have let in who waits */
     server->state = SERVER_STOPPING;
     for (uint32_t i = 0; i < server->running; i++)
-        worker_stop(&server->workers[i], clock.now + (grace > 0 ? grace : 0));
+        worker_stop(&server->workers[i], clock.now + (grace > 0 ? grace : 0), keeps);
 }
 
 void server_join(struct server *server)
@@ -112,17 +172,40 @@ void server_join(struct server *server)
     for (uint32_t i = 0; i < server->running; i++)
         worker_join(&server->workers[i]);
     server->state = SERVER_ENDED;
-    remove_socket(server);
+    if (server->listener_count == 0)
+        remove_socket(server);
+}
+
+int server_take_listener(struct server *server)
+{
+    if (server->state != SERVER_ENDED || server->listener_count == 0)
+        return -1;
+    int first = server->listeners[0];
+    server->listener_count--;
+    memmove(server->listeners, server->listeners + 1,
+            server->listener_count * sizeof *server->listeners);
+    return first;
+}
+
+int server_take_connection(struct server *server)
+{
+    if (server->state != SERVER_ENDED)
+        return -1;
+    int fd = -1;
+    for (uint32_t i = 0; i < server->running && fd < 0; i++)
+        fd = worker_take_parked(&server->workers[i]);
+    return fd;
 }
 
 void server_free(struct server *server)
 {
     if (!server)
         return;
-    server_stop(server, 0);
+    server_stop(server, 0, false);
     server_join(server);
     for (uint32_t i = 0; i < server->running; i++)
         worker_fini(&server->workers[i]);
+    close_listeners(server);
     mailbox_fini(&server->requests);
     free(server->workers);
     free(server);

@@ -15,9 +15,12 @@ enum server_state { SERVER_NEW, SERVER_RUNNING, SERVER_STOPPING, SERVER_ENDED };
 
 struct server {
     struct limits limits;
-    struct endpoint endpoint;
+    struct endpoint endpoint; /* of the first listener */
     struct hash_key key;
     struct mailbox requests;
+    int listeners[LIMIT_LISTENERS]; /* owns; the workers have names of their own for them */
+    uint32_t listener_count;
+    bool lent;              /* whoever opened the listeners keeps them: their path is not ours */
     struct worker *workers; /* owns */
     uint32_t worker_count;  /* as asked for */
     uint32_t running;       /* with a pthread */
@@ -32,14 +35,29 @@ struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
 /* Stops at once if it runs. */
 void server_free(struct server *server);
 
-/* Bind and start. 0, or -1 with errno and then nothing runs. Once only. */
-int server_start(struct server *server);
+/* Sockets that were opened elsewhere: by a service manager, or by the server that ran before us. */
+struct sockets {
+    const int *listeners; /* none: the server opens its own */
+    uint32_t listener_count;
+    bool lent;
+    const int *connections; /* idle ones */
+    uint32_t connection_count;
+};
 
-/* Begin a graceful stop that ends in `grace` milliseconds at the latest. */
-void server_stop(struct server *server, int64_t grace);
+/* Bind and start. Takes the descriptors in `sockets`, also when it fails. 0, or -1 with errno and
+ * then nothing runs. Once only. */
+int server_start(struct server *server, const struct sockets *sockets);
+
+/* Begin a graceful stop that ends in `grace` milliseconds at the latest. Where it `keeps` its
+ * sockets (the first call says so), they are to be taken after the end, for another server. */
+void server_stop(struct server *server, int64_t grace, bool keeps);
 
 /* Wait for the end of a stop that has begun. */
 void server_join(struct server *server);
+
+/* After the end: a listener, an idle connection, which the caller owns; -1 when none is left. */
+int server_take_listener(struct server *server);
+int server_take_connection(struct server *server);
 
 /* The requests that wait, linked by their messages; the caller owns them. */
 struct request *server_drain(struct server *server);

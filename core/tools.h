@@ -19,7 +19,7 @@ struct tools {
     struct deadlines deadlines;
     struct buffer out; /* the answers of this turn, glued; empty between turns */
     char *in;          /* owns LIMIT_READ bytes, for connections with nothing left over */
-    bool stopping;     /* every answer is a connection's last */
+    bool stopping;     /* what answers the last request read is a connection's last */
     struct counters counters;
 };
 

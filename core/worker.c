@@ -19,23 +19,12 @@
 #define KEY_LISTENER UINT64_MAX
 #define KEY_MAILBOX (UINT64_MAX - 1)
 
-/* Milliseconds until accepting is tried again when there were no descriptors. */
-enum { PAUSE_MS = 100 };
-
-/* EPOLLEXCLUSIVE matters where workers share one unix socket: one of them wakes, not all. */
-static int watch_listener(struct worker *worker)
-{
-    return poller_add(&worker->poller, worker->listener, EPOLLIN | EPOLLEXCLUSIVE, KEY_LISTENER);
-}
-
-int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup,
-                int listener)
+int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup)
 {
     *worker = (struct worker){
         .index = index,
         .requests = setup->requests,
         .poller = {-1},
-        .listener = listener,
         .slot_count = setup->limits->connections / setup->workers + 1,
         .replies = {.event = -1},
     };
@@ -48,22 +37,17 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     }
     counter_set(&worker->tools.counters.slots, worker->slot_count);
     for (uint32_t i = 0; i < worker->slot_count; i++)
-        worker->slots[i].next_free = i + 1;
+        worker->slots[i].next = i + 1;
+    worker->first_parked = worker->slot_count;
     /* Replies need no bound of their own: there is one at most for each request in flight. */
-    if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0 ||
-        poller_add(&worker->poller, worker->replies.event, EPOLLIN, KEY_MAILBOX) < 0)
+    if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;
-    return watch_listener(worker);
+    return poller_add(&worker->poller, worker->replies.event, EPOLLIN, KEY_MAILBOX);
 }
 
-static void close_listener(struct worker *worker)
+int worker_listen(struct worker *worker, int listener)
 {
-    if (worker->listener >= 0) {
-        poller_remove(&worker->poller, worker->listener);
-        close(worker->listener);
-    }
-    worker->listener = -1;
-    worker->resume_at = 0;
+    return door_add(&worker->door, listener);
 }
 
 static uint64_t key_of(const struct worker *worker, const struct conn *conn)
@@ -85,7 +69,7 @@ static void release(struct worker *worker, struct conn *conn)
     struct slot *slot = &worker->slots[conn->slot];
     slot->conn = NULL;
     slot->serial++;
-    slot->next_free = worker->first_free;
+    slot->next = worker->first_free;
     worker->first_free = conn->slot;
     conn_free(conn);
 }
@@ -97,8 +81,35 @@ static void end(struct worker *worker, struct conn *conn, enum closed reason)
     release(worker, conn);
 }
 
+/* Leave an idle connection alone until it is taken away. Its slot has another tenant from now on,
+ * since an event for it may already have been fetched. */
+static void park(struct worker *worker, struct conn *conn)
+{
+    struct slot *slot = &worker->slots[conn->slot];
+    poller_remove(&worker->poller, conn->fd);
+    deadline_clear(&conn->deadline);
+    slot->serial++;
+    slot->next = worker->first_parked;
+    worker->first_parked = conn->slot;
+    counter_add(&worker->tools.counters.closed[CLOSED_STOPPED], 1); /* as far as we know */
+    counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
+}
+
+int worker_take_parked(struct worker *worker)
+{
+    if (worker->first_parked == worker->slot_count)
+        return -1;
+    struct slot *slot = &worker->slots[worker->first_parked];
+    worker->first_parked = slot->next;
+    int fd = conn_detach(slot->conn);
+    slot->conn = NULL;
+    return fd;
+}
+
 void worker_fini(struct worker *worker)
 {
+    for (int fd; worker->slots && (fd = worker_take_parked(worker)) >= 0;)
+        close(fd);
     for (uint32_t i = 0; worker->slots && i < worker->slot_count; i++)
         if (worker->slots[i].conn)
             end(worker, worker->slots[i].conn, CLOSED_STOPPED);
@@ -106,8 +117,8 @@ void worker_fini(struct worker *worker)
     worker->slots = NULL;
     tools_fini(&worker->tools);
     mailbox_fini(&worker->replies);
+    door_fini(&worker->door, &worker->poller);
     poller_fini(&worker->poller);
-    close_listener(worker);
 }
 
 static enum conn_next submit(struct worker *worker, struct conn *conn)
@@ -132,6 +143,10 @@ static void settle(struct worker *worker, struct conn *conn, enum conn_next next
         next = submit(worker, conn);
     if (next == CONN_GO_ON) {
         uint32_t interest = conn_interest(conn);
+        if (worker->stopping && worker->parks && conn_is_idle(conn)) {
+            park(worker, conn);
+            return;
+        }
         if (interest == conn->watched)
             return;
         conn->watched = interest;
@@ -185,7 +200,7 @@ static void admit(struct worker *worker, int fd, const char *peer)
     }
     struct slot *slot = &worker->slots[worker->first_free];
     conn->slot = worker->first_free;
-    worker->first_free = slot->next_free;
+    worker->first_free = slot->next;
     slot->conn = conn;
     counter_add(&tools->counters.connections, 1);
     conn->watched = EPOLLIN;
@@ -199,31 +214,26 @@ static bool is_passing(int error)
     return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
 }
 
-/* There is no descriptor for the client that waits: let it wait, and do not be told of it. */
-static void pause_accepting(struct worker *worker)
+void worker_adopt(struct worker *worker, int fd)
 {
-    poller_remove(&worker->poller, worker->listener);
-    worker->resume_at = worker->tools.clock.now + PAUSE_MS;
-}
-
-static void resume_accepting(struct worker *worker)
-{
-    int64_t now = worker->tools.clock.now;
-    if (worker->resume_at > 0 && worker->resume_at <= now)
-        worker->resume_at = watch_listener(worker) == 0 ? 0 : now + PAUSE_MS;
+    char peer[PEER_SIZE];
+    if (listener_adopt(fd, peer, sizeof peer) < 0)
+        close(fd); /* it was reset on its way */
+    else
+        admit(worker, fd, peer);
 }
 
 /* True when more clients may wait. */
-static bool accept_some(struct worker *worker)
+static bool accept_from(struct worker *worker, int listener)
 {
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
         char peer[PEER_SIZE];
-        int fd = listener_accept(worker->listener, peer, sizeof peer);
+        int fd = listener_accept(listener, peer, sizeof peer);
         if (fd >= 0) {
             admit(worker, fd, peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!reap(worker)) {
-                pause_accepting(worker);
+                door_shut(&worker->door, &worker->poller, worker->tools.clock.now);
                 return false;
             }
         } else if (!is_passing(errno)) {
@@ -231,6 +241,15 @@ static bool accept_some(struct worker *worker)
         }
     }
     return true;
+}
+
+/* The same, from all listeners. */
+static bool accept_some(struct worker *worker)
+{
+    bool more = false;
+    for (uint32_t i = 0; i < worker->door.count; i++)
+        more |= accept_from(worker, worker->door.listeners[i]);
+    return more;
 }
 
 static void deliver(struct worker *worker)
@@ -255,22 +274,40 @@ static void deliver(struct worker *worker)
     counter_set(&worker->tools.counters.stale, worker->tools.store.stale);
 }
 
-/* No new connections; those that owe and are owed nothing go. What a client sent before now and we
- * have not read is read first, so that it is answered. */
-static void begin_stop(struct worker *worker)
+static void park_idle(struct worker *worker)
 {
-    while (accept_some(worker))
-        continue;
-    close_listener(worker);
-    worker->tools.stopping = true;
     for (uint32_t i = 0; i < worker->slot_count; i++) {
         struct conn *conn = worker->slots[i].conn;
-        if (!conn || !conn_is_idle(conn))
-            continue;
-        settle(worker, conn, conn_read(conn, &worker->tools));
-        conn = worker->slots[i].conn;
         if (conn && conn_is_idle(conn))
-            end(worker, conn, CLOSED_STOPPED);
+            park(worker, conn);
+    }
+}
+
+/* No new connections. Either another server has those who wait and those who are idle from now on,
+ * or the former are let in, and the latter go when they have been quiet for a while: a client in
+ * the midst of its work has a request under way, which a close would lose. */
+static void begin_stop(struct worker *worker)
+{
+    worker->stopping = true;
+    while (!worker->parks && accept_some(worker))
+        continue;
+    door_fini(&worker->door, &worker->poller);
+    worker->tools.stopping = !worker->parks;
+    if (worker->parks)
+        park_idle(worker);
+    else
+        deadlines_shorten(&worker->tools.deadlines, DEADLINE_IDLE, LIMIT_QUIET_MS);
+}
+
+/* Time is up: whoever sent a request, or a part of one, is told to come again. */
+static void end_stop(struct worker *worker)
+{
+    for (uint32_t i = 0; i < worker->slot_count; i++) {
+        struct conn *conn = worker->slots[i].conn;
+        bool owed = conn && (conn->state == CONN_WAITING ||
+                             (conn->state == CONN_READING && !conn_is_idle(conn)));
+        if (owed)
+            settle(worker, conn, conn_refuse(conn, &worker->tools, 503));
     }
 }
 
@@ -280,8 +317,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
     if (key == KEY_MAILBOX) {
         deliver(worker);
     } else if (key == KEY_LISTENER) {
-        if (worker->listener >= 0)
-            accept_some(worker);
+        accept_some(worker);
     } else {
         struct conn *conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
         if (conn)
@@ -311,8 +347,8 @@ static int wait_at_most(struct worker *worker)
 {
     int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
     int wait = deadlines_wait(&worker->tools.deadlines, now);
-    if (worker->resume_at > 0)
-        wait = shorter(wait, worker->resume_at - now);
+    if (worker->door.open_at > 0)
+        wait = shorter(wait, worker->door.open_at - now);
     return stop_at > 0 ? shorter(wait, stop_at - now) : wait;
 }
 
@@ -321,7 +357,7 @@ static bool is_done(struct worker *worker)
     int64_t stop_at = atomic_load(&worker->stop_at);
     if (stop_at == 0)
         return false;
-    if (!worker->tools.stopping)
+    if (!worker->stopping)
         begin_stop(worker);
     return worker->tools.counters.connections == 0 || worker->tools.clock.now >= stop_at;
 }
@@ -336,13 +372,16 @@ static void *run(void *argument)
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
         expire(worker);
-        resume_accepting(worker);
+        door_reopen(&worker->door, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
     }
+    end_stop(worker);
     return NULL;
 }
 
 int worker_start(struct worker *worker)
 {
+    if (door_open(&worker->door, &worker->poller, KEY_LISTENER) < 0)
+        return -1;
     /* Signals are for the interpreter. */
     sigset_t all, before;
     sigfillset(&all);
@@ -358,8 +397,10 @@ void worker_join(struct worker *worker)
     pthread_join(worker->pthread, NULL);
 }
 
-void worker_stop(struct worker *worker, int64_t moment)
+void worker_stop(struct worker *worker, int64_t moment, bool parks)
 {
+    if (atomic_load(&worker->stop_at) == 0)
+        worker->parks = parks;
     atomic_store(&worker->stop_at, moment);
     mailbox_wake(&worker->replies);
 }

@@ -1,9 +1,10 @@
-/* A worker: one pthread with its own poller, listener, connections and store. It never takes the
+/* A worker: one pthread with its own poller, door, connections and store. It never takes the
  * interpreter's lock, and shares with others only two kinds of mailboxes and the table of purges. */
 #ifndef CORE_WORKER_H
 #define CORE_WORKER_H
 
 #include "conn.h"
+#include "door.h"
 #include "hash.h"
 #include "mailbox.h"
 #include "poller.h"
@@ -18,7 +19,7 @@
 struct slot {
     struct conn *conn; /* owns */
     uint32_t serial;
-    uint32_t next_free;
+    uint32_t next; /* of the free, or of the parked */
 };
 
 struct worker {
@@ -27,12 +28,14 @@ struct worker {
     struct mailbox replies;
     struct mailbox *requests; /* borrows: the one to Python */
     struct poller poller;
-    int listener;       /* owns; -1 when closed */
-    int64_t resume_at;  /* monotonic milliseconds: no descriptor was left for an accept; or 0 */
+    struct door door;
     struct slot *slots; /* owns */
     uint32_t slot_count;
-    uint32_t first_free; /* slot_count when there is none */
+    uint32_t first_free;   /* slot_count when there is none */
+    uint32_t first_parked; /* the same */
     struct tools tools;
+    bool parks;              /* at a stop; set before `stop_at` */
+    bool stopping;           /* the stop has begun */
     _Atomic int64_t stop_at; /* monotonic milliseconds; 0: go on */
 };
 
@@ -45,18 +48,29 @@ struct worker_setup {
     uint32_t workers;
 };
 
-/* Takes `listener`, also when it fails. 0, or -1 with errno; fini is safe in either case. */
-int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup,
-                int listener);
+/* 0, or -1 with errno; fini is safe in either case. */
+int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup);
 void worker_fini(struct worker *worker);
+
+/* Before the start: accept clients from `listener`, too, which the caller keeps. 0, or -1 with
+ * errno. */
+int worker_listen(struct worker *worker, int listener);
+
+/* Before the start: go on with a connection of another server, which was idle. Takes `fd`. */
+void worker_adopt(struct worker *worker, int fd);
 
 /* Start the pthread, and wait for its end. 0, or -1 with errno. */
 int worker_start(struct worker *worker);
 void worker_join(struct worker *worker);
 
 /* From any pthread: stop when nothing is owed any more, and at `moment` (monotonic milliseconds)
- * at the latest. */
-void worker_stop(struct worker *worker, int64_t moment);
+ * at the latest; what is owed then gets 503. Clients that wait to be accepted are served, and
+ * those who rest are let go. Where the worker `parks`, which only the first call says, neither is
+ * touched: they are another server's. */
+void worker_stop(struct worker *worker, int64_t moment, bool parks);
+
+/* After the end: the descriptor of a parked connection, which the caller owns, or -1. */
+int worker_take_parked(struct worker *worker);
 
 /* From any pthread: takes `reply` and delivers it, or frees it if its client has left. */
 void worker_send(struct worker *worker, struct reply *reply);

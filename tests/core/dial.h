@@ -41,6 +41,15 @@ static inline int dial(const struct endpoint *endpoint)
     return fd;
 }
 
+/* Whether nobody listens there. */
+static inline bool refuses(const struct endpoint *endpoint)
+{
+    int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result = connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->size);
+    close(fd);
+    return result < 0;
+}
+
 static inline void put(int fd, const char *text)
 {
     if (send(fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text))

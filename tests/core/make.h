@@ -68,4 +68,15 @@ static inline bool has(struct slice text, const char *wanted)
     return text.data && memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
 }
 
+static inline int times(struct slice text, const char *wanted)
+{
+    int count = 0;
+    const char *found;
+    while (text.data && (found = memmem(text.data, text.size, wanted, strlen(wanted)))) {
+        count++;
+        slice_skip(&text, (size_t)(found - text.data) + strlen(wanted));
+    }
+    return count;
+}
+
 #endif

@@ -111,17 +111,6 @@ static inline bool is_ended(void)
     return recv(client, &byte, 1, MSG_PEEK) == 0;
 }
 
-static inline int times(struct slice text, const char *wanted)
-{
-    int count = 0;
-    const char *found;
-    while (text.data && (found = memmem(text.data, text.size, wanted, strlen(wanted)))) {
-        count++;
-        slice_skip(&text, (size_t)(found - text.data) + strlen(wanted));
-    }
-    return count;
-}
-
 /* Time passes, and a deadline that has come is acted on; whether one had. */
 static inline bool pass(int64_t milliseconds)
 {

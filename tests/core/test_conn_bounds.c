@@ -235,6 +235,19 @@ static void an_endless_chunked_body_is_refused_at_the_limit(void)
     pair_close();
 }
 
+static void a_request_that_comes_with_the_end_of_the_idle_time_is_answered(void)
+{
+    pair_open();
+    stock("/", "hello");
+    CHECK_EQUAL(say_some(text_of(GET("/"))), strlen(GET("/")));
+    CHECK(pass(limits.keep_alive)); /* the worker has not seen it yet */
+    CHECK(conn && has(heard(), "hello"));
+    CHECK_EQUAL(say_some(text_of("GET /")), 5);
+    CHECK(pass(limits.keep_alive));
+    CHECK(conn && conn->deadline.kind == DEADLINE_HEAD);
+    pair_close();
+}
+
 int main(void)
 {
     RUN(a_slow_head_gets_408_and_a_trickle_does_not_put_it_off);
@@ -250,5 +263,6 @@ int main(void)
     RUN(what_comes_after_the_last_answer_is_read_for_a_while);
     RUN(a_body_over_the_limit_is_refused_before_it_is_read);
     RUN(an_endless_chunked_body_is_refused_at_the_limit);
+    RUN(a_request_that_comes_with_the_end_of_the_idle_time_is_answered);
     return check_end();
 }

@@ -69,11 +69,34 @@ static void a_far_moment_does_not_overflow_the_wait(void)
     CHECK_EQUAL(deadlines_wait(&deadlines, 0), INT_MAX);
 }
 
+static void shortened_deadlines_come_earlier_in_the_same_order(void)
+{
+    struct deadline first, second, third, body;
+    deadlines_init(&deadlines, durations);
+    deadline_init(&first);
+    deadline_init(&second);
+    deadline_init(&third);
+    deadline_init(&body);
+    deadline_set(&first, &deadlines, DEADLINE_IDLE, 1000);
+    deadline_set(&second, &deadlines, DEADLINE_IDLE, 50000);
+    deadline_set(&body, &deadlines, DEADLINE_BODY, 50000);
+    deadlines_shorten(&deadlines, DEADLINE_IDLE, 1000);
+    deadline_set(&third, &deadlines, DEADLINE_IDLE, 50001);
+    CHECK_EQUAL(first.moment, 2000);
+    CHECK_EQUAL(second.moment, 51000);
+    CHECK_EQUAL(third.moment, 51001);
+    CHECK_EQUAL(body.moment, 80000);
+    deadlines_shorten(&deadlines, DEADLINE_IDLE, 5000); /* it is shorter already */
+    CHECK_EQUAL(third.moment, 51001);
+    CHECK(deadlines_due(&deadlines, 51001) == &first);
+}
+
 int main(void)
 {
     RUN(without_deadlines_the_wait_is_for_ever);
     RUN(the_nearest_of_all_kinds_comes_first);
     RUN(within_a_kind_the_oldest_comes_first_and_setting_again_renews);
     RUN(a_far_moment_does_not_overflow_the_wait);
+    RUN(shortened_deadlines_come_earlier_in_the_same_order);
     return check_end();
 }

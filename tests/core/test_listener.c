@@ -2,6 +2,7 @@
 #include "dial.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -143,6 +144,54 @@ static void an_address_that_is_not_ours_is_an_error(void)
     CHECK(listener_open(&endpoint, false) < 0 && errno == ENOENT);
 }
 
+static void an_inherited_listener_tells_where_it_listens(void)
+{
+    struct endpoint endpoint = endpoint_of("127.0.0.1:0"), inherited;
+    int listener = listener_open(&endpoint, true);
+    CHECK_EQUAL(fcntl(listener, F_SETFL, 0), 0); /* blocking, as a service manager makes it */
+    CHECK_EQUAL(fcntl(listener, F_SETFD, 0), 0);
+    CHECK_EQUAL(listener_inherit(&inherited, listener), 0);
+    CHECK(strcmp(inherited.text, endpoint.text) == 0);
+    CHECK(fcntl(listener, F_GETFL) & O_NONBLOCK);
+    CHECK_EQUAL(fcntl(listener, F_GETFD), FD_CLOEXEC);
+    CHECK(listener_is_shared(listener));
+    close(listener);
+    listener = listener_open(&endpoint, false);
+    CHECK(!listener_is_shared(listener));
+    close(listener);
+
+    endpoint = endpoint_of(path_in_folder("e"));
+    listener = listener_open(&endpoint, false);
+    CHECK_EQUAL(listener_inherit(&inherited, listener), 0);
+    CHECK(strcmp(inherited.text, endpoint.text) == 0);
+    CHECK(endpoint_is_unix(&inherited));
+    close(listener);
+}
+
+static void an_abstract_socket_is_written_with_an_at_sign(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0abc"};
+    struct endpoint inherited;
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQUAL(bind(listener, (struct sockaddr *)&name, sizeof(sa_family_t) + 4), 0);
+    CHECK_EQUAL(listen(listener, 1), 0);
+    CHECK_EQUAL(listener_inherit(&inherited, listener), 0);
+    CHECK_TEXT(text_of(inherited.text), "unix:@abc");
+    close(listener);
+}
+
+static void what_does_not_listen_is_not_inherited(void)
+{
+    struct endpoint inherited;
+    int bound = socket(AF_INET, SOCK_STREAM, 0), datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+    CHECK(listener_inherit(&inherited, bound) < 0 && errno == EINVAL);
+    CHECK(listener_inherit(&inherited, datagrams) < 0);
+    CHECK(listener_inherit(&inherited, 0) < 0);
+    CHECK(listener_inherit(&inherited, 1000000) < 0 && errno == EBADF);
+    close(bound);
+    close(datagrams);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -155,7 +204,10 @@ int main(void)
     RUN(a_socket_left_behind_is_taken_over);
     RUN(a_file_that_is_no_socket_is_left_alone);
     RUN(an_address_that_is_not_ours_is_an_error);
-    static const char *const left[] = {"a", "b", "c"};
+    RUN(an_inherited_listener_tells_where_it_listens);
+    RUN(an_abstract_socket_is_written_with_an_at_sign);
+    RUN(what_does_not_listen_is_not_inherited);
+    static const char *const left[] = {"a", "b", "c", "e"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         unlink(path_in_folder(left[i]) + 5);
     rmdir(folder);

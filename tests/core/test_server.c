@@ -38,6 +38,8 @@ static const struct limits limits = {
 
 static char unix_text[64];
 
+static const struct sockets none;
+
 static struct server *new_server(const char *text, uint32_t workers)
 {
     struct endpoint endpoint = endpoint_of(text);
@@ -49,7 +51,7 @@ static struct server *new_server(const char *text, uint32_t workers)
 static struct server *started(const char *text, uint32_t workers)
 {
     struct server *server = new_server(text, workers);
-    CHECK_EQUAL(server_start(server), 0);
+    CHECK_EQUAL(server_start(server, &none), 0);
     return server;
 }
 
@@ -121,7 +123,7 @@ static void a_server_that_never_started_can_be_freed(void)
     struct server *server = new_server("127.0.0.1:0", 3);
     CHECK(server_drain(server) == NULL);
     CHECK_EQUAL(stats_of(server).requests, 0);
-    server_stop(server, 0);
+    server_stop(server, 0, false);
     server_join(server);
     server_free(server);
     server_free(NULL);
@@ -181,12 +183,12 @@ static void a_taken_address_is_an_error_and_nothing_runs(void)
 {
     struct server *first = started("127.0.0.1:0", 2);
     struct server *second = new_server(first->endpoint.text, 2);
-    CHECK(server_start(second) < 0 && errno == EADDRINUSE);
+    CHECK(server_start(second, &none) < 0 && errno == EADDRINUSE);
     server_free(second);
     server_free(first);
     first = started(unix_text, 1);
     second = new_server(unix_text, 1);
-    CHECK(server_start(second) < 0 && errno == EADDRINUSE);
+    CHECK(server_start(second, &none) < 0 && errno == EADDRINUSE);
     server_free(second);
     int client = dial(&first->endpoint); /* the first one's socket is still there */
     put(client, GET("/a"));
@@ -203,7 +205,7 @@ static void a_start_that_fails_half_way_leaves_nothing(const char *text)
     struct stat status;
     struct server *server = new_server(text, 3);
     pthreads_left = 2;
-    CHECK(server_start(server) < 0 && errno == EAGAIN);
+    CHECK(server_start(server, &none) < 0 && errno == EAGAIN);
     pthreads_left = -1;
     CHECK_EQUAL(stats_of(server).requests, 0);
     server_free(server);
@@ -231,7 +233,7 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
         put(clients[i], GET("/a"));
     }
     AWAIT(stats_of(server).misses == CLIENTS);
-    server_stop(server, 60000);
+    server_stop(server, 60000, false);
     AWAIT(answer_all(server) == CLIENTS);
     for (int i = 0; i < CLIENTS; i++) {
         CHECK(has(hear(clients[i], NULL), "</a>"));
@@ -241,6 +243,96 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
     server_free(server);
 }
 
+/* Stop `old` so that it keeps its sockets, and start another server on them. */
+static struct server *hand_over(struct server *old, uint32_t workers, bool lent)
+{
+    int listeners[LIMIT_LISTENERS], connections[100];
+    struct sockets sockets = {.listeners = listeners, .connections = connections, .lent = lent};
+    server_stop(old, 60000, true);
+    server_join(old);
+    for (int fd; (fd = server_take_listener(old)) >= 0;)
+        listeners[sockets.listener_count++] = fd;
+    for (int fd; (fd = server_take_connection(old)) >= 0;)
+        connections[sockets.connection_count++] = fd;
+    server_free(old);
+    struct server *server = new_server("127.0.0.1:1", workers); /* which is not listened on */
+    CHECK_EQUAL(server_start(server, &sockets), 0);
+    return server;
+}
+
+/* Wait for the answer, out of the store or not. */
+static void answer(struct server *server, int client, const char *wanted)
+{
+    AWAIT(answer_all(server) >= 0 && !is_silent(client));
+    hear(client, wanted);
+}
+
+/* A client that is idle, and one that waits to be accepted, notice nothing. */
+static void sockets_go_from_server_to_server(const char *text, uint32_t workers, uint32_t later)
+{
+    struct server *server = started(text, workers);
+    struct endpoint endpoint = server->endpoint;
+    int idle = dial(&endpoint);
+    put(idle, GET("/1"));
+    answer(server, idle, "</1>");
+    for (int round = 0; round < 3; round++) {
+        server_stop(server, 60000, true);
+        server_join(server);
+        int waiting = dial(&endpoint);
+        put(waiting, GET("/2"));
+        put(idle, GET("/2"));
+        server = hand_over(server, round % 2 ? workers : later, false);
+        CHECK(strcmp(server->endpoint.text, endpoint.text) == 0);
+        answer(server, idle, "</2>");
+        answer(server, waiting, "</2>");
+        close(waiting);
+        /* Whichever listener the kernel chooses for a client, somebody looks after it. */
+        for (int i = 0; i < 20; i++) {
+            int client = dial(&endpoint);
+            put(client, GET("/3"));
+            answer(server, client, "</3>");
+            close(client);
+        }
+    }
+    close(idle);
+    server_free(server);
+    CHECK(refuses(&endpoint));
+}
+
+static void tcp_sockets_go_to_as_many_to_more_and_to_fewer_workers(void)
+{
+    sockets_go_from_server_to_server("127.0.0.1:0", 1, 1);
+    sockets_go_from_server_to_server("127.0.0.1:0", 2, 3);
+    sockets_go_from_server_to_server("127.0.0.1:0", 3, 1);
+}
+
+static void unix_sockets_go_from_server_to_server(void)
+{
+    struct stat status;
+    sockets_go_from_server_to_server(unix_text, 2, 1);
+    CHECK(stat(unix_text + 5, &status) < 0);
+}
+
+static void a_lent_socket_keeps_its_path(void)
+{
+    struct stat status;
+    struct server *server = hand_over(started(unix_text, 1), 1, true);
+    server_free(server);
+    CHECK_EQUAL(stat(unix_text + 5, &status), 0);
+    unlink(unix_text + 5);
+}
+
+static void what_is_no_listener_fails_the_start_and_is_closed(void)
+{
+    int fds[2], descriptors = count_entries("/proc/self/fd");
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    struct server *server = new_server("127.0.0.1:0", 2);
+    const struct sockets sockets = {fds, 1, true, fds + 1, 1};
+    CHECK(server_start(server, &sockets) < 0 && errno == EINVAL);
+    server_free(server);
+    CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
+}
+
 static void a_reply_after_the_end_is_freed(void)
 {
     struct server *server = started("127.0.0.1:0", 1);
@@ -248,7 +340,7 @@ static void a_reply_after_the_end_is_freed(void)
     put(client, GET("/a"));
     AWAIT(stats_of(server).waiting == 1);
     struct request *request = server_drain(server);
-    server_stop(server, 0);
+    server_stop(server, 0, false);
     server_join(server);
     server_send(server, make_reply(request, "late", NULL));
     server_free(server); /* the leak checker is the judge */
@@ -270,6 +362,10 @@ int main(void)
     RUN(a_tcp_start_that_fails_half_way_leaves_nothing);
     RUN(a_unix_start_that_fails_half_way_leaves_nothing);
     RUN(a_graceful_stop_answers_what_both_workers_have_in_flight);
+    RUN(tcp_sockets_go_to_as_many_to_more_and_to_fewer_workers);
+    RUN(unix_sockets_go_from_server_to_server);
+    RUN(a_lent_socket_keeps_its_path);
+    RUN(what_is_no_listener_fails_the_start_and_is_closed);
     RUN(a_reply_after_the_end_is_freed);
     rmdir(folder);
     return check_end();

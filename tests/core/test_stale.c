@@ -110,7 +110,7 @@ static unsigned race_all(bool rule, uint32_t workers)
     ended = false;
     memset((void *)written, 0, sizeof written);
     server = server_new(&endpoint, workers, &limits);
-    CHECK_EQUAL(server_start(server), 0);
+    CHECK_EQUAL(server_start(server, &(struct sockets){0}), 0);
     pthread_create(&python, NULL, play_python, NULL);
     int first = dial(&server->endpoint), second = dial(&server->endpoint);
     for (unsigned race = 0; race < RACES; race++) {

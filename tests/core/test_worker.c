@@ -1,8 +1,6 @@
 /* The worker: the way of requests and replies through mailboxes, slots and their tenants, full
- * houses, a stop that answers what is in flight. The test plays Python, and the system's accept. */
-#include "dial.h"
-
-#include "worker.h"
+ * houses. The test plays Python, and the system's accept. */
+#include "playing.h"
 
 #include <pthread.h>
 
@@ -19,65 +17,6 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
         return __real_accept4(fd, address, size, flags);
     errno = EMFILE;
     return -1;
-}
-
-static struct limits limits;
-static struct purges purges;
-static struct mailbox requests;
-static struct worker worker;
-static struct endpoint endpoint;
-
-static int64_t now(void)
-{
-    struct clock clock = {0};
-    clock_update(&clock);
-    return clock.now;
-}
-
-static void begin(uint32_t connections, uint32_t waiting)
-{
-    limits = (struct limits){
-        .body = 1000,
-        .store_bytes = 1 << 20,
-        .connections = connections,
-        .waiting = waiting,
-        .keep_alive = 60000,
-        .head_deadline = 60000,
-        .body_deadline = 60000,
-        .handler_deadline = 60000,
-    };
-    endpoint = endpoint_of("127.0.0.1:0");
-    CHECK_EQUAL(mailbox_init(&requests, limits.waiting), 0);
-    const struct worker_setup setup = {
-        .limits = &limits,
-        .purges = &purges,
-        .requests = &requests,
-        .key = {1, 2},
-        .workers = 1,
-    };
-    CHECK_EQUAL(worker_init(&worker, 0, &setup, listener_open(&endpoint, false)), 0);
-    CHECK_EQUAL(worker_start(&worker), 0);
-}
-
-static void end(void)
-{
-    worker_stop(&worker, now());
-    worker_join(&worker);
-    worker_fini(&worker);
-    mailbox_fini(&requests);
-    uint64_t closed = 0;
-    for (int reason = 0; reason < CLOSED_REASONS; reason++)
-        closed += worker.tools.counters.closed[reason];
-    CHECK_EQUAL(closed, worker.tools.counters.accepted); /* each has its reason */
-}
-
-/* The next request that comes through the mailbox. */
-static struct request *next_request(void)
-{
-    AWAIT(mailbox_depth(&requests) > 0);
-    struct message *message = mailbox_take(&requests);
-    CHECK(message->next == NULL);
-    return (struct request *)message;
 }
 
 static void requests_and_replies_cross_the_mailboxes(void)
@@ -226,64 +165,6 @@ static void without_descriptors_it_goes_on_and_recovers(void)
     end();
 }
 
-static void a_stop_answers_what_is_in_flight_and_then_ends(void)
-{
-    begin(10, 10);
-    int idle = dial(&endpoint), busy = dial(&endpoint);
-    AWAIT(worker.tools.counters.connections == 2);
-    put(busy, GET("/slow"));
-    struct request *request = next_request();
-    worker_stop(&worker, now() + 60000);
-    CHECK_EQUAL(hear(idle, NULL).size, 0);
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 1);
-    CHECK(is_silent(busy));
-    worker_send(&worker, make_reply(request, "at last", NULL));
-    struct slice text = hear(busy, NULL);
-    CHECK(has(text, "at last") && has(text, "Connection: close\r\n"));
-    close(busy);
-    close(idle);
-    worker_join(&worker); /* a hang here is the failure */
-    worker_fini(&worker);
-    mailbox_fini(&requests);
-}
-
-static void a_request_that_was_sent_before_the_stop_is_answered(void)
-{
-    begin(10, 10);
-    int client = dial(&endpoint);
-    put(client, GET("/warm"));
-    worker_send(&worker, make_reply(next_request(), "warm", "t"));
-    hear(client, "warm");
-    /* These two may or may not have been read when the stop begins. */
-    put(client, GET("/warm"));
-    int late = dial(&endpoint);
-    put(late, GET("/warm"));
-    worker_stop(&worker, now() + 60000);
-    CHECK(has(hear(client, NULL), "warm"));
-    CHECK(has(hear(late, NULL), "warm"));
-    close(client);
-    close(late);
-    worker_join(&worker);
-    worker_fini(&worker);
-    mailbox_fini(&requests);
-}
-
-static void a_stop_ends_at_its_moment_although_something_hangs(void)
-{
-    begin(10, 10);
-    int client = dial(&endpoint);
-    put(client, GET("/hangs"));
-    struct request *request = next_request();
-    worker_stop(&worker, now() + 50);
-    worker_join(&worker);
-    CHECK_EQUAL(worker.tools.counters.connections, 1);
-    worker_send(&worker, make_reply(request, "too late", NULL)); /* freed with the mailbox */
-    worker_fini(&worker);
-    mailbox_fini(&requests);
-    CHECK_EQUAL(hear(client, NULL).size, 0);
-    close(client);
-}
-
 enum { CLIENTS = 4, ROUNDS = 300 };
 
 static void *ask_often(void *argument)
@@ -337,9 +218,6 @@ int main(void)
     RUN(a_full_house_lets_the_longest_idle_go);
     RUN(a_full_house_at_work_says_503);
     RUN(without_descriptors_it_goes_on_and_recovers);
-    RUN(a_stop_answers_what_is_in_flight_and_then_ends);
-    RUN(a_request_that_was_sent_before_the_stop_is_answered);
-    RUN(a_stop_ends_at_its_moment_although_something_hangs);
     RUN(every_client_gets_its_own_answer);
     return check_end();
 }

@@ -1,0 +1,193 @@
+/* How a worker stops: who is answered, who is let go, and who is kept for another worker. */
+#include "playing.h"
+
+#include <fcntl.h>
+
+static void a_stop_answers_what_is_in_flight_and_then_ends(void)
+{
+    begin(10, 10);
+    int idle = dial(&endpoint), busy = dial(&endpoint);
+    AWAIT(worker.tools.counters.connections == 2);
+    put(busy, GET("/slow"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 60000, false);
+    CHECK_EQUAL(hear(idle, NULL).size, 0);
+    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 1);
+    CHECK(is_silent(busy));
+    worker_send(&worker, make_reply(request, "at last", NULL));
+    struct slice text = hear(busy, NULL);
+    CHECK(has(text, "at last") && has(text, "Connection: close\r\n"));
+    close(busy);
+    close(idle);
+    join();
+}
+
+static void a_request_that_was_sent_before_the_stop_is_answered(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/warm"));
+    worker_send(&worker, make_reply(next_request(), "warm", "t"));
+    hear(client, "warm");
+    /* These two may or may not have been read when the stop begins. */
+    put(client, GET("/warm"));
+    int late = dial(&endpoint);
+    put(late, GET("/warm"));
+    worker_stop(&worker, now() + 60000, false);
+    CHECK(has(hear(client, NULL), "warm"));
+    CHECK(has(hear(late, NULL), "warm"));
+    close(client);
+    close(late);
+    join();
+}
+
+/* A client in the midst of its work has a request under way when the stop begins. */
+static void a_stop_answers_the_next_request_of_a_client_at_work(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/warm"));
+    worker_send(&worker, make_reply(next_request(), "warm", "t"));
+    hear(client, "warm");
+    worker_stop(&worker, now() + 60000, false);
+    AWAIT(refuses(&endpoint));
+    put(client, GET("/warm"));
+    struct slice text = hear(client, NULL);
+    CHECK(has(text, "warm") && has(text, "Connection: close\r\n"));
+    close(client);
+    join();
+}
+
+static void a_stop_lets_quiet_clients_go(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    AWAIT(worker.tools.counters.connections == 1);
+    int64_t began = now();
+    worker_stop(&worker, now() + 60000, false);
+    CHECK_EQUAL(hear(client, NULL).size, 0);
+    CHECK(now() - began < 10000); /* and not after a minute of keep-alive */
+    close(client);
+    join();
+}
+
+/* The close is announced with the last of them, since a client takes it for the end. */
+static void a_stop_answers_the_whole_pipeline_that_was_read(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/1") GET("/2") GET("/1") GET("/3"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 60000, false);
+    AWAIT(refuses(&endpoint));
+    worker_send(&worker, make_reply(request, "<first>", "t"));
+    worker_send(&worker, make_reply(next_request(), "<second>", NULL));
+    worker_send(&worker, make_reply(next_request(), "<third>", NULL));
+    struct slice text = hear(client, NULL);
+    CHECK_EQUAL(times(text, "<first>"), 2);
+    CHECK_EQUAL(times(text, "<second>"), 1);
+    CHECK_EQUAL(times(text, "Connection: close\r\n"), 1);
+    CHECK(has(text, "Connection: close\r\n\r\n<third>"));
+    close(client);
+    join();
+}
+
+static void the_end_of_a_stop_tells_clients_to_come_again(void)
+{
+    begin(10, 10);
+    int waits = dial(&endpoint), sends = dial(&endpoint), silent = dial(&endpoint);
+    put(waits, GET("/hangs"));
+    struct request *request = next_request();
+    put(sends, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
+    AWAIT(worker.tools.counters.misses == 2 && worker.tools.counters.connections == 3);
+    worker_stop(&worker, now() + 50, false);
+    join();
+    CHECK(has(hear(waits, NULL), "HTTP/1.1 503 "));
+    CHECK(has(hear(sends, NULL), "HTTP/1.1 503 "));
+    CHECK_EQUAL(hear(silent, NULL).size, 0);
+    request_free(request);
+    close(waits);
+    close(sends);
+    close(silent);
+}
+
+/* Parked are the idle, at once, and the others as soon as they are; who waits at the door waits. */
+static void a_stop_that_parks_keeps_the_clients_for_another_worker(void)
+{
+    begin(10, 10);
+    int idle = dial(&endpoint), busy = dial(&endpoint);
+    AWAIT(worker.tools.counters.connections == 2);
+    put(busy, GET("/slow"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 60000, true);
+    AWAIT(worker.tools.counters.connections == 1);
+    put(idle, GET("/later"));
+    worker_send(&worker, make_reply(request, "at last", NULL));
+    CHECK(!has(hear(busy, "at last"), "Connection: close"));
+    worker_join(&worker);
+    CHECK_EQUAL(mailbox_depth(&requests), 0);
+    int first = worker_take_parked(&worker), second = worker_take_parked(&worker);
+    CHECK(first >= 0 && second >= 0);
+    CHECK_EQUAL(worker_take_parked(&worker), -1);
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+
+    prepare(10, 10);
+    worker_adopt(&worker, first);
+    worker_adopt(&worker, second);
+    CHECK_EQUAL(worker_start(&worker), 0);
+    request = next_request();
+    CHECK_TEXT(request_target(request), "/later");
+    CHECK(strcmp(request->peer, "127.0.0.1") == 0);
+    worker_send(&worker, make_reply(request, "now", NULL));
+    hear(idle, "now");
+    CHECK(is_silent(busy));
+    close(idle);
+    close(busy);
+    end();
+}
+
+static void a_connection_that_died_on_its_way_is_not_adopted(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    AWAIT(worker.tools.counters.connections == 1);
+    worker_stop(&worker, now() + 60000, true);
+    worker_join(&worker);
+    int fd = worker_take_parked(&worker);
+    leave(client);
+    worker_adopt(&worker, fd);
+    CHECK_EQUAL(worker.tools.counters.connections, 0);
+    CHECK(fcntl(fd, F_GETFD) < 0); /* it is closed */
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+}
+
+static void a_stop_ends_at_its_moment_although_something_hangs(void)
+{
+    begin(10, 10);
+    int client = dial(&endpoint);
+    put(client, GET("/hangs"));
+    struct request *request = next_request();
+    worker_stop(&worker, now() + 50, false);
+    worker_join(&worker);
+    CHECK_EQUAL(worker.tools.counters.connections, 1);
+    worker_send(&worker, make_reply(request, "too late", NULL)); /* freed with the mailbox */
+    worker_fini(&worker);
+    mailbox_fini(&requests);
+    close(client);
+}
+
+int main(void)
+{
+    RUN(a_stop_answers_what_is_in_flight_and_then_ends);
+    RUN(a_request_that_was_sent_before_the_stop_is_answered);
+    RUN(a_stop_answers_the_next_request_of_a_client_at_work);
+    RUN(a_stop_lets_quiet_clients_go);
+    RUN(a_stop_answers_the_whole_pipeline_that_was_read);
+    RUN(the_end_of_a_stop_tells_clients_to_come_again);
+    RUN(a_stop_that_parks_keeps_the_clients_for_another_worker);
+    RUN(a_connection_that_died_on_its_way_is_not_adopted);
+    RUN(a_stop_ends_at_its_moment_although_something_hangs);
+    return check_end();
+}
