@@ -14,7 +14,7 @@ import logging
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from commentsvc.auth import EditTokens
 from commentsvc.config import Settings
 from commentsvc.control import Control
 from commentsvc.database import Database, Lock
+from commentsvc.desk import Desk
 from commentsvc.embed import Embed
 from commentsvc.intake import Intake
 from commentsvc.ops import Ops
@@ -74,7 +75,7 @@ async def _serve(
         stack.push_async_callback(database.close)
         names = [site.name for site in settings.sites]
         await database.write(lambda tx: comments.sync_sites(tx, names))
-        bridge.serve(_router(settings, database, EditTokens(keys), bridge, blog))
+        bridge.serve(_router(settings, database, keys, bridge, blog))
         stack.push_async_callback(bridge.stop, settings.server.stop_grace)
         address = bridge.address
         if not address.startswith("unix:"):
@@ -90,19 +91,21 @@ async def _serve(
 def _router(
     settings: Settings,
     database: Database,
-    tokens: EditTokens,
+    keys: Sequence[bytes],
     bridge: Bridge,
     blog: Path | None,
 ) -> Router:
     """All handlers, and the table of their routes."""
     sites = Sites(settings.sites)
     origins = Origins(settings.sites)
+    tokens = EditTokens(keys)
     intake = Intake(settings, database, sites, origins, tokens, time.time, time.monotonic)
     api = Api(settings, database, sites, origins, intake)
     routes = [
         *api.routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
+        *Desk(settings, database, keys, time.time, time.monotonic).routes(),
         *Ops(settings, database, bridge.stats, blog).routes(),
     ]
     return Router(routes, origins)

@@ -1,8 +1,8 @@
 """The command line.
 
 DESIGN. The commands that run, set up and watch a service are here, those that moderate are in
-`verbs`; `console` holds what they share. What a command needs is imported when it runs, so that
-`healthcheck` does not load the web server.
+`verbs`, those for who may do so in `staff`; `console` holds what they share. What a command needs
+is imported when it runs, so that `healthcheck` does not load the web server.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc import config, datadir, verbs
+from commentsvc import config, datadir, staff, verbs
 from commentsvc.config import Settings, SettingsError
 from commentsvc.console import Failure, Program, config_option, data_option, expected
 
@@ -32,6 +32,7 @@ def main() -> None:
 
 for verb in verbs.ALL:
     main.add_command(verb)
+main.add_command(staff.moderator)
 
 
 @main.command()

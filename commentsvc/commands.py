@@ -15,11 +15,21 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from commentsvc import comments, control, datadir, migrations, moderation, moments, sqlite
+from commentsvc import (
+    comments,
+    control,
+    datadir,
+    migrations,
+    moderation,
+    moderators,
+    moments,
+    sqlite,
+)
 from commentsvc.control import Answer, ControlError, NoServer, Order, Ping
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
 from commentsvc.models import Entry
 from commentsvc.moderation import Change
+from commentsvc.moderators import Moderator
 
 T = TypeVar("T")
 
@@ -38,7 +48,7 @@ LINE_LENGTH: Final = 60
 def write(data: Path, order: Order) -> Answer:
     """Have `order` written, by the running server or alone; returns what changed.
 
-    Raises ControlError, CommentsError or DatabaseError; then nothing is changed.
+    Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
     """
     path = _database(data)
     end = time.monotonic() + START_PATIENCE
@@ -60,10 +70,9 @@ def _write_alone(path: Path, order: Order) -> Answer:
     database.open()
     try:
         now = time.time_ns() // 1_000_000
-        outcome = database.write_now(lambda tx: order.work(tx, now))
+        return database.write_now(lambda tx: order.work(tx, now))
     finally:
         database.close_now()
-    return Answer(outcome.changed, outcome.unchanged)
 
 
 def check(data: Path) -> list[str]:
@@ -79,6 +88,11 @@ def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
 def history(data: Path, comment_id: int) -> list[Change]:
     """What happened to a comment, the newest first. Raises DatabaseError."""
     return _read(data, lambda reader: moderation.history(reader, comment_id))
+
+
+def everyone(data: Path) -> list[Moderator]:
+    """All moderators, by name. Raises DatabaseError."""
+    return _read(data, moderators.everyone)
 
 
 def _read(data: Path, work: Callable[[Reader], T]) -> T:

@@ -88,6 +88,8 @@ class Moderation(Struct, frozen=True, kw_only=True):
 
     policy: Annotated[Literal["all", "none"], Meta(description='"all" or "none"')] = "all"
     edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
+    session_days: Annotated[int, whole(1, 365, "days")] = 30
+    session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168
 
 
 class Spam(Struct, frozen=True, kw_only=True):

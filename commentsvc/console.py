@@ -57,9 +57,19 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth import KeyUnusable
     from commentsvc.comments import CommentsError
     from commentsvc.control import ControlError
+    from commentsvc.moderators import ModeratorError
+    from commentsvc.passwords import PasswordRefused
     from commentsvc.sqlite import DatabaseError
 
-    return (datadir.DataUnusable, KeyUnusable, CommentsError, ControlError, DatabaseError)
+    return (
+        datadir.DataUnusable,
+        KeyUnusable,
+        CommentsError,
+        ControlError,
+        DatabaseError,
+        ModeratorError,
+        PasswordRefused,
+    )
 
 
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:

@@ -8,6 +8,7 @@ command the server). One connection carries one JSON line each way:
     {"do": "change", "to": "approved", "all": true}     {"changed": []}
     {"do": "undo"}                                      {"changed": [3]}
     {"do": "undo", "ids": [3]}                          {"error": "comment 3 was not changed…"}
+    {"do": "staff", "verb": "remove", "name": "ann"}    {}
     {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
     anything else                                       {"error": "…"}
 
@@ -26,7 +27,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from commentsvc import comments, moderation
+from commentsvc import comments, moderation, moderators
 from commentsvc.database import Database, DatabaseError, Transaction
 
 # Some 10,000 ids, more than a shell takes; in bytes.
@@ -58,38 +59,6 @@ class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unkno
     """Ask where the server listens."""
 
 
-class Change(msgspec.Struct, frozen=True, tag_field="do", tag="change", forbid_unknown_fields=True):
-    """Ask to give the status `to` to the comments `ids`, or to `all` that are pending."""
-
-    to: Literal["approved", "spam", "deleted"]
-    ids: tuple[Id, ...] = ()
-    all: bool = False
-
-    def work(self, tx: Transaction, now: int) -> moderation.Outcome:
-        """The write that does it at the moment `now` (Unix milliseconds)."""
-        ids = comments.pending_ids(tx) if self.all else self.ids
-        return moderation.change(tx, ids, self.to, COMMAND_LINE, now)
-
-
-class Undo(msgspec.Struct, frozen=True, tag_field="do", tag="undo", forbid_unknown_fields=True):
-    """Ask to take back the last change of each of `ids`, or what the last command did."""
-
-    ids: tuple[Id, ...] = ()
-
-    def work(self, tx: Transaction, now: int) -> moderation.Outcome:
-        """The write that does it at the moment `now` (Unix milliseconds)."""
-        if self.ids:
-            return moderation.undo_last(tx, self.ids, COMMAND_LINE, now)
-        act = moderation.last_act(tx, COMMAND_LINE)
-        if not act:
-            raise moderation.NothingToUndo("no command has changed anything, or all is undone")
-        return moderation.undo(tx, act, COMMAND_LINE, now)
-
-
-# What is written for a command.
-Order = Change | Undo
-
-
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the server says; `error` is empty where it did what was asked."""
 
@@ -97,6 +66,61 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     unchanged: dict[int, str] = {}
     address: str = ""
     error: str = ""
+
+
+class Change(msgspec.Struct, frozen=True, tag_field="do", tag="change", forbid_unknown_fields=True):
+    """Ask to give the status `to` to the comments `ids`, or to `all` that are pending."""
+
+    to: Literal["approved", "spam", "deleted"]
+    ids: tuple[Id, ...] = ()
+    all: bool = False
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """The write that does it at the moment `now` (Unix milliseconds)."""
+        ids = comments.pending_ids(tx) if self.all else self.ids
+        return _tell(moderation.change(tx, ids, self.to, COMMAND_LINE, now))
+
+
+class Undo(msgspec.Struct, frozen=True, tag_field="do", tag="undo", forbid_unknown_fields=True):
+    """Ask to take back the last change of each of `ids`, or what the last command did."""
+
+    ids: tuple[Id, ...] = ()
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """The write that does it at the moment `now` (Unix milliseconds)."""
+        if self.ids:
+            return _tell(moderation.undo_last(tx, self.ids, COMMAND_LINE, now))
+        act = moderation.last_act(tx, COMMAND_LINE)
+        if not act:
+            raise moderation.NothingToUndo("no command has changed anything, or all is undone")
+        return _tell(moderation.undo(tx, act, COMMAND_LINE, now))
+
+
+class Staff(msgspec.Struct, frozen=True, tag_field="do", tag="staff", forbid_unknown_fields=True):
+    """Ask to add or remove the moderator `name`, or for a new password, of which this is a hash."""
+
+    verb: Literal["add", "remove", "passwd"]
+    name: str
+    password: str = ""
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """The write that does it at the moment `now` (Unix milliseconds)."""
+        match self.verb:
+            case "add":
+                moderators.add(tx, self.name, self.password, now)
+            case "remove":
+                moderators.remove(tx, self.name)
+            case "passwd":
+                moderators.set_password(tx, self.name, self.password)
+        return Answer()
+
+
+def _tell(outcome: moderation.Outcome) -> Answer:
+    return Answer(outcome.changed, outcome.unchanged)
+
+
+# What is written for a command.
+Order = Change | Undo | Staff
 
 
 class Control:
@@ -165,17 +189,16 @@ class Control:
 
     async def _answer(self, line: bytes) -> Answer:
         try:
-            request = msgspec.json.decode(line, type=Ping | Change | Undo)
+            request = msgspec.json.decode(line, type=Ping | Order)
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
             return Answer(address=self._address)
         try:
             now = int(self._now() * 1000)
-            outcome = await self._database.write(lambda tx: request.work(tx, now))
-        except (comments.CommentsError, DatabaseError) as error:
+            return await self._database.write(lambda tx: request.work(tx, now))
+        except (comments.CommentsError, moderators.ModeratorError, DatabaseError) as error:
             return Answer(error=str(error))
-        return Answer(outcome.changed, outcome.unchanged)
 
 
 def ask(path: Path, request: Ping | Order) -> Answer:

@@ -67,6 +67,17 @@ _CHANGES: Final = (
     "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
 )
 
+_MODERATOR: Final = (
+    "CREATE TABLE moderator (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
+    " name TEXT NOT NULL COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
+    "CREATE TABLE session (id INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL,"
+    " moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,"
+    " created INTEGER NOT NULL, seen INTEGER NOT NULL, agent TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX session_digest ON session (digest)",
+    "CREATE INDEX session_moderator_id ON session (moderator_id)",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -84,6 +95,7 @@ def _running(statements: tuple[str, ...]) -> Step:
 STEPS: Final[dict[str, Step]] = {
     "0001_first": _running(_FIRST),
     "0002_change": _running(_CHANGES),
+    "0003_moderator": _running(_MODERATOR),
 }
 
 

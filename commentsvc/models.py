@@ -152,7 +152,42 @@ class ChangeTable(Table):
 ChangeTable.add_index(
     ChangeTable.index(ChangeTable.who, where=peewee.SQL("undone IS NULL"), name="change_by_who")
 )
-TABLES: Final = (SiteTable, ThreadTable, CommentTable, ChangeTable)
+
+
+class ModeratorTable(Table):
+    """Who decides. `password` is an Argon2 hash with its parameters."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    name = peewee.TextField(unique=True, collation="NOCASE")
+    password = peewee.TextField()
+    created = peewee.IntegerField()
+
+    class Meta:
+        table_name = "moderator"
+
+
+class SessionTable(Table):
+    """A browser that is signed in. `digest` is that of its cookie, `agent` what it calls itself."""
+
+    id = peewee.AutoField()
+    digest = peewee.BlobField(unique=True)
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    created = peewee.IntegerField()
+    seen = peewee.IntegerField()
+    agent = peewee.TextField()
+
+    class Meta:
+        table_name = "session"
+
+
+TABLES: Final = (
+    SiteTable,
+    ThreadTable,
+    CommentTable,
+    ChangeTable,
+    ModeratorTable,
+    SessionTable,
+)
 
 
 class Comment(msgspec.Struct, frozen=True, gc=False):

@@ -43,13 +43,14 @@ class Limiter:
             self._per_second = self._size / _SECONDS[unit]
 
     def take(self, address: str, now: float) -> int:
-        """Take a token for the network of `address`: 0 if it had one, else seconds to wait.
+        """Take a token for the network of `address`: 0 if it had one, else seconds to wait."""
+        return self.spend(network(address), now) if self._size else 0
+
+    def spend(self, key: bytes, now: float) -> int:
+        """As `take`, of the bucket with this `key`; the rate is not off.
 
         `now` is a monotonic clock in seconds; one that goes back only delays the filling.
         """
-        if not self._size:
-            return 0
-        key = network(address)
         tokens, since = self._buckets.pop(key, (self._size, now))
         tokens = min(self._size, tokens + max(0.0, now - since) * self._per_second)
         allowed = tokens >= 1.0

@@ -2,10 +2,14 @@
 
 import os
 import shutil
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # A machine that is busy must not fail a property; tests that bound time measure CPU time.
 settings.register_profile("commentsvc", deadline=None)
@@ -25,3 +29,27 @@ def find_program(*names: str) -> str:
         if path := shutil.which(name):
             return path
     cannot_run(f"not installed: {' or '.join(names)}")
+
+
+# As root and in containers Chromium has no sandbox; the others keep it from calling home.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> "Iterator[Browser]":
+    """One browser for all tests that need one."""
+    from playwright.sync_api import sync_playwright  # not small, and most tests need none
+
+    program = find_program("chromium", "chromium-browser", "google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()

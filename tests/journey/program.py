@@ -41,12 +41,13 @@ class Outcome(NamedTuple):
     err: str
 
 
-def command(*words: object, environ: Mapping[str, str] | None = None) -> Outcome:
-    """Run `commentsvc` with `words` to its end."""
+def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
+    """Run `commentsvc` with `words` to its end; `given` is its standard input."""
     done = subprocess.run(
         [sys.executable, "-m", "commentsvc", *map(str, words)],
         cwd=ROOT,
         env=environment(environ or {}),
+        input=given,
         capture_output=True,
         text=True,
         timeout=PATIENCE,

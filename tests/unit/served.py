@@ -12,6 +12,7 @@ from commentsvc.api import Api
 from commentsvc.auth import EditTokens
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.database import Database
+from commentsvc.desk import Desk
 from commentsvc.embed import Embed
 from commentsvc.intake import Intake
 from commentsvc.models import Entry
@@ -39,14 +40,18 @@ STATS = _core.Server("127.0.0.1:0").stats() | {"hits": 3, "stored_bytes": 7}
 
 
 class Served:
-    """The service in this process. `now` and `monotonic` are its clocks, in seconds."""
+    """The service in this process. `now` and `monotonic` are its clocks, in seconds.
+
+    `routes` are those of the interface for programs, `pages` those for moderators.
+    """
 
     def __init__(self, settings: Settings, database: Database, blog: Path | None) -> None:
         self.now = self.monotonic = NOW
         self.purged: list[str] = []
         self.database = database
         sites, origins = Sites(settings.sites), Origins(settings.sites)
-        tokens = EditTokens([b"key" * 16])
+        keys = [b"key" * 16]
+        tokens = EditTokens(keys)
         intake = Intake(
             settings, database, sites, origins, tokens, lambda: self.now, lambda: self.monotonic
         )
@@ -58,7 +63,9 @@ class Served:
             *Stacosys(settings, intake, api).routes(),
             *ops.routes(),
         ]
-        self._router = Router(self.routes, origins)
+        desk = Desk(settings, database, keys, lambda: self.now, lambda: self.monotonic)
+        self.pages: list[Route] = desk.routes()
+        self._router = Router([*self.routes, *self.pages], origins)
 
     def ask(
         self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str

@@ -20,17 +20,6 @@ SERVICE = "https://comments.test"  # answered by routes alone: the name has no a
 POST = "/posts/wet-wood/"
 TEXT = "Two coats, and do it the same day."
 
-# As root and in containers Chromium has no sandbox; the others keep it from calling home.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 

@@ -9,27 +9,16 @@ from playwright.sync_api import (
     ConsoleMessage,
     Locator,
     Page,
-    sync_playwright,
 )
 
 from tests.conftest import find_program
-from tests.widget.browser import FLAGS, POST, SERVICE, Answers, build_blog, serve
+from tests.widget.browser import POST, SERVICE, Answers, build_blog, serve
 
 
 @pytest.fixture(scope="session")
 def hugo() -> str:
     """The static site generator."""
     return find_program("hugo")
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests."""
-    program = find_program("chromium", "chromium-browser", "google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,44 @@
+"""Desk: the moderation pages as one whole, for `app` to put into the router."""
+
+from collections.abc import Callable, Sequence
+
+from commentsvc.account import Account
+from commentsvc.config import Settings
+from commentsvc.database import Database
+from commentsvc.gate import Gate
+from commentsvc.router import Route
+from commentsvc.sessions import Cookies, Lifetime
+from commentsvc.signin import SignIn
+from commentsvc.throttle import Throttle
+from commentsvc.web import Proxies
+
+_HOUR = 3_600_000  # ms
+
+
+class Desk:
+    """All handlers below /moderation."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        keys: Sequence[bytes],
+        now: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take the secret `keys`, and two clocks in seconds."""
+        lifetime = Lifetime(
+            most=settings.moderation.session_days * 24 * _HOUR,
+            idle=settings.moderation.session_idle_hours * _HOUR,
+        )
+        cookies, throttle = Cookies(keys), Throttle()
+        gate = Gate(database, cookies, lifetime, now)
+        proxies = Proxies(settings.server.trusted_proxies)
+        self._parts = (
+            SignIn(database, gate, cookies, proxies, throttle, lifetime, monotonic),
+            Account(database, gate, cookies, throttle, lifetime, monotonic),
+        )
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [route for part in self._parts for route in part.routes()]

@@ -1,0 +1,119 @@
+"""Pages: the moderation pages' templates, and the headers of every answer there.
+
+DESIGN. A page is a template with named values; all texts in it are escaped by jinja2, and the only
+HTML that comes from a reader is what `markup` made, which passed its allow-list. The policy lets
+nothing in but our own style, script and pictures by file, nothing inline, and lets no other page
+frame or open ours. All addresses are relative, so that the pages work under any prefix of a proxy.
+
+A page belongs to who asked for it, so it has no tags and is never stored.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+
+from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, Response
+
+HTML: Final = ("Content-Type", "text/html; charset=utf-8")
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final[Headers] = (
+    NOT_STORED,
+    NO_SNIFFING,
+    ("Content-Security-Policy", POLICY),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Frame-Options", "DENY"),  # for browsers that do not know frame-ancestors
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+DAY: Final = 86_400_000  # ms
+
+# The last step that is shorter than its limit, in ms, names an age.
+_AGES: Final = (
+    (60_000, 1_000, "just now"),
+    (3_600_000, 60_000, "{} min ago"),
+    (DAY, 3_600_000, "{} h ago"),
+    (2 * DAY, DAY, "yesterday"),
+    (14 * DAY, DAY, "{} days ago"),
+)
+
+
+def ago(moment: int, now: int) -> str:
+    """Tell how long ago a moment was, or its date where that is long ago; Unix milliseconds."""
+    for limit, unit, text in _AGES:
+        if now - moment < limit:
+            return text.format((now - moment) // unit)
+    return f"{_utc(moment):%-d %b %Y}"
+
+
+def exactly(moment: int) -> str:
+    """Tell a moment to the minute, in UTC."""
+    return f"{_utc(moment):%-d %B %Y, %H:%M} UTC"
+
+
+def machine(moment: int) -> str:
+    """A moment as `<time datetime>` wants it."""
+    return f"{_utc(moment):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _utc(moment: int) -> datetime:
+    return datetime.fromtimestamp(moment / 1_000, UTC)
+
+
+# What tells browsers and systems apart, in this order: a later word stands in earlier names too.
+_BROWSERS: Final = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+_SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
+_NAMES: Final = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
+
+
+def browser(agent: str) -> str:
+    """Tell people what a browser's User-Agent says: ``Firefox on Linux``."""
+    words = [next((w for w in known if w in agent), "") for known in (_BROWSERS, _SYSTEMS)]
+    told = " on ".join(_NAMES.get(word, word) for word in words if word)
+    return told or "An unknown browser"
+
+
+def _source(name: str) -> str:
+    return (files("commentsvc") / "templates" / "moderation" / name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(ago=ago, browser=browser, exactly=exactly, machine=machine)
+    return environment
+
+
+def template(name: str) -> Template:
+    """The template of that name; compiled once."""
+    return _environment().get_template(name)
+
+
+def show(
+    name: str,
+    /,
+    status: int = 200,
+    headers: Sequence[tuple[str, str]] = (),
+    **values: Any,  # Any: what the template shows
+) -> Response:
+    """The page that the template `name` makes of `values`."""
+    body = template(name).render(values).encode(errors="replace")
+    return Response(status, (HTML, *HEADERS, *headers), body)
+
+
+def see(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
+    """Send a browser to the page at `target`, relative to this one (303: by GET)."""
+    return Response(303, (("Location", target), *HEADERS, *headers), b"")

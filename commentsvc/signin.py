@@ -1,0 +1,136 @@
+"""Signing in and out.
+
+DESIGN. Signing in makes a new cookie, whatever the browser had before, and ends the session that
+the old one may have been. Who fails learns only that name and password do not fit together, after
+the same time for names that exist and for others.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Final
+
+from commentsvc import moderators, passwords, sessions
+from commentsvc.database import Database, Transaction
+from commentsvc.forms import Form
+from commentsvc.gate import Gate, Visit
+from commentsvc.moderators import Moderator
+from commentsvc.pages import see, show
+from commentsvc.router import Route
+from commentsvc.sessions import Cookies, Lifetime
+from commentsvc.throttle import Throttle
+from commentsvc.web import Proxies, Request, Response, first
+
+log = logging.getLogger(__name__)
+
+HOME: Final = "account"
+# A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
+_TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
+WRONG: Final = "This name and this password do not fit together."
+
+
+class SignIn:
+    """The handlers of the ways in and out."""
+
+    def __init__(
+        self,
+        database: Database,
+        gate: Gate,
+        cookies: Cookies,
+        proxies: Proxies,
+        throttle: Throttle,
+        lifetime: Lifetime,
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take who may be asked, and a clock that never goes back, in seconds."""
+        self._database = database
+        self._gate = gate
+        self._cookies = cookies
+        self._proxies = proxies
+        self._lifetime = lifetime
+        self._monotonic = monotonic
+        self._throttle = throttle
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation", self.home),
+            Route("GET", "/moderation/sign-in", gate.open(self.form)),
+            Route("POST", "/moderation/sign-in", gate.enter(self.sign_in)),
+            Route("POST", "/moderation/sign-out", gate.act(self.sign_out)),
+        ]
+
+    def home(self, request: Request) -> Response:
+        """GET /moderation: 303 to the first page."""
+        return see(f"moderation/{HOME}")
+
+    async def form(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/sign-in[?to=PAGE]: 200 with the form."""
+        to = _target(first(request.parameters(), "to"))
+        if visit.session is not None:
+            return see(to)
+        empty = not await self._database.read(moderators.everyone)
+        return _form(visit, to=to, empty=empty)
+
+    async def sign_in(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie.
+
+        403 where name and password do not fit, 429 or 503 where too many were tried.
+        """
+        name, to = first(form, "name").strip(), _target(first(form, "to"))
+        account = await self._database.read(lambda reader: moderators.find(reader, name))
+        known = account is not None and self._cookies.is_known(request.header("cookie"), account)
+        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        stored = account.password if account else passwords.NOBODY
+        fits = await self._throttle.fits(first(form, "password"), stored, known=known)
+        if account is None or not fits:
+            log.warning("somebody could not sign in as %s", ascii(name[:40]))
+            return _form(visit, 403, name=name[:40], to=to, problem=WRONG)
+        return await self._let_in(request, visit, account, to)
+
+    async def _let_in(
+        self, request: Request, visit: Visit, account: Moderator, to: str
+    ) -> Response:
+        token, cookie = self._gate.renew()
+        agent = request.header("user-agent") or ""
+
+        def work(tx: Transaction) -> None:
+            sessions.sweep(tx, self._lifetime, visit.now)
+            if visit.session is not None:
+                sessions.end(tx, visit.session.id, visit.session.moderator_id)
+            sessions.begin(tx, token, account, agent, visit.now)
+
+        await self._database.write(work)
+        return see(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
+
+    async def sign_out(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
+        session = visit.moderator
+        await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
+        _, cookie = self._gate.renew()
+        return see("sign-in", cookie)
+
+
+def _target(to: str) -> str:
+    return to if _TARGET.fullmatch(to) else HOME
+
+
+def _form(
+    visit: Visit,
+    status: int = 200,
+    *,
+    name: str = "",
+    to: str,
+    problem: str = "",
+    empty: bool = False,
+) -> Response:
+    return show(
+        "sign-in.html",
+        status,
+        form_token=visit.form_token,
+        name=name,
+        to=to,
+        problem=problem,
+        empty=empty,
+    )

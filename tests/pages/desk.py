@@ -1,0 +1,25 @@
+"""What a test of the moderation pages has in its hands."""
+
+from typing import Literal
+
+from playwright.sync_api import Locator, Page, expect
+
+PASSWORD = "correct horse battery"
+
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+WIDTHS = (360, 1280)
+
+
+def sign_in(page: Page, name: str = "ann", password: str = PASSWORD) -> None:
+    """Sign in by the form."""
+    page.goto("/moderation")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(sign_out(page)).to_be_visible()
+
+
+def sign_out(page: Page) -> Locator:
+    """The button that every page for moderators has."""
+    return page.get_by_role("banner").get_by_role("button", name="Sign out")

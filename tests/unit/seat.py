@@ -1,0 +1,96 @@
+"""A moderator's browser without a window: it keeps cookies, reads forms and sends them."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from commentsvc import moderators, passwords
+from commentsvc.web import Response
+from tests.unit.served import NOW, Served
+
+PASSWORD = "correct horse battery"
+# One hash for all tests: making one takes 30 ms.
+HASH = passwords.new_hash(PASSWORD)
+AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def header(response: Response, name: str) -> str:
+    """The first header of that name."""
+    return next(value for given, value in response.headers if given == name)
+
+
+def text(response: Response) -> str:
+    """The HTML of a page, which has all the headers that one must have."""
+    fields = dict(response.headers)
+    assert fields["Content-Type"] == "text/html; charset=utf-8"
+    assert fields["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in fields["Content-Security-Policy"]
+    assert not response.tags
+    return response.body.decode()
+
+
+class Seat:
+    """One browser; `peer` is its address. It keeps what Set-Cookie says."""
+
+    def __init__(self, service: Served, peer: str = "192.0.2.1") -> None:
+        self.service = service
+        self.peer = peer
+        self.cookies: dict[str, str] = {}
+
+    def get(self, page: str, **headers: str) -> Response:
+        """GET a page below /moderation."""
+        return self._ask("GET", page, b"", {"sec_fetch_site": "none", **headers})
+
+    def post(self, page: str, fields: Mapping[str, object], **headers: str) -> Response:
+        """Send a form as a page of ours does, with exactly these fields."""
+        sent = {"sec_fetch_site": "same-origin", "origin": "null"}
+        sent["content_type"] = "application/x-www-form-urlencoded"
+        return self._ask("POST", page, urlencode(fields, doseq=True).encode(), sent | headers)
+
+    def send(self, page: str, /, **fields: object) -> Response:
+        """Send a form with its token."""
+        return self.post(page, {"form": self.form_token(), **fields})
+
+    def form_token(self) -> str:
+        """The token in the forms of the pages, for this browser's cookie."""
+        page = self.get("sign-in")
+        if page.status == 303:
+            page = self.get(header(page, "Location"))
+        found = re.search(r'name="form" value="([0-9a-f]+)"', text(page))
+        assert found
+        return found[1]
+
+    def sign_in(self, name: str = "ann", password: str = PASSWORD, to: str = "") -> Response:
+        """Sign in by the form."""
+        return self.send("sign-in", name=name, password=password, to=to)
+
+    def is_signed_in(self) -> bool:
+        """Whether a page for moderators is shown."""
+        return self.get("account").status == 200
+
+    def _ask(self, method: str, page: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        fields = {"host": "comments.example", "user_agent": AGENT, **headers}
+        if self.cookies:
+            fields.setdefault("cookie", "; ".join(f"{n}={v}" for n, v in self.cookies.items()))
+        answer = self.service.ask(method, f"/moderation/{page}", body, self.peer, **fields)
+        for name, value in answer.headers:
+            if name == "Set-Cookie":
+                cookie, *attributes = value.split("; ")
+                assert {"Path=/", "Secure", "HttpOnly", "SameSite=Strict"} <= {*attributes}
+                key, _, kept = cookie.partition("=")
+                assert key.startswith("__Host-")
+                self.cookies[key] = kept
+        return answer
+
+
+def employ(service: Served, name: str = "ann") -> None:
+    """Make an account with PASSWORD."""
+    service.database.write_now(lambda tx: moderators.add(tx, name, HASH, int(NOW * 1_000)))
+
+
+def seated(service: Served, name: str = "ann") -> Seat:
+    """A browser that is signed in, to a new account."""
+    employ(service, name)
+    seat = Seat(service)
+    assert seat.sign_in(name).status == 303
+    return seat

@@ -1,0 +1,87 @@
+"""The commands for moderators' accounts: what they take, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc import cli, commands, migrations, passwords, staff
+from commentsvc.datadir import DATABASE
+
+PASSWORD = "correct horse battery"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `moderator` on a data folder in this process; `given` is the standard input."""
+    migrations.upgrade(tmp_path / DATABASE)
+
+    def run(*words: str, given: str = "") -> Result:
+        return CliRunner().invoke(
+            cli.main, ["moderator", *words, "--data", str(tmp_path)], input=given
+        )
+
+    return run
+
+
+def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_path: Path) -> None:
+    def fits(password: str) -> bool:
+        [ann] = commands.everyone(tmp_path)
+        return passwords.fits(password, ann.password)
+
+    assert run("list").output == "no moderators\n"
+    assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
+    assert fits(PASSWORD)
+    assert run("list").output.startswith("ann  since 20")
+    changed = run("passwd", "ann", given="another good password\r\n")
+    assert changed.output == "ann has a new password\n"
+    assert fits("another good password")
+    assert run("remove", "ann").output == "ann may no longer sign in\n"
+    assert run("list").output == "no moderators\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "told"),
+    [
+        (("add", "ann"), "short\n", "12 to 200 characters"),
+        (("add", "ann"), "", "12 to 200 characters"),
+        (("add", "ann"), "x" * 1_000, "12 to 200 characters"),
+        (("add", "<b>"), PASSWORD, "1 to 40 letters"),
+        (("add", "Bob"), PASSWORD, "there is a moderator called Bob already"),
+        (("passwd", "ann"), PASSWORD, "no moderator is called ann"),
+        (("remove", "ann"), "", "no moderator is called ann"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    run: Run, words: tuple[str, ...], given: str, told: str
+) -> None:
+    run("add", "bob", given=PASSWORD)
+    result = run(*words, given=given)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("commentsvc: ")
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        @staticmethod
+        def isatty() -> bool:
+            return True
+
+    monkeypatch.setattr(staff.sys, "stdin", Terminal)  # type: ignore[attr-defined] # its own sys
+    asked = []
+
+    def prompt(text: str, *, hide_input: bool, confirmation_prompt: str) -> str:
+        asked.append((text, hide_input, confirmation_prompt))
+        return PASSWORD
+
+    monkeypatch.setattr(staff.click, "prompt", prompt)  # type: ignore[attr-defined] # same
+    staff._write(tmp_path, "add", "ann", staff._new_hash())
+    assert asked == [("Password", True, "Again")]
+    [ann] = commands.everyone(tmp_path)
+    assert passwords.fits(PASSWORD, ann.password)
