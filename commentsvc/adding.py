@@ -13,6 +13,7 @@ since the table never gives an id twice and nobody else writes.
       UnknownSite      no site of that name is configured
       UnknownParent    the comment answered to is not in this thread, or was deleted
       KeyConflict      the key was used before, for other content
+      ThreadClosed     the thread takes no more comments
 """
 
 import hashlib
@@ -24,7 +25,7 @@ import msgspec
 
 from commentsvc import statements
 from commentsvc.jobs import Bulk
-from commentsvc.models import APPROVED, Comment, site_tag, thread_tag
+from commentsvc.models import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.sqlite import Row, Transaction
 
 RETRY: Final = 3_600_000  # milliseconds in which the same content counts as a retry
@@ -47,15 +48,20 @@ class KeyConflict(CommentsError):  # noqa: N818 - it names the state
     """The key was used before, for other content."""
 
 
+class ThreadClosed(CommentsError):  # noqa: N818 - it names the state
+    """The thread takes no more comments."""
+
+
 class NotPlain(CommentsError):  # noqa: N818 - it names the state
-    """One of many submissions is a repeat or has no parent: each has to be looked at alone."""
+    """One of many submissions may not be stored as it is: each has to be looked at alone."""
 
 
 class NewComment(msgspec.Struct, frozen=True, gc=False):
     """A submission, ready to be stored. `url` is canonical, `html` is clean.
 
     `key` is the client's own or, where `derived`, made of the content. `token_expires` is in Unix
-    milliseconds.
+    milliseconds. `open_for` is how long after its first publication a thread of the site takes
+    comments, in milliseconds; 0: for good.
     """
 
     site: str
@@ -73,6 +79,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     derived: bool
     token_hash: bytes
     token_expires: int
+    open_for: int = 0
 
 
 class Spot(NamedTuple):
@@ -95,19 +102,21 @@ class Added(msgspec.Struct, frozen=True, gc=False):
 def add(tx: Transaction, new: NewComment, now: int) -> Added:
     """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
 
-    Raises UnknownSite, UnknownParent, KeyConflict.
+    Raises UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
-    spot = _thread(tx, new)
-    parent_known = _knows_parent(tx, new, spot)
+    spot, closed = _thread(tx, new, now)
+    fits = not closed and _knows_parent(tx, new, spot)
     key = digest(new.key, new.derived)
-    comment = _insert(tx, new, now, spot, key) if parent_known else None
+    comment = _insert(tx, new, now, spot, key) if fits else None
     if comment is None:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
             if not new.derived or now - stored.created < RETRY:
                 return _repeat(tx, new, stored, spot)
             tx.execute(statements.CLEAR_KEY, (stored.id,))
-        if not parent_known:
+        if closed:
+            raise ThreadClosed(f"the thread {spot.url} takes no more comments")
+        if not fits:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
         comment = _insert(tx, new, now, spot, key)
         assert comment is not None, "its key was cleared above"
@@ -134,17 +143,34 @@ def digest(key: str, derived: bool) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
 
-def _thread(tx: Transaction, new: NewComment) -> Spot:
-    """Where `new` goes. The first submission makes the thread, the first title stays."""
+def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[Spot, bool]:
+    """Where `new` goes, and whether that is closed.
+
+    The first submission makes the thread, the first title stays.
+    """
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     if row is None:
         raise UnknownSite(f"no site is named {new.site}")
-    site_id, thread_id, title = row
+    if row[5] is not None:
+        row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+    site_id, url, thread_id, title, state, _ = row
     if thread_id is None:
-        thread_id = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
-    elif new.title and not title:
+        inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
+        assert inserted is not None, "an INSERT gives an id"
+        return Spot(new.site, new.url, site_id, inserted), False
+    if new.title and not title:
         tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
-    return Spot(new.site, new.url, site_id, thread_id)
+    closed = state == CLOSED or (
+        state == AGING
+        and new.open_for > 0
+        and _first_published(tx, thread_id, now) + new.open_for <= now
+    )
+    return Spot(new.site, url, site_id, thread_id), closed
+
+
+def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
+    row = tx.execute(statements.FIRST_PUBLISHED, (thread_id,)).fetchone()
+    return row[0] if row else now
 
 
 def _knows_parent(tx: Transaction, new: NewComment, spot: Spot) -> bool:
@@ -215,7 +241,9 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     for new, now in items:
         page = (new.site, new.url)
         if page not in places or (new.title and page not in titled):
-            places[page] = _thread(tx, new)
+            places[page], closed = _thread(tx, new, now)
+            if closed:
+                raise NotPlain
             if new.title:
                 titled.add(page)
         spot = places[page]

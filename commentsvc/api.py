@@ -11,6 +11,7 @@ All answers but writes allow every page to read them; errors are made by the rou
 from typing import get_args
 
 from commentsvc import comments
+from commentsvc.comments import Thread
 from commentsvc.config import Settings
 from commentsvc.cursor import Sort
 from commentsvc.database import Database, Reader
@@ -91,8 +92,8 @@ class Api:
         form = request.parameters()
         site, url = self._place(form)
         if url:
-            number = self._database.read_now(lambda reader: comments.count(reader, site, url))
-            tag = thread_tag(site, url)
+            thread = self._database.read_now(lambda reader: comments.thread(reader, site, url))
+            number, tag = thread.count, thread_tag(site, thread.url)
         else:
             number = self._database.read_now(lambda reader: comments.site_count(reader, site))
             tag = site_tag(site)
@@ -111,30 +112,34 @@ class Api:
         name = first(form, "site")
         places = {url: self._sites.locate(url, name) for url in urls}
 
-        def work(reader: Reader) -> dict[str, int]:
-            return {url: comments.count(reader, *place) for url, place in places.items()}
+        def work(reader: Reader) -> dict[str, Thread]:
+            return {url: comments.thread(reader, *place) for url, place in places.items()}
 
-        numbers = self._database.read_now(work)
-        tags = tuple({thread_tag(*place) for place in places.values()})
-        return Response(200, self._json, encode({"counts": numbers}), tags)
+        threads = self._database.read_now(work)
+        tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
+        numbers = {url: thread.count for url, thread in threads.items()}
+        return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
 
     async def list_comments(self, request: Request) -> Response:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after]: 200 with the comments.
 
-        ``{"data": […], "count": N, "next"?}``: approved comments of the page, `count` is of all,
-        `next` is what to send as `after` to go on. A page never heard of has none. 400 for a bad
-        parameter. Stored.
+        ``{"data": […], "count": N, "next"?, "closes"?}``: approved comments of the page, `count` is
+        of all, `next` is what to send as `after` to go on, `closes` the moment from which the page
+        takes no more comments. A page never heard of has none. 400 for a bad parameter. Stored.
         """
         form = request.parameters()
-        site, url = self._sites.locate(first(form, "url"), first(form, "site"))
+        place = self._sites.locate(first(form, "url"), first(form, "site"))
         sort, limit, after = self._range(form)
+        open_for = self._sites.open_for(place.site)
         page = await self._database.read(
-            lambda reader: comments.page(reader, site, url, sort, limit, after)
+            lambda reader: comments.page(reader, place, sort, limit, after, open_for)
         )
-        answer: dict[str, object] = {"data": [*map(item, page.items)], "count": page.count}
+        answer: dict[str, object] = {"data": [*map(item, page.items)], "count": page.thread.count}
         if page.next is not None:
             answer["next"] = page.next
-        return Response(200, self._list, encode(answer), (thread_tag(site, url),))
+        if page.closes is not None:
+            answer["closes"] = rfc3339(page.closes)
+        return Response(200, self._list, encode(answer), (thread_tag(place.site, page.thread.url),))
 
     def submit(self, request: Request) -> Later:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
@@ -167,14 +172,15 @@ class Api:
         site, url = self._place(request.parameters())
         limit = self._settings.feed.entries
 
-        def work(reader: Reader) -> list[Entry]:
-            return comments.latest(reader, site, url or None, limit)
+        def work(reader: Reader) -> tuple[str, list[Entry]]:
+            now_at = comments.thread(reader, site, url).url if url else ""
+            return now_at, comments.latest(reader, site, url or None, limit)
 
-        entries = await self._database.read(work)
+        now_at, entries = await self._database.read(work)
         settings = next(known for known in self._settings.sites if known.name == site)
         origin = settings.origins[0] if settings.origins else ""
-        body = render_feed(Feed(site, settings.title or site, origin, url), entries)
-        tag = thread_tag(site, url) if url else site_tag(site)
+        body = render_feed(Feed(site, settings.title or site, origin, now_at), entries)
+        tag = thread_tag(site, now_at) if url else site_tag(site)
         return Response(200, self._atom, body, (tag,))
 
     def _place(self, form: Form) -> Place:

@@ -10,14 +10,9 @@ from pathlib import Path
 
 import click
 
-from commentsvc import config, datadir, staff, verbs
+from commentsvc import config, datadir, staff, thread_verbs, verbs
 from commentsvc.config import Settings, SettingsError
-from commentsvc.console import Failure, Program, config_option, data_option, expected
-
-
-def _settings_file(given: Path | None, data: Path) -> Path | None:
-    usual = data / datadir.SETTINGS
-    return given or (usual if usual.exists() else None)
+from commentsvc.console import Failure, Program, config_option, data_option, expected, find_settings
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,7 +25,7 @@ def main() -> None:
     """
 
 
-for verb in verbs.ALL:
+for verb in (*verbs.ALL, thread_verbs.thread):
     main.add_command(verb)
 main.add_command(staff.moderator)
 
@@ -56,7 +51,7 @@ def serve(
     reload: bool,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C; what was read is answered before it ends."""
-    file = _settings_file(settings_file, data)
+    file = find_settings(settings_file, data)
     options = {"server.listen": listen, "server.workers": workers}
     settings = config.load(file, options=options)
     if reload:
@@ -105,7 +100,7 @@ def check(data: Path, settings_file: Path | None) -> None:
 
     problems: list[str] = []
     try:
-        _say_settings(config.load(_settings_file(settings_file, data)))
+        _say_settings(config.load(find_settings(settings_file, data)))
     except SettingsError as error:
         problems += error.problems
     try:

@@ -24,12 +24,15 @@ from commentsvc import (
     moderators,
     moments,
     sqlite,
+    threads,
 )
-from commentsvc.control import Answer, ControlError, NoServer, Order, Ping
+from commentsvc.control import ControlError, NoServer, Ping
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
-from commentsvc.models import Entry
+from commentsvc.models import TEXT, Entry
 from commentsvc.moderation import Change
 from commentsvc.moderators import Moderator
+from commentsvc.orders import Answer, Order
+from commentsvc.threads import Listed
 
 T = TypeVar("T")
 
@@ -95,6 +98,11 @@ def everyone(data: Path) -> list[Moderator]:
     return _read(data, moderators.everyone)
 
 
+def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:
+    """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
+    return _read(data, lambda reader: threads.listing(reader, containing, limit, None))
+
+
 def _read(data: Path, work: Callable[[Reader], T]) -> T:
     path = _database(data)
     try:
@@ -130,10 +138,17 @@ def as_line(entry: Entry) -> str:
 
 def change_line(change: Change) -> str:
     """One line for a terminal: when, from what to what, who, and who took it back."""
-    line = f"{moments.local(change.made)}  {change.was} -> {change.became}  by {change.who}"
+    what = "another text" if change.what == TEXT else f"{change.was} -> {change.became}"
+    line = f"{moments.local(change.made)}  {what}  by {change.who}"
     if change.undone is not None:
         line += f"; undone {moments.local(change.undone)} by {change.undone_by}"
     return _plain(line)
+
+
+def thread_line(thread: Listed) -> str:
+    """One line for a terminal: comments, state, page, its aliases, title."""
+    page = " = ".join((thread.url, *thread.aliases))
+    return _plain(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
 
 
 def _plain(text: str) -> str:

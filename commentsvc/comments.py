@@ -7,6 +7,7 @@ DESIGN. Counts are changed by the very transaction that changes what is counted,
       UnknownSite      no site of that name is configured (see `adding`)
       UnknownParent    the comment answered to is not in this thread, or was deleted (see `adding`)
       KeyConflict      the key was used before, for other content (see `adding`)
+      ThreadClosed     the thread takes no more comments (see `adding`)
     BadCursor          `after` was not made by `page`, or for another order (see `cursor`)
 """
 
@@ -21,6 +22,7 @@ from commentsvc.adding import Added as Added
 from commentsvc.adding import CommentsError as CommentsError
 from commentsvc.adding import KeyConflict as KeyConflict
 from commentsvc.adding import NewComment as NewComment
+from commentsvc.adding import ThreadClosed as ThreadClosed
 from commentsvc.adding import UnknownParent as UnknownParent
 from commentsvc.adding import UnknownSite as UnknownSite
 from commentsvc.adding import add as add
@@ -28,7 +30,10 @@ from commentsvc.audit import check as check
 from commentsvc.cursor import BadCursor as BadCursor
 from commentsvc.cursor import Sort
 from commentsvc.models import (
+    AGING,
     APPROVED,
+    CLOSED,
+    OPEN,
     PENDING,
     Comment,
     CommentTable,
@@ -37,12 +42,28 @@ from commentsvc.models import (
 from commentsvc.sqlite import Reader, Row, Transaction
 
 
+class Thread(msgspec.Struct, frozen=True, gc=False):
+    """A thread: its id (0 if it has no comments), its page's url, how many are approved, its state.
+
+    `url` is where the thread is now: what shows it is tagged with that, however it was asked for.
+    """
+
+    id: int
+    url: str
+    count: int
+    state: str
+
+
 class Page(msgspec.Struct, frozen=True):
-    """A piece of a list, the thread's whole count, and the cursor of the next piece if any."""
+    """A piece of a list, the thread it is of, and the cursor of the next piece if any.
+
+    From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
+    """
 
     items: list[Comment]
-    count: int
+    thread: Thread
     next: str | None
+    closes: int | None
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
@@ -59,10 +80,14 @@ def pending_ids(reader: Reader) -> list[int]:
     return [row[0] for row in reader.query(query.order_by(CommentTable.id))]
 
 
-def count(reader: Reader, site: str, url: str) -> int:
-    """The number of approved comments under a page; 0 for one we never heard of."""
-    row = reader.execute(statements.COUNT, (site, url)).fetchone()
-    return row[0] if row else 0
+def thread(reader: Reader, site: str, url: str) -> Thread:
+    """The thread of a page, which may have moved; one without comments for an unknown page."""
+    row = reader.execute(statements.THREAD, (site, url)).fetchone()
+    if row is None:
+        return Thread(0, url, 0, AGING)
+    if row[4] is not None:
+        row = reader.execute(statements.ALIASED, (row[4],)).fetchone()
+    return Thread(*row[:4])
 
 
 def site_count(reader: Reader, site: str) -> int:
@@ -71,20 +96,34 @@ def site_count(reader: Reader, site: str) -> int:
     return row[0] if row else 0
 
 
-def page(reader: Reader, site: str, url: str, sort: Sort, limit: int, after: str | None) -> Page:
+def page(
+    reader: Reader,
+    place: tuple[str, str],
+    sort: Sort,
+    limit: int,
+    after: str | None,
+    open_for: int = 0,
+) -> Page:
     """At most `limit` approved comments of a thread, those behind the cursor `after` if given.
 
-    An unknown page has no comments. Raises BadCursor.
+    `place` names its site and url, `open_for` is how long the site's threads take comments, in
+    milliseconds; 0: for good. Raises BadCursor.
     """
-    place = cursor.decode(sort, after)
-    head = reader.execute(statements.COUNT, (site, url)).fetchone()
-    if head is None:
-        return Page([], 0, None)
-    in_all, thread_id = head
-    rows = reader.execute(statements.LIST[sort], (thread_id, *place, limit + 1)).fetchall()
+    begin = cursor.decode(sort, after)
+    found = thread(reader, *place)
+    rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
     items = [Comment(*row) for row in rows[:limit]]
     more = cursor.encode(sort, items[-1]) if len(rows) > limit and items else None
-    return Page(items, in_all, more)
+    return Page(items, found, more, _closes(reader, found, open_for))
+
+
+def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
+    if thread.state == CLOSED:
+        return 0
+    if thread.state == OPEN or not open_for:
+        return None
+    first = reader.execute(statements.FIRST_PUBLISHED, (thread.id,)).fetchone()
+    return first[0] + open_for if first else None
 
 
 def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:

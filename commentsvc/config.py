@@ -73,6 +73,7 @@ class Site(Struct, frozen=True, kw_only=True):
     trailing_slash: Annotated[
         Literal["keep", "add", "remove"], Meta(description='"keep", "add" or "remove"')
     ] = "keep"
+    close_days: Annotated[int, whole(0, 36_500, "days")] = 0
 
 
 class Comments(Struct, frozen=True, kw_only=True):

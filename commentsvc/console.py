@@ -60,6 +60,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.moderators import ModeratorError
     from commentsvc.passwords import PasswordRefused
     from commentsvc.sqlite import DatabaseError
+    from commentsvc.urls import UrlError
 
     return (
         datadir.DataUnusable,
@@ -69,6 +70,7 @@ def expected() -> tuple[type[Exception], ...]:
         DatabaseError,
         ModeratorError,
         PasswordRefused,
+        UrlError,
     )
 
 
@@ -96,3 +98,9 @@ config_option = click.option(
     help="The settings. Default: the variable COMMENTSVC_CONFIG, then commentsvc.toml in the "
     "data folder if it is there.",
 )
+
+
+def find_settings(given: Path | None, data: Path) -> Path | None:
+    """The settings file: the one that was given, else that in the data folder if it is there."""
+    usual = data / datadir.SETTINGS
+    return given or (usual if usual.exists() else None)

@@ -12,6 +12,8 @@ command the server). One connection carries one JSON line each way:
     {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
     anything else                                       {"error": "…"}
 
+What a command may order is in `orders`.
+
     ControlError    the server that was asked cannot do it; the text says why
       NoServer      nobody listens there
 """
@@ -23,12 +25,13 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from commentsvc import comments, moderation, moderators
-from commentsvc.database import Database, DatabaseError, Transaction
+from commentsvc import comments, moderators
+from commentsvc.database import Database, DatabaseError
+from commentsvc.orders import Answer, Order
 
 # Some 10,000 ids, more than a shell takes; in bytes.
 LINE_LIMIT: Final = 131_072
@@ -40,11 +43,6 @@ LINE_DEADLINE: Final = 5.0
 ANSWER_DEADLINE: Final = 60.0
 # sockaddr_un has 108 bytes for a path and its NUL.
 ADDRESS_LIMIT: Final = 107
-
-# Who decides in a terminal: stands in a comment's history.
-COMMAND_LINE: Final = "command line"
-
-Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class ControlError(Exception):
@@ -59,68 +57,7 @@ class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unkno
     """Ask where the server listens."""
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the server says; `error` is empty where it did what was asked."""
-
-    changed: tuple[int, ...] = ()
-    unchanged: dict[int, str] = {}
-    address: str = ""
-    error: str = ""
-
-
-class Change(msgspec.Struct, frozen=True, tag_field="do", tag="change", forbid_unknown_fields=True):
-    """Ask to give the status `to` to the comments `ids`, or to `all` that are pending."""
-
-    to: Literal["approved", "spam", "deleted"]
-    ids: tuple[Id, ...] = ()
-    all: bool = False
-
-    def work(self, tx: Transaction, now: int) -> Answer:
-        """The write that does it at the moment `now` (Unix milliseconds)."""
-        ids = comments.pending_ids(tx) if self.all else self.ids
-        return _tell(moderation.change(tx, ids, self.to, COMMAND_LINE, now))
-
-
-class Undo(msgspec.Struct, frozen=True, tag_field="do", tag="undo", forbid_unknown_fields=True):
-    """Ask to take back the last change of each of `ids`, or what the last command did."""
-
-    ids: tuple[Id, ...] = ()
-
-    def work(self, tx: Transaction, now: int) -> Answer:
-        """The write that does it at the moment `now` (Unix milliseconds)."""
-        if self.ids:
-            return _tell(moderation.undo_last(tx, self.ids, COMMAND_LINE, now))
-        act = moderation.last_act(tx, COMMAND_LINE)
-        if not act:
-            raise moderation.NothingToUndo("no command has changed anything, or all is undone")
-        return _tell(moderation.undo(tx, act, COMMAND_LINE, now))
-
-
-class Staff(msgspec.Struct, frozen=True, tag_field="do", tag="staff", forbid_unknown_fields=True):
-    """Ask to add or remove the moderator `name`, or for a new password, of which this is a hash."""
-
-    verb: Literal["add", "remove", "passwd"]
-    name: str
-    password: str = ""
-
-    def work(self, tx: Transaction, now: int) -> Answer:
-        """The write that does it at the moment `now` (Unix milliseconds)."""
-        match self.verb:
-            case "add":
-                moderators.add(tx, self.name, self.password, now)
-            case "remove":
-                moderators.remove(tx, self.name)
-            case "passwd":
-                moderators.set_password(tx, self.name, self.password)
-        return Answer()
-
-
-def _tell(outcome: moderation.Outcome) -> Answer:
-    return Answer(outcome.changed, outcome.unchanged)
-
-
-# What is written for a command.
-Order = Change | Undo | Staff
+_decode = msgspec.json.Decoder(Ping | Order).decode
 
 
 class Control:
@@ -189,7 +126,7 @@ class Control:
 
     async def _answer(self, line: bytes) -> Answer:
         try:
-            request = msgspec.json.decode(line, type=Ping | Order)
+            request = _decode(line)
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):

@@ -120,34 +120,43 @@ class Embed:
         ]
 
     async def thread(self, request: Request) -> Response:
-        """GET /embed/thread?url=U[&base=B&view=page]: 200 with the thread and a form as HTML.
+        """GET /embed/thread?url=U[&base=B&view=page&closed=yes]: 200, the thread, a form, as HTML.
 
         It is a fragment, or a whole page with `view=page`. `base` is this service's address for
-        the form, `""` for the page's own host. 400 for a bad url, site, base or view. Stored.
+        the form, `""` for the page's own host. A closed page has no form, nor one that says so by
+        `closed`. 400 for a bad url, site, base, view or closed. Stored, so a page that closes by
+        its age may show a form until a comment changes; what is sent then is refused.
         """
         form = request.parameters()
         name, base, view = first(form, "site"), first(form, "base"), first(form, "view")
+        preset = first(form, "closed")
         wrong = {}
         if base and ("?" in base or "#" in base or not is_site(base)):
             wrong["base"] = "This must be the http(s) address of the comment service."
         if view not in ("", "page"):
             wrong["view"] = 'This must be "page", or left out.'
+        if preset not in ("", "yes"):
+            wrong["closed"] = 'This must be "yes", or left out.'
         if wrong:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        site, url = self._sites.locate(first(form, "url"), name)
+        place = self._sites.locate(first(form, "url"), name)
+        open_for = self._sites.open_for(place.site)
         page = await self._database.read(
-            lambda reader: comments.page(reader, site, url, "oldest", self._most, None)
+            lambda reader: comments.page(reader, place, "oldest", self._most, None, open_for)
         )
         template = self._standalone if view else self._thread
         html = template.render(
             bounds=self._bounds,
-            back=self._page(site, url),
+            back=self._page(*place),
             branches=grow([*map(item, page.items)]),
-            count=page.count,
-            url=url,
+            count=page.thread.count,
+            closed=preset or self._intake.is_past(page.closes),
+            url=place.url,
             action=f"{base.rstrip('/')}/embed/thread{_query(name)}",
         )
-        return Response(200, self._fragment, html.encode(), (thread_tag(site, url),))
+        return Response(
+            200, self._fragment, html.encode(), (thread_tag(place.site, page.thread.url),)
+        )
 
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.

@@ -117,6 +117,10 @@ class Intake:
         self._database.begin_each(comments.ADD, (draft.new, draft.now), done)
         return later
 
+    def is_past(self, moment: int | None) -> bool:
+        """Whether `moment` (Unix milliseconds) has come; None never does."""
+        return moment is not None and moment <= self._now() * 1_000
+
     def _judge(self, request: Request, submission: Submission) -> Draft:
         headers = self._origins.check(request, submission.place[0])
         self._limit(request)
@@ -171,4 +175,5 @@ class Intake:
             derived=not submission.key,
             token_hash=token_hash,
             token_expires=expires,
+            open_for=self._sites.open_for(site),
         )

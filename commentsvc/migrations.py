@@ -78,6 +78,15 @@ _MODERATOR: Final = (
     "CREATE INDEX session_moderator_id ON session (moderator_id)",
 )
 
+_THREADS: Final = (
+    "ALTER TABLE thread ADD COLUMN state TEXT NOT NULL DEFAULT 'aging'"
+    " CHECK (state IN ('aging', 'open', 'closed'))",
+    "ALTER TABLE thread ADD COLUMN alias_id INTEGER REFERENCES thread (id)",
+    "CREATE INDEX thread_by_alias ON thread (alias_id) WHERE alias_id IS NOT NULL",
+    "DROP INDEX comment_by_status",
+    "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -96,6 +105,7 @@ STEPS: Final[dict[str, Step]] = {
     "0001_first": _running(_FIRST),
     "0002_change": _running(_CHANGES),
     "0003_moderator": _running(_MODERATOR),
+    "0004_thread": _running(_THREADS),
 }
 
 

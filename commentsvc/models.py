@@ -24,6 +24,12 @@ SPAM: Final = "spam"
 DELETED: Final = "deleted"
 STATUSES: Final = (PENDING, APPROVED, SPAM, DELETED)
 
+# Whether a thread takes comments: as its age and the site's settings say, always, or no more.
+AGING: Final = "aging"
+OPEN: Final = "open"
+CLOSED: Final = "closed"
+STATES: Final = (AGING, OPEN, CLOSED)
+
 # What of a comment a moderator may change.
 STATUS: Final = "status"
 TEXT: Final = "text"
@@ -60,17 +66,32 @@ class SiteTable(Table):
 
 
 class ThreadTable(Table):
-    """What was said under one page. `url` is canonical; `count` counts approved comments."""
+    """What was said under one page. `url` is canonical; `count` counts approved comments.
+
+    A row with an `alias_id` holds no comments: its url is another name of that thread's page. So a
+    url can never be both.
+    """
 
     id = peewee.AutoField()
     site = peewee.ForeignKeyField(SiteTable, index=False)
     url = peewee.TextField()
     title = peewee.TextField()
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    state = peewee.TextField(
+        constraints=[peewee.SQL(f"DEFAULT '{AGING}'"), peewee.Check(f"state IN {STATES}")]
+    )
+    aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
 
     class Meta:
         table_name = "thread"
         indexes = ((("site_id", "url"), True),)
+
+
+ThreadTable.add_index(
+    ThreadTable.index(
+        ThreadTable.aliased, where=peewee.SQL("alias_id IS NOT NULL"), name="thread_by_alias"
+    )
+)
 
 
 class CommentTable(Table):
@@ -117,10 +138,15 @@ CommentTable.add_index(
         CommentTable.site, CommentTable.published, where=_approved, name="comment_latest"
     )
 )
-# The queue is short, however many comments are approved.
+# The queue is short, however many comments are approved. The id makes it grow at the end of each
+# status, and with the site one site's part is found without a look at the rows of the others.
 CommentTable.add_index(
     CommentTable.index(
-        CommentTable.status, where=peewee.SQL("status <> 'approved'"), name="comment_by_status"
+        CommentTable.status,
+        CommentTable.id,
+        CommentTable.site,
+        where=peewee.SQL("status <> 'approved'"),
+        name="comment_by_status",
     )
 )
 

@@ -1,9 +1,10 @@
 """Moderation: what becomes of a comment, who said so, and the way back.
 
-DESIGN. A comment's status changes here and nowhere else. `models.MOVES` says what may become what;
-what is not allowed, or is so already, is left alone and told. Every change is a row of the table
-`change` in the same transaction, those of one decision with the same `act`, so that a decision on a
-hundred comments is undone as one. A row is never taken away: undoing marks it.
+DESIGN. A comment's status changes here and nowhere else, as does its text by a moderator's hand.
+`models.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
+told. Every change is a row of the table `change` in the same transaction, those of one decision
+with the same `act`, so that a decision on a hundred comments is undone as one. A row is never taken
+away: undoing marks it.
 
 A change is undone only while it is the comment's last: whoever has decided since then is not
 overruled in passing. A comment that was shown before comes back to its old place in the thread.
@@ -20,7 +21,8 @@ import msgspec
 
 from commentsvc import statements
 from commentsvc.adding import CommentsError, Spot, count_shown
-from commentsvc.models import APPROVED, MOVES, STATUS
+from commentsvc.markup import render
+from commentsvc.models import APPROVED, MOVES, STATUS, TEXT
 from commentsvc.sqlite import Reader, Row, Transaction
 
 
@@ -85,6 +87,24 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     return Outcome(act if changed else 0, tuple(changed), unchanged)
 
 
+def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> Outcome:
+    """Give a comment another text, Markdown within the bounds of a message, at the moment `now`.
+
+    Its author's first words stay in its history. Raises UnknownComment.
+    """
+    [(_, spot, status, _)] = _find(tx, [comment_id])
+    [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
+    if was == source:
+        return Outcome(0, (), {comment_id: status})
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    row = (act, comment_id, TEXT, was, source, edited, now, who)
+    tx.execute(statements.INSERT_CHANGE, row)
+    tx.execute(statements.SET_TEXT, (source, render(source), now, comment_id))
+    if status == APPROVED:
+        count_shown(tx, {spot: 0})
+    return Outcome(act, (comment_id,), {})
+
+
 def undo(tx: Transaction, act: int, who: str, now: int) -> Outcome:
     """Take back what `act` changed, at the moment `now` (Unix milliseconds).
 
@@ -138,13 +158,18 @@ def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, Spot, str, int
 def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> Outcome:
     """Take back the changes in `rows`, as CHANGES_OF_ACT gives them."""
     changed, unchanged, shown = [], {}, Counter[Spot]()
-    for *spot, comment_id, status, change_id, was, published, changed_again in rows:
+    for *spot, comment_id, status, change_id, what, was, moment, changed_again in rows:
         if changed_again:
             unchanged[comment_id] = status
             continue
-        tx.execute(statements.SET_STATUS, (was, published, comment_id))
+        if what == TEXT:
+            tx.execute(statements.SET_TEXT, (was, render(was), moment, comment_id))
+            if status == APPROVED:
+                shown[Spot(*spot)] += 0  # for the purge alone
+        else:
+            tx.execute(statements.SET_STATUS, (was, moment, comment_id))
+            _tally(shown, Spot(*spot), status, was)
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
-        _tally(shown, Spot(*spot), status, was)
         changed.append(comment_id)
     count_shown(tx, shown)
     return Outcome(0, tuple(changed), unchanged)

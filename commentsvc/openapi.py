@@ -91,7 +91,7 @@ OPERATIONS = (
         "GET",
         "/embed/thread",
         "A thread and a form as HTML",
-        ("page", "site", "base", "view"),
+        ("page", "site", "base", "view", "closed"),
         (),
         ((200, "text/html"),),
         _READ,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from commentsvc import comments, moderation
+from commentsvc import comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
@@ -144,6 +144,8 @@ def _contradiction(error: comments.CommentsError) -> HttpError:
         case comments.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
             return HttpError(409, "conflict", message, {"key": message})
-        case moderation.UnknownComment():
+        case comments.ThreadClosed():
+            return HttpError(400, "closed", "This page takes no more comments.")
+        case moderation.UnknownComment() | threads.UnknownThread():
             return HttpError(404, "not_found", f"There is {error}.")
     return HttpError(409, "refused", f"That cannot be done: {error}.")

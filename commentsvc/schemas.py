@@ -39,7 +39,7 @@ def _schemas(settings: Settings) -> Json:
         "Counts": _object({"counts": {"type": "object", "additionalProperties": number}}),
         "List": _object(
             {"data": {"type": "array", "items": reference("Item")}, "count": number},
-            {"next": text},
+            {"next": text, "closes": {"type": "string", "format": "date-time"}},
         ),
         "Message": _object({"message": _bounded(settings.comments.message_length)}),
         "Preview": _object({"html": text}),
@@ -97,6 +97,7 @@ def _parameters(settings: Settings) -> Json:
         "after": _query("after", text, "`next` of the answer before."),
         "base": _query("base", text, "The address of this service, for the form."),
         "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
+        "closed": _query("closed", {"enum": ["yes"]}, "No form: the page says that it is closed."),
         "path": {"name": "path", "in": "path", "required": True, "schema": text},
     }
 

@@ -68,7 +68,7 @@ def _write(
     data: Path, verb: Literal["add", "remove", "passwd"], name: str, hash_: str = ""
 ) -> None:
     from commentsvc import commands
-    from commentsvc.control import Staff
+    from commentsvc.orders import Staff
 
     commands.write(data, Staff(verb=verb, name=name, password=hash_))
 

@@ -20,10 +20,16 @@ COLUMNS: Final = (
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
 
-# Submission. (url, site) finds the site's id, the thread's id or NULL, its title or NULL.
+# Submission. (url, site) finds the site's id, and of the thread (all NULL where there is none) the
+# url, id, title, state, and the thread that it is an alias of; by id of such a one the same again.
 FIND_THREAD: Final = (
-    "SELECT s.id, t.id, t.title FROM site AS s"
+    "SELECT s.id, t.url, t.id, t.title, t.state, t.alias_id FROM site AS s"
     " LEFT JOIN thread AS t ON t.site_id = s.id AND t.url = ? WHERE s.name = ?"
+)
+FIND_ALIASED: Final = "SELECT site_id, url, id, title, state, alias_id FROM thread WHERE id = ?"
+FIRST_PUBLISHED: Final = (
+    "SELECT published FROM comment WHERE thread_id = ? AND status = 'approved'"
+    " ORDER BY published LIMIT 1"
 )
 INSERT_THREAD: Final = "INSERT INTO thread (site_id, url, title) VALUES (?, ?, ?)"
 TITLE_THREAD: Final = "UPDATE thread SET title = ? WHERE id = ?"
@@ -46,6 +52,8 @@ FIND_COMMENT: Final = (
     "SELECT s.name, t.url, c.site_id, c.thread_id, c.status, c.published FROM comment AS c"
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id WHERE c.id = ?"
 )
+TEXT_OF: Final = "SELECT source, edited FROM comment WHERE id = ?"
+SET_TEXT: Final = "UPDATE comment SET source = ?, html = ?, edited = ? WHERE id = ?"
 SET_STATUS: Final = "UPDATE comment SET status = ?, published = ? WHERE id = ?"
 INSERT_CHANGE: Final = (
     "INSERT INTO change (act, comment_id, what, was, became, moment, made, who)"
@@ -56,26 +64,32 @@ INSERT_CHANGE: Final = (
 NEXT_ACT: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) + 1"
 # Changes that can be undone: their place, and whether the comment was changed again.
 _CHANGES = (
-    "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.was, h.moment,"
+    "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.what, h.was,"
+    " h.moment,"
     " EXISTS (SELECT 1 FROM change AS n WHERE n.comment_id = h.comment_id AND n.id > h.id"
-    " AND n.undone IS NULL) FROM change AS h JOIN comment AS c ON c.id = h.comment_id"
+    " AND n.what = h.what AND n.undone IS NULL)"
+    " FROM change AS h JOIN comment AS c ON c.id = h.comment_id"
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id"
-    " WHERE h.undone IS NULL"
+    " WHERE h.undone IS NULL AND h.what <> 'thread'"
 )
 CHANGES_OF_ACT: Final = f"{_CHANGES} AND h.act = ? ORDER BY h.id"
 LAST_CHANGE: Final = f"{_CHANGES} AND h.comment_id = ? ORDER BY h.id DESC LIMIT 1"
 MARK_UNDONE: Final = "UPDATE change SET undone = ?, undone_by = ? WHERE id = ?"
-LAST_ACT: Final = "SELECT act FROM change WHERE who = ? AND undone IS NULL ORDER BY id DESC LIMIT 1"
+LAST_ACT: Final = (
+    "SELECT act FROM change WHERE who = ? AND undone IS NULL AND what <> 'thread'"
+    " ORDER BY id DESC LIMIT 1"
+)
 HISTORY: Final = (
     "SELECT id, act, comment_id, what, was, became, made, who, undone, undone_by FROM change"
     " WHERE comment_id = ? ORDER BY id DESC"
 )
 
-# Reading. By (site, url): the count, and the id for the list; by (site): the count.
-COUNT: Final = (
-    "SELECT t.count, t.id FROM thread AS t JOIN site AS s ON s.id = t.site_id"
-    " WHERE s.name = ? AND t.url = ?"
+# Reading. By (site, url): the thread; by (id) that which an alias leads to; by (site): the count.
+THREAD: Final = (
+    "SELECT t.id, t.url, t.count, t.state, t.alias_id FROM thread AS t JOIN site AS s"
+    " ON s.id = t.site_id WHERE s.name = ? AND t.url = ?"
 )
+ALIASED: Final = "SELECT id, url, count, state, alias_id FROM thread WHERE id = ?"
 SITE_COUNT: Final = "SELECT count FROM site WHERE name = ?"
 
 _LIST = f"SELECT {COLUMNS} FROM comment AS c WHERE c.thread_id = ? AND c.status = 'approved'"
@@ -100,8 +114,8 @@ _LATEST = f"{_ENTRIES} WHERE c.status = 'approved'"
 _NEWEST = "ORDER BY c.published DESC, c.id DESC LIMIT ?"
 LATEST_OF_SITE: Final = f"{_LATEST} AND c.site_id = (SELECT id FROM site WHERE name = ?) {_NEWEST}"
 LATEST_OF_THREAD: Final = (
-    f"{_LATEST} AND c.thread_id = (SELECT t.id FROM thread AS t JOIN site AS s"
-    f" ON s.id = t.site_id WHERE s.name = ? AND t.url = ?) {_NEWEST}"
+    f"{_LATEST} AND c.thread_id = (SELECT coalesce(t.alias_id, t.id) FROM thread AS t"
+    f" JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.url = ?) {_NEWEST}"
 )
 LISTING: Final = f"{_ENTRIES} ORDER BY c.id DESC LIMIT ?"
 # The second condition lets SQLite use the index of the queue.

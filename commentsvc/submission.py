@@ -160,6 +160,16 @@ def message_from_json(body: bytes, bounds: Comments) -> str:
     return message
 
 
+def message_from_text(text: str, bounds: Comments) -> str:
+    """Read a message that a moderator wrote. Raises SubmissionError."""
+    message = _message(Fields(message=text))
+    problems: dict[str, str] = {}
+    _check_text(problems, "message", message, bounds.message_length, "Please write a comment.")
+    if problems:
+        raise SubmissionError(problems)
+    return message
+
+
 def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
     try:
         values = _decode_anything(body)

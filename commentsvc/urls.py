@@ -34,6 +34,7 @@ from commentsvc.config import Site
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
 ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
+DAY = 86_400_000  # milliseconds
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 
 _NAMES = """
@@ -199,6 +200,10 @@ class Sites:
             return self._absolute(url, name)
         site = self._named(name) if name else self._first
         return Place(site.name, canonical(url, site.trailing_slash))
+
+    def open_for(self, name: str) -> int:
+        """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
+        return self._sites[name].close_days * DAY
 
     def _absolute(self, url: str, name: str) -> Place:
         head, mark, query = _clean(url).partition("?")

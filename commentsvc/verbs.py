@@ -10,9 +10,10 @@ from typing import Final, Literal
 
 import click
 
-from commentsvc.console import data_option
+from commentsvc.console import config_option, data_option, find_settings
 
 _ids = click.argument("ids", metavar="ID...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
+_id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 _all = click.option("--all", "everything", is_flag=True, help="All that are pending.")
 
 
@@ -49,7 +50,7 @@ def _change(
     if bool(ids) == everything:
         raise click.UsageError("Give the ids of comments, or --all.")
     from commentsvc import commands
-    from commentsvc.control import Change
+    from commentsvc.orders import Change
 
     answer = commands.write(data, Change(to=to, ids=ids, all=everything))
     for id_ in answer.changed:
@@ -66,7 +67,7 @@ def _change(
 def undo(data: Path, ids: tuple[int, ...]) -> None:
     """Take back what the last command changed, or the last change of each comment ID...."""
     from commentsvc import commands
-    from commentsvc.control import Undo
+    from commentsvc.orders import Undo
 
     answer = commands.write(data, Undo(ids=ids))
     for id_ in answer.changed:
@@ -77,7 +78,28 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
 
 @click.command()
 @data_option
-@click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+@config_option
+@_id
+def edit(data: Path, settings_file: Path | None, id_: int) -> None:
+    """Give the comment ID the text (Markdown) that stdin holds; `undo` brings the old one back."""
+    from commentsvc import commands, config
+    from commentsvc.orders import Edit
+    from commentsvc.submission import SubmissionError, message_from_text
+
+    bounds = config.load(find_settings(settings_file, data)).comments
+    with click.open_file("-", encoding="utf-8") as stdin:
+        text = stdin.read(2 * bounds.message_length)
+    try:
+        message = message_from_text(text, bounds)
+    except SubmissionError as error:
+        raise click.UsageError(" ".join(error.problems.values())) from error
+    changed = commands.write(data, Edit(id=id_, message=message)).changed
+    click.echo(f"edited {id_}" if changed else f"unchanged {id_}: this is its text already")
+
+
+@click.command()
+@data_option
+@_id
 def history(data: Path, id_: int) -> None:
     """Show what happened to the comment ID, the newest first."""
     from commentsvc import commands
@@ -117,4 +139,4 @@ def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
         click.echo("no comments" if status == "all" else f"no {status} comments")
 
 
-ALL: Final = (approve, spam, delete, undo, history, list_)
+ALL: Final = (approve, spam, delete, undo, edit, history, list_)

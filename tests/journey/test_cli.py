@@ -3,6 +3,8 @@
 import json
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -87,6 +89,36 @@ def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
     lines = command("history", "--data", service.data, 2).out.splitlines()
     assert len(lines) == 1
     assert "  pending -> approved  by command line; undone " in lines[0]
+
+
+def test_pages_are_merged_moved_and_closed_at_once(service: Service) -> None:
+    def thread(verb: str, *words: str) -> str:
+        outcome = command("thread", verb, "--data", service.data, *words)
+        assert outcome.err == ""
+        return outcome.out
+
+    approve(service.data, "--all")
+    assert counts(service) == [2, 1]
+    assert thread("merge", "/a/", "/b/") == "merged /a/ into /b/: 2 comments\n"
+    assert counts(service) == [3, 3]
+    thread("move", "/b/", "/c/")
+    assert [*counts(service), service.count("/c/")] == [3, 3, 3]
+    assert thread("list") == "     3  aging   blog:/c/ = /a/ = /b/  \n"
+    thread("close", "/a/")
+    assert service.submit("/b/", "Too late").json()["error"]["code"] == "closed"
+    assert command("check", "--data", service.data).code == 0
+
+
+def test_a_comment_is_edited_from_stdin(service: Service) -> None:
+    approve(service.data, 3)
+    words = [sys.executable, "-m", "commentsvc", "edit", "--data", str(service.data), "3"]
+    done = subprocess.run(words, input="*Better*", text=True, capture_output=True, check=True)
+    assert done.stdout == "edited 3\n"
+    listed = service.request("GET", "/api/comments?url=/b/").json()["data"]
+    assert listed[0]["html"] == "<p><em>Better</em></p>\n"
+    assert "edited" in listed[0]
+    assert command("undo", "--data", service.data).out == "undone 3\n"
+    assert service.request("GET", "/api/comments?url=/b/").json()["data"][0]["content"] == "Third"
 
 
 @pytest.mark.parametrize("words", [(), ("--all", 1), ("0",), ("x",), (2**63,)])

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc import adding, comments
+from commentsvc import adding, comments, threads
 from commentsvc.adding import Added, NewComment, add
 from commentsvc.database import Bulk, Database, Reader, Transaction
 from tests.unit.stored import HOUR, NOW, held, new, opened
@@ -16,7 +16,7 @@ Outcome = Added | Exception
 
 submissions = st.builds(
     new,
-    url=st.sampled_from(["/a/", "/b/"]),
+    url=st.sampled_from(["/a/", "/b/", "/old/"] * 3 + ["/closed/"]),
     title=st.sampled_from(["", "Title"]),
     site=st.sampled_from(["blog"] * 9 + ["nobody's"]),
     author=st.sampled_from(["Ann", "Bob"]),
@@ -43,6 +43,14 @@ def outcomes(database: Database, bulk: Bulk[Any, Added], items: list[NewComment]
     return asyncio.run(submit())
 
 
+def arrange(tx: Transaction) -> None:
+    """A page that moved from /old/ to /b/, and one that is closed."""
+    for url in ("/b/", "/closed/"):
+        add(tx, new(url=url, key=f"first of {url}"), NOW)
+    threads.add_alias(tx, "blog", "/b/", "/old/")
+    threads.set_state(tx, "blog", "/closed/", "closed")
+
+
 def rows(reader: Reader) -> list[list[Any]]:  # Any: SQLite's columns
     return [
         reader.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
@@ -62,6 +70,8 @@ def test_many_at_once_have_the_outcome_of_each_alone(
     alone = Bulk(adding.ADD.one, refuse)
     folders = [tmp_path_factory.mktemp("together"), tmp_path_factory.mktemp("alone")]
     with opened(folders[0]) as together, opened(folders[1]) as one_by_one:
+        together.write_now(arrange)
+        one_by_one.write_now(arrange)
         first = outcomes(together, adding.ADD, items)
         second = outcomes(one_by_one, alone, items)
         assert [*map(repr, first)] == [*map(repr, second)]

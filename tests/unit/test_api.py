@@ -1,11 +1,14 @@
 """api: counts, lists, submissions, previews, feeds, each with what can be wrong with it."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from commentsvc import threads
 from commentsvc.config import Moderation
 from commentsvc.markup import render
 from tests.unit.served import SETTINGS, Served, data, faults, served
@@ -255,3 +258,30 @@ def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
     assert b'href="https://blog.example/q/#comment-2"' in site.body
     assert b"/q/" not in page.body
     assert b"<title>notes</title>" in service.get("/feed.atom?site=notes").body
+
+
+def test_a_page_that_moved_is_answered_under_each_address_with_one_tag(service: Served) -> None:
+    service.submit("Hello", "/old/")
+    service.database.write_now(partial(threads.move, site="blog", url="/old/", to="/new/"))
+    for url in ("/old/", "/new/"):
+        for target in ("/api/comments/count", "/api/comments", "/feed.atom", "/embed/thread"):
+            assert service.get(f"{target}?url={url}").tags == ("thread:blog:/new/",)
+        assert data(service.get(f"/api/comments?url={url}"))["count"] == 1
+        assert b"/new/#comment-1" in service.get(f"/feed.atom?url={url}").body
+    answer = service.get("/api/comments/counts?url=/old/&url=/new/&url=/none/")
+    assert data(answer) == {"counts": {"/old/": 1, "/new/": 1, "/none/": 0}}
+    assert set(answer.tags) == {"thread:blog:/new/", "thread:blog:/none/"}
+
+
+def test_a_closed_page_says_so_and_takes_no_comment(tmp_path: Path) -> None:
+    sites = (msgspec.structs.replace(SETTINGS.sites[0], close_days=30), *SETTINGS.sites[1:])
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=sites)) as service:
+        service.submit("Hello", "/p/")
+        first = data(service.get("/api/comments?url=/p/"))
+        opened = datetime.fromisoformat(first["data"][0]["published"])
+        assert datetime.fromisoformat(first["closes"]) - opened == timedelta(days=30)
+        service.now += 30 * 86_400
+        answer = service.submit("Too late", "/p/")
+        assert (answer.status, data(answer)["error"]["code"]) == (400, "closed")
+        assert service.submit("In time", "/q/").status == 201
+        assert "closes" not in data(service.get("/api/comments?url=/none/"))

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc import commands, comments, control, migrations
-from commentsvc.control import Answer, Change, ControlError, Undo
+from commentsvc.control import ControlError
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Transaction
 from commentsvc.models import Comment, Entry
 from commentsvc.moderation import UnknownComment
+from commentsvc.orders import Answer, Change, Undo
 from tests.unit.stored import new
 
 COMMENT = Comment(

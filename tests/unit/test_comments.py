@@ -1,14 +1,16 @@
 """Submitting, repeating, approving, listing: what is answered, counted, shown and purged."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from commentsvc import adding, comments
+from commentsvc import adding, comments, threads
 from commentsvc.comments import (
     KeyConflict,
     NewComment,
+    ThreadClosed,
     UnknownParent,
     UnknownSite,
 )
@@ -37,7 +39,7 @@ def shown(
     database: Database, sort: Sort = "oldest", limit: int = 100, after: str | None = None
 ) -> comments.Page:
     return database.read_now(
-        lambda reader: comments.page(reader, "blog", "/post/", sort, limit, after)
+        lambda reader: comments.page(reader, ("blog", "/post/"), sort, limit, after)
     )
 
 
@@ -49,8 +51,8 @@ def test_an_approved_submission_is_shown_and_counted(database: Database, purged:
     added = add(database, author="Ann", author_site="https://ann.example", email="a@b.example")
     assert (added.token_valid, added.repeated) == (True, False)
     assert added.comment.published == added.comment.created == NOW
-    assert shown(database) == comments.Page([added.comment], 1, None)
-    assert database.read_now(lambda reader: comments.count(reader, "blog", "/post/")) == 1
+    assert shown(database).items == [added.comment]
+    assert database.read_now(lambda reader: comments.thread(reader, "blog", "/post/").count) == 1
     assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 1
     assert purged == ["thread:blog:/post/", "site:blog"]
 
@@ -60,7 +62,7 @@ def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
 ) -> None:
     added = add(database, status="pending")
     assert added.comment.published is None
-    assert shown(database) == comments.Page([], 0, None)
+    assert shown(database).items == []
     assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 0
     assert database.read_now(comments.pending_ids) == [added.comment.id]
     assert purged == []
@@ -73,7 +75,7 @@ def test_the_first_submission_makes_the_thread_and_the_first_title_stays(
         add(database, title=title)
     [entry] = database.read_now(lambda reader: comments.latest(reader, "blog", None, 1))
     assert (entry.site, entry.url, entry.title) == ("blog", "/post/", "First")
-    assert shown(database).count == 4
+    assert shown(database).thread.count == 4
 
 
 def test_a_site_that_is_not_configured_is_unknown(database: Database) -> None:
@@ -110,7 +112,7 @@ def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
     assert again == comments.Added(first.comment, token_valid=True, repeated=True)
     [row] = database.read_now(stored)
     assert row[1:] == (b"second token", NOW + 2 * HOUR)
-    assert shown(database).count == 1
+    assert shown(database).thread.count == 1
     assert purged == []
 
 
@@ -194,14 +196,18 @@ def test_no_key_is_stored_as_it_is(database: Database) -> None:
 def test_pages_without_comments_count_nothing(database: Database) -> None:
     add(database)
     found = database.read_now(
-        lambda reader: {url: comments.count(reader, "blog", url) for url in ["/post/", "/none/"]}
+        lambda reader: {
+            url: comments.thread(reader, "blog", url).count for url in ["/post/", "/none/"]
+        }
     )
     assert found == {"/post/": 1, "/none/": 0}
-    assert database.read_now(lambda reader: comments.count(reader, "other", "/post/")) == 0
+    assert database.read_now(lambda reader: comments.thread(reader, "other", "/post/").count) == 0
     assert database.read_now(lambda reader: comments.site_count(reader, "other")) == 0
-    assert database.read_now(
-        lambda reader: comments.page(reader, "other", "/post/", "top", 5, None)
-    ) == comments.Page([], 0, None)
+    page = database.read_now(
+        lambda reader: comments.page(reader, ("other", "/post/"), "top", 5, None)
+    )
+    nothing = comments.Thread(0, "/post/", 0, "aging")
+    assert page == comments.Page([], nothing, None, None)
 
 
 def test_the_latest_are_approved_and_of_the_page_or_the_site(database: Database) -> None:
@@ -233,3 +239,41 @@ def test_a_listing_is_newest_first_by_status_or_of_all(database: Database) -> No
     assert listed("pending", 1) == [ids[2]]
     assert listed("spam", 9) == []
     assert listed(None, 2) == [ids[2], ids[1]]
+
+
+def test_a_closed_thread_takes_nothing_but_a_retry(database: Database) -> None:
+    first = submit(database, new(key="secret"))
+    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "closed"))
+    for submission in (new(), new(parent=first.comment.id), new(parent=77)):
+        with pytest.raises(ThreadClosed, match="/post/ takes no more comments"):
+            submit(database, submission)
+    assert submit(database, new(key="secret")).comment == first.comment
+    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "open"))
+    assert not add(database).repeated
+
+
+def test_a_thread_closes_by_its_age_unless_a_moderator_keeps_it_open(database: Database) -> None:
+    add(database, status="pending", open_for=HOUR)
+    add(database, NOW + 50 * HOUR, open_for=HOUR)
+    add(database, NOW + 51 * HOUR - 1, open_for=HOUR)
+    with pytest.raises(ThreadClosed):
+        add(database, NOW + 51 * HOUR, open_for=HOUR)
+    add(database, NOW + 99 * HOUR)
+    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "open"))
+    add(database, NOW + 99 * HOUR, open_for=HOUR)
+
+
+def test_a_page_tells_when_it_closes(database: Database) -> None:
+    def closes(open_for: int) -> int | None:
+        place = ("blog", "/post/")
+        page = database.read_now(
+            lambda reader: comments.page(reader, place, "oldest", 9, None, open_for)
+        )
+        return page.closes
+
+    assert closes(HOUR) is None
+    add(database, NOW + 5)
+    assert (closes(0), closes(HOUR)) == (None, NOW + 5 + HOUR)
+    for state, moment in (("closed", 0), ("open", None), ("aging", NOW + 5 + HOUR)):
+        database.write_now(partial(threads.set_state, site="blog", url="/post/", state=state))
+        assert closes(HOUR) == moment

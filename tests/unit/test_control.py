@@ -11,8 +11,9 @@ from typing import TypeVar
 import pytest
 
 from commentsvc import comments, control, migrations
-from commentsvc.control import Answer, Change, Control, ControlError, NoServer, Ping, Undo
+from commentsvc.control import Control, ControlError, NoServer, Ping
 from commentsvc.database import Database, Transaction
+from commentsvc.orders import Answer, Change, Order, Undo
 from tests.unit.stored import new
 
 T = TypeVar("T")
@@ -71,7 +72,10 @@ def test_an_approval_is_written_and_purged_before_it_is_answered(
             answer = await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
             assert sorted(answer.changed) == ids
             assert set(purged) == {"thread:blog:/post/", "site:blog"}
-            assert database.read_now(lambda reader: comments.count(reader, "blog", "/post/")) == 2
+            assert (
+                database.read_now(lambda reader: comments.thread(reader, "blog", "/post/").count)
+                == 2
+            )
 
     asyncio.run(scene())
 
@@ -84,13 +88,16 @@ def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
                 await asyncio.to_thread(
                     control.ask, tmp_path / "control.sock", Change(to="approved", ids=(known, 77))
                 )
-            assert database.read_now(lambda reader: comments.count(reader, "blog", "/post/")) == 0
+            assert (
+                database.read_now(lambda reader: comments.thread(reader, "blog", "/post/").count)
+                == 0
+            )
 
     asyncio.run(scene())
 
 
 def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
-    async def ask(request: control.Order) -> Answer:
+    async def ask(request: Order) -> Answer:
         return await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
 
     async def scene() -> None:

@@ -99,7 +99,7 @@ def shown(
     database: Database, sort: Sort, limit: int = 100, after: str | None = None
 ) -> comments.Page:
     return database.read_now(
-        lambda reader: comments.page(reader, "blog", "/post/", sort, limit, after)
+        lambda reader: comments.page(reader, ("blog", "/post/"), sort, limit, after)
     )
 
 
@@ -153,4 +153,4 @@ def test_a_cursor_of_another_order_is_bad_even_for_an_unknown_page(database: Dat
     with pytest.raises(BadCursor):
         shown(database, "newest", 1, after)
     with pytest.raises(BadCursor):
-        database.read_now(lambda reader: comments.page(reader, "blog", "/none/", "top", 1, "x"))
+        database.read_now(lambda reader: comments.page(reader, ("blog", "/none/"), "top", 1, "x"))

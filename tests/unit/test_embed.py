@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from commentsvc.config import Moderation
 from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
+from commentsvc.threads import set_state
 from tests.unit.served import SETTINGS, Served, faults, served
 
 
@@ -28,6 +30,26 @@ def shape(branches: list[Branch]) -> str:
     return " ".join(
         f"{item.id}({shape(replies)})" if replies else str(item.id) for item, replies in branches
     )
+
+
+def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
+    service.submit("Hello", "/p/")
+
+    def has_form(target: str = "/embed/thread?url=/p/") -> bool:
+        answer = service.get(target)
+        html = answer.body.decode()
+        assert (answer.status, "Hello" in html) == (200, True)
+        assert ("<form" in html) != ("takes no more comments" in html)
+        return "<form" in html
+
+    assert has_form()
+    assert not has_form("/embed/thread?url=/p/&closed=yes")
+    service.database.write_now(partial(set_state, site="blog", url="/p/", state="closed"))
+    assert not has_form()
+    answer = service.form("/embed/thread", "url=/p/&author=Ann&message=More")
+    assert answer.status == 400
+    assert b"This page takes no more comments." in answer.body
+    assert b">\nMore</textarea>" in answer.body, "what was typed is kept"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +169,7 @@ def test_the_form_is_posted_to_this_service(service: Served, query: str, action:
         ("?url=/p/&base=//evil.example", ["base"]),
         ("?url=/p/&base=https://c.example/?x", ["base"]),
         ("?url=/p/&base=x&view=all", ["base", "view"]),
+        ("?url=/p/&closed=1", ["closed"]),
     ],
 )
 def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:

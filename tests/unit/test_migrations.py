@@ -20,6 +20,7 @@ RELEASED = {
     "0001_first": "2a743cf9d3335fb5",
     "0002_change": "e07aa4cdcc8d813f",
     "0003_moderator": "4493e971d259531e",
+    "0004_thread": "0d64ffdc4d640c4e",
 }
 
 

@@ -36,10 +36,12 @@ def state(database: Database) -> list[tuple[int, str, int | None]]:
 
 def shown(database: Database) -> list[int]:
     page = database.read_now(
-        lambda reader: comments.page(reader, "blog", "/post/", "oldest", 100, None)
+        lambda reader: comments.page(reader, ("blog", "/post/"), "oldest", 100, None)
     )
-    assert page.count == len(page.items)
-    assert page.count == database.read_now(lambda reader: comments.site_count(reader, "blog"))
+    assert page.thread.count == len(page.items)
+    assert page.thread.count == database.read_now(
+        lambda reader: comments.site_count(reader, "blog")
+    )
     return [comment.id for comment in page.items]
 
 
@@ -117,7 +119,9 @@ def test_a_decision_on_several_threads_and_sites_counts_each(database: Database)
     places = [("blog", "/a/"), ("blog", "/b/"), ("other", "/a/"), ("blog", "/a/")]
     ids = [add(database, status="pending", site=site, url=url).comment.id for site, url in places]
     decide(database, "approved", *ids)
-    counted = database.read_now(lambda reader: [comments.count(reader, *at) for at in places])
+    counted = database.read_now(
+        lambda reader: [comments.thread(reader, *at).count for at in places]
+    )
     assert counted == [2, 1, 1, 2]
     assert database.read_now(lambda reader: comments.site_count(reader, "blog")) == 3
 
@@ -202,3 +206,54 @@ def test_the_history_of_an_erased_comment_goes_with_it(database: Database) -> No
     database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = ?", (comment,)))
     assert database.read_now(lambda reader: moderation.history(reader, comment)) == []
     assert decide(database, "deleted", added(database)).act > act, "no act is numbered twice"
+
+
+def text(database: Database) -> tuple[str, str, int | None]:
+    [entry] = database.read_now(lambda reader: comments.listing(reader, None, 9))
+    return entry.comment.source, entry.comment.html, entry.comment.edited
+
+
+def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> Outcome:
+    return database.write_now(lambda tx: moderation.edit(tx, comment_id, source, "Mo", now))
+
+
+def test_an_edit_changes_what_is_shown_and_is_undone(database: Database, purged: list[str]) -> None:
+    comment = added(database, "approved")
+    before = text(database)
+    purged.clear()
+    outcome = edit(database, comment, "*Better* <script>", NOW + 5)
+    assert outcome.changed == (comment,)
+    assert text(database) == (
+        "*Better* <script>",
+        "<p><em>Better</em> &lt;script&gt;</p>\n",
+        NOW + 5,
+    )
+    assert set(purged) == TAGS
+    purged.clear()
+    assert undo(database, outcome.act).changed == (comment,)
+    assert text(database) == (before[0], "<p>Hello <em>you</em></p>\n", None)
+    assert set(purged) == TAGS
+
+
+def test_an_edit_of_what_nobody_sees_purges_nothing(database: Database, purged: list[str]) -> None:
+    comment = added(database)
+    edit(database, comment, "Better")
+    undo_last(database, comment)
+    assert purged == []
+
+
+def test_the_same_text_is_no_change(database: Database) -> None:
+    comment = added(database)
+    assert edit(database, comment, text(database)[0]) == Outcome(0, (), {comment: "pending"})
+    assert database.read_now(lambda reader: moderation.history(reader, comment)) == []
+    with pytest.raises(UnknownComment):
+        edit(database, 77, "Better")
+
+
+def test_a_text_and_a_status_are_undone_each_by_itself(database: Database) -> None:
+    comment = added(database)
+    first = edit(database, comment, "Better")
+    second = decide(database, "approved", comment)
+    assert undo(database, first.act).changed == (comment,)
+    assert undo(database, second.act).changed == (comment,)
+    assert (text(database)[0], state(database)) == ("Hello *you*", [(comment, "pending", None)])

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from commentsvc import comments, moderation
+from commentsvc import comments, moderation, threads
 from commentsvc.config import Site
 from commentsvc.database import DatabaseBusy, DatabaseFull
 from commentsvc.router import Route, Router
@@ -125,6 +125,8 @@ def test_the_first_of_two_equal_routes_counts() -> None:
         (UnknownSiteError("No site."), 400, "invalid", None),
         (comments.UnknownParent("x"), 400, "unknown_parent", None),
         (comments.BadCursor("x"), 400, "invalid", None),
+        (comments.ThreadClosed("x"), 400, "closed", None),
+        (threads.UnknownThread("no comments are under /x/"), 404, "not_found", None),
         (comments.KeyConflict("x"), 409, "conflict", None),
         (moderation.UnknownComment([7]), 404, "not_found", None),
         (moderation.NothingToUndo("act 7 is undone"), 409, "refused", None),
@@ -139,7 +141,7 @@ def test_an_error_becomes_a_json_answer(
     told = json.loads(answer.body)["error"]
     assert (answer.status, told["code"], answer.tags) == (status, code, ())
     assert told["message"].endswith(".")
-    without = ("malformed", "not_found", "refused")
+    without = ("malformed", "closed", "not_found", "refused")
     assert ("fields" in told) == (status < 500 and code not in without)
     headers = dict(answer.headers)
     assert headers["Content-Type"] == "application/json"

@@ -54,16 +54,26 @@ def thread_of(*columns: object) -> Any:  # Any: as above
 
 
 found = (
-    S.select(S.id, T.id, T.title)
+    S.select(S.id, T.url, T.id, T.title, T.state, T.aliased)
     .join(T, peewee.JOIN.LEFT_OUTER, on=(T.site == S.id) & (T.url == "/3/"))
     .where(S.name == "blog")
 )
 moderated = C.select(S.name, T.url, C.site, C.thread, C.status, C.published)
 N = ChangeTable.alias("n")
-again = N.select(1).where(N.comment == H.comment, N.id > H.id, N.undone.is_null())
+again = N.select(1).where(N.comment == H.comment, N.id > H.id, N.what == H.what, N.undone.is_null())
 changes = H.select(
-    S.name, T.url, C.site, C.thread, H.comment, C.status, H.id, H.was, H.moment, fn.EXISTS(again)
-).where(H.undone.is_null())
+    S.name,
+    T.url,
+    C.site,
+    C.thread,
+    H.comment,
+    C.status,
+    H.id,
+    H.what,
+    H.was,
+    H.moment,
+    fn.EXISTS(again),
+).where(H.undone.is_null(), H.what != "thread")
 moment = NOW + 500
 
 # What each reading statement stands for: its parameters, and the peewee query.
@@ -91,7 +101,10 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.LAST_ACT: (
         ("Mo",),
-        H.select(H.act).where(H.who == "Mo", H.undone.is_null()).order_by(H.id.desc()).limit(1),
+        H.select(H.act)
+        .where(H.who == "Mo", H.undone.is_null(), H.what != "thread")
+        .order_by(H.id.desc())
+        .limit(1),
     ),
     statements.HISTORY: (
         (9,),
@@ -101,7 +114,20 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .where(H.comment == 9)
         .order_by(H.id.desc()),
     ),
-    statements.COUNT: (("blog", "/3/"), thread_of(T.count, T.id)),
+    statements.THREAD: (("blog", "/3/"), thread_of(T.id, T.url, T.count, T.state, T.aliased)),
+    statements.ALIASED: (
+        (3,),
+        T.select(T.id, T.url, T.count, T.state, T.aliased).where(T.id == 3),
+    ),
+    statements.FIND_ALIASED: (
+        (3,),
+        T.select(T.site, T.url, T.id, T.title, T.state, T.aliased).where(T.id == 3),
+    ),
+    statements.FIRST_PUBLISHED: (
+        (3,),
+        C.select(C.published).where(C.thread == 3, APPROVED).order_by(C.published).limit(1),
+    ),
+    statements.TEXT_OF: ((9,), C.select(C.source, C.edited).where(C.id == 9)),
     statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
     statements.LIST["oldest"]: (
         (3, moment, 40, 9),
@@ -193,6 +219,12 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
     statements.RENEW_TOKEN: (
         (b"new", 6, 9),
         CommentTable.update(token).where(CommentTable.id == 9),
+    ),
+    statements.SET_TEXT: (
+        ("New", "<p>New</p>", moment, 9),
+        CommentTable.update(source="New", html="<p>New</p>", edited=moment).where(
+            CommentTable.id == 9
+        ),
     ),
     statements.SET_STATUS: (
         ("spam", moment, 9),

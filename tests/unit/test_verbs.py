@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import cli, commands
-from commentsvc.control import Answer, Change, Order, Undo
 from commentsvc.moderation import Change as Changed
+from commentsvc.orders import Answer, Change, Order, Undo
 
 Run = Callable[..., Result]
 

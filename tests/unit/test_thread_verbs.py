@@ -1,0 +1,82 @@
+"""The commands for whole pages: the orders they give, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc import cli, commands
+from commentsvc.orders import Alias, Answer, Close, Merge, Move, Order
+from commentsvc.threads import Listed
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command of `thread` on a data folder with two sites, in this process."""
+    (tmp_path / "commentsvc.toml").write_text(
+        '[[site]]\norigins = ["https://blog.example"]\ntrailing_slash = "add"\n'
+        '[[site]]\nname = "notes"\norigins = ["https://notes.example"]\n'
+    )
+
+    def run(verb: str, *words: object) -> Result:
+        line = ["thread", verb, "--data", str(tmp_path), *map(str, words)]
+        return CliRunner().invoke(cli.main, line)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "output"),
+    [
+        (["close", "/a"], Close("blog", "/a/", "closed"), "closed /a/\n"),
+        (["open", "https://notes.example/a?utm_x=1"], Close("notes", "/a", "open"), "open /a\n"),
+        (["age", "--site", "notes", "/a"], Close("notes", "/a", "aging"),
+         "closes by its age /a\n"),
+        (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
+        (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
+        (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),
+        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ leads to no other page\n"),
+    ],
+)  # fmt: skip
+def test_a_verb_orders_by_canonical_urls(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[object], order: Order, output: str
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return Answer(moved=3)
+
+    monkeypatch.setattr(commands, "write", write)
+    result = run(*words)
+    assert (result.exit_code, result.output) == (0, output)
+    assert asked == [order]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["close", "https://else.example/"], "not an origin of this site"),
+        (["close", "--site", "x", "/"], "no site of this name"),
+        (["merge", "https://notes.example/a", "/a"], "belong to different sites"),
+    ],
+)
+def test_an_address_that_is_no_page_here_is_one_line(
+    run: Run, words: list[object], reason: str
+) -> None:
+    result = run(*words)
+    assert result.exit_code == 1
+    assert reason in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Listed(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
+    monkeypatch.setattr(
+        commands, "threads_listing", lambda _data, text, _limit: [page][len(text) :]
+    )
+    assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
+    assert run("list", "--containing", "x").output == "no pages\n"
