@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test journey check ci asan tsan load fmt tidy clean
+.PHONY: help setup run test journey check ci asan tsan fuzz load fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -32,13 +32,17 @@ tsan: ## the C tests under ThreadSanitizer
 	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
 	meson test -C build/tsan --print-errorlogs
 
+T = 60
+fuzz: ## the fuzz targets, all at once, for T=60 seconds
+	FUZZ_SECONDS=$(T) ./test -s tests/fuzz
+
 load: ## measure the server (the load test's own arguments: loadtest/run)
 	loadtest/run
 
 fmt: ## format all sources
 	ruff format .
 	ruff check --fix .
-	clang-format -i core/*.[ch] tests/core/*.[ch] loadtest/*/*.[ch]
+	clang-format -i core/*.[ch] tests/*/*.[ch] loadtest/*/*.[ch]
 
 tidy: ## clang-tidy with the list in .clang-tidy
 	clang-tidy -p build/cp3* --quiet core/*.c

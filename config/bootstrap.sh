@@ -69,12 +69,24 @@ open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' 2>/dev/nu
         echo ca-certificates
 }
 
-# Prints the Debian packages without which some tests are skipped.
-missing_test_packages() {
+# True when the fuzz targets can be built.
+has_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null
+}
+
+has_browser() {
     for name in chromium chromium-browser google-chrome; do
         command -v "$name" >/dev/null && return
     done
-    echo chromium fonts-dejavu-core
+    return 1
+}
+
+# Prints the Debian packages without which some tests are skipped.
+missing_test_packages() {
+    has_browser || echo chromium fonts-dejavu-core
+    # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
+    [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
 }
 
 # Runs apt-get with the given arguments as root; false when nobody here may do that.

@@ -25,11 +25,11 @@ static struct conn *conn;       /* NULL once it has asked to be closed */
 static struct request *pending; /* the last miss */
 static int client;
 
-static inline void pair_open(void)
+/* A further client of the same worker, in the place of the last one. */
+static inline void pair_connect(void)
 {
     int fds[2];
-    if (tools_init(&tools, &limits, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) < 0) {
         perror("no connection");
         exit(2);
     }
@@ -37,7 +37,7 @@ static inline void pair_open(void)
     conn = conn_new(fds[0], "192.0.2.1", &tools);
 }
 
-static inline void pair_close(void)
+static inline void pair_leave(void)
 {
     if (conn)
         conn_free(conn);
@@ -45,6 +45,25 @@ static inline void pair_close(void)
     request_free(pending);
     pending = NULL;
     close(client);
+}
+
+static inline void make_tools(void)
+{
+    if (tools_init(&tools, &limits, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0) {
+        perror("no tools");
+        exit(2);
+    }
+}
+
+static inline void pair_open(void)
+{
+    make_tools();
+    pair_connect();
+}
+
+static inline void pair_close(void)
+{
+    pair_leave();
     tools_fini(&tools);
 }
 

@@ -1,0 +1,34 @@
+/* Any bytes as all that a client sends, pipelined, to a connection with a store. Allowed are the same
+ * answers and the same end however the bytes are cut, and whether the store was empty or had the
+ * answers; one for each request, or one fewer while a body is coming, and one refusal; no more
+ * than there are ends of heads; and none longer than those we make. */
+#include "fuzz.h"
+#include "stream.h"
+
+enum { LONGEST_STREAM = 64 * 1024, LONGEST_ANSWER = 512 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buffer sent = {0}, whole = {0}, cut = {0};
+    if (size > LONGEST_STREAM)
+        return 0;
+    /* An empty line at the end, since a refusal may wait for the end of the head. */
+    buffer_append(&sent, data, size);
+    buffer_append(&sent, "\r\n\r\n", 4);
+    struct slice stream = buffer_slice(&sent);
+    make_tools();
+    bool lives = play(stream, false, &whole);
+    int requests = (int)tools.counters.requests;
+    ALLOW(play(stream, true, &cut) == lives);
+    ALLOW((int)tools.counters.requests == 2 * requests);
+    ALLOW(slice_equal(buffer_slice(&whole), buffer_slice(&cut)));
+    int answers = times(buffer_slice(&whole), "\r\nDate: ");
+    ALLOW(answers >= requests - 1 && answers <= requests + !lives);
+    ALLOW(answers <= times(stream, "\r\n\r\n") + !lives);
+    ALLOW(whole.size <= (size_t)answers * LONGEST_ANSWER);
+    tools_fini(&tools);
+    buffer_fini(&sent);
+    buffer_fini(&whole);
+    buffer_fini(&cut);
+    return 0;
+}

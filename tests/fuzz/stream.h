@@ -1,0 +1,74 @@
+/* All that a client sends on one connection, and all that it hears. */
+#ifndef TESTS_STREAM_H
+#define TESTS_STREAM_H
+
+#include "pair.h"
+
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+/* Answer the pending request. A GET or HEAD without a body is answered by its target alone and
+ * stored; everything else by all that was read of it. */
+static inline void answer_by_hash(void)
+{
+    static const struct hash_key key = {3, 4};
+    struct slice target = request_target(pending), all = target;
+    if (!pending->storable)
+        all.size += pending->fields_size + pending->body_size; /* they lie behind it */
+    char text[32];
+    snprintf(text, sizeof text, "%d %016llx", pending->storable ? 0 : (int)pending->method,
+             (unsigned long long)hash_bytes(&key, all.data, all.size));
+    answer(text, pending->storable ? "t" : NULL);
+}
+
+static inline bool has_bytes_to_read(void)
+{
+    int size = 0;
+    return conn && ioctl(conn->fd, FIONREAD, &size) == 0 && size > 0;
+}
+
+/* One pass of a worker, and of Python when `answers`. */
+static inline void pass_events(bool answers, struct buffer *out)
+{
+    if (has_bytes_to_read() && (conn_interest(conn) & EPOLLIN))
+        settled(conn_read(conn, &tools));
+    if (pending && answers)
+        answer_by_hash();
+    if (conn && (conn_interest(conn) & EPOLLOUT))
+        settled(conn_write(conn, &tools));
+    struct slice text = heard();
+    buffer_append(out, text.data, text.size);
+}
+
+/* Take "100 Continue" out of the answers: whether it is sent depends on what has arrived by then
+ * (RFC 9110 section 10.1.1). */
+static inline void drop_interim(struct buffer *out)
+{
+    struct slice interim = SLICE("HTTP/1.1 100 Continue\r\n\r\n");
+    char *found;
+    while (out->size > 0 && (found = memmem(out->data, out->size, interim.data, interim.size))) {
+        out->size -= interim.size;
+        memmove(found, found + interim.size, out->size - (size_t)(found - out->data));
+    }
+}
+
+/* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard, until
+ * nothing moves any more. Returns whether the connection lives on. */
+static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
+{
+    unsigned seed = (unsigned)stream.size;
+    pair_connect();
+    while (conn && (stream.size > 0 || pending || has_bytes_to_read() || conn->output.size > 0)) {
+        size_t most = in_pieces ? 1 + (size_t)rand_r(&seed) % (1 + stream.size / 8) : stream.size;
+        slice_skip(&stream,
+                   say_some(slice_of(stream.data, most < stream.size ? most : stream.size)));
+        pass_events(!in_pieces || rand_r(&seed) % 2, out);
+    }
+    drop_interim(out);
+    bool lives = conn && !conn->closing;
+    pair_leave();
+    return lives;
+}
+
+#endif

@@ -1,0 +1,92 @@
+"""Gives every fuzz target its corpus, under sanitizers, and lets libFuzzer look for more."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import PIPE, STDOUT, Popen
+
+import pytest
+
+from tests.conftest import cannot_run, find_program
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build"
+TARGETS = ("parse", "body", "conn")
+# All targets at once; on two cores each gets two thirds of it.
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "60"))
+# Bytes of one input: a head over its limit fits, and so does a long pipeline.
+LONGEST = 20_000
+
+
+def build(name: str, compiler: str) -> Path:
+    """The folder with the fuzz targets, built by `compiler`."""
+    folder = BUILD / name
+    if not (folder / "build.ninja").exists():
+        options = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
+        environment = {**os.environ, "CC": compiler}
+        run(["meson", "setup", str(folder), str(ROOT), *options], environment)
+    run(["meson", "compile", "-C", str(folder), *(f"fuzz_{target}" for target in TARGETS)])
+    return folder / "tests/fuzz"
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.fixture(scope="module")
+def replaying() -> Path:
+    return build("replay", os.environ.get("CC", "cc"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_corpus_brings_out_nothing_that_is_not_allowed(target: str, replaying: Path) -> None:
+    run([str(replaying / f"fuzz_{target}"), "-runs=0", str(HERE / "corpus" / target)])
+
+
+@pytest.fixture(scope="module")
+def fuzzing() -> Iterator[dict[str, Popen[str]]]:
+    """All targets, which run at the same time."""
+    clang = find_program("clang")
+    probe = [clang, "-fsanitize=fuzzer", "-x", "c", "-", "-o", "/dev/null"]
+    source = "int LLVMFuzzerTestOneInput(void) { return 0; }"
+    if subprocess.run(probe, input=source, text=True, stderr=PIPE).returncode != 0:
+        cannot_run("clang has no libFuzzer; its package is libclang-rt-dev")
+    folder = build("fuzz", clang)
+    running = {target: start(folder, target) for target in TARGETS}
+    yield running
+    for process in running.values():
+        process.kill()
+        process.wait()
+
+
+def start(folder: Path, target: str) -> Popen[str]:
+    """libFuzzer reads both corpora and writes what is new into the first."""
+    found = BUILD / "found" / target
+    found.mkdir(parents=True, exist_ok=True)
+    command = [
+        str(folder / f"fuzz_{target}"),
+        f"-max_total_time={SECONDS}",
+        f"-max_len={LONGEST}",
+        "-timeout=10",
+        f"-dict={HERE / 'http.dict'}",
+        f"-artifact_prefix={BUILD / 'found'}/{target}-",
+        str(found),
+        str(HERE / "corpus" / target),
+    ]
+    return Popen(command, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_fuzzing_brings_out_nothing_that_is_not_allowed(
+    target: str, fuzzing: dict[str, Popen[str]]
+) -> None:
+    output, _ = fuzzing[target].communicate()
+    assert fuzzing[target].returncode == 0, output[-5000:]
+    done = re.search(r"^#(\d+)\tDONE +cov: (\d+)", output, re.MULTILINE)
+    assert done, output[-5000:]
+    print(f"\n{target}: {done[1]} executions, {done[2]} edges reached")
+    assert int(done[1]) > 100 * SECONDS, "the target has become too slow to find anything"
