@@ -61,7 +61,8 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
 
     `key` is the client's own or, where `derived`, made of the content. `token_expires` is in Unix
     milliseconds. `open_for` is how long after its first publication a thread of the site takes
-    comments, in milliseconds; 0: for good.
+    comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
+    `network` is a keyed hash.
     """
 
     site: str
@@ -80,6 +81,9 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     token_hash: bytes
     token_expires: int
     open_for: int = 0
+    score: int = 0
+    reasons: str = ""
+    network: bytes | None = None
 
 
 class Spot(NamedTuple):
@@ -198,6 +202,9 @@ def _row(new: NewComment, now: int, spot: Spot, key: bytes) -> Row:
         key,
         new.token_hash,
         new.token_expires,
+        new.score,
+        new.reasons,
+        new.network,
     )
 
 

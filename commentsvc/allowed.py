@@ -40,6 +40,7 @@ def _tidy_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _PORT = r"(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+SWITCH = Meta(description="true or false")
 LISTEN = text(
     rf"unix:[^\x00-\x1f\x7f]+|(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}",
     'a string "HOST:PORT", "[IPv6]:PORT" or "unix:PATH", with a port from 0 to 65535',
@@ -54,6 +55,46 @@ ORIGINS = Meta(
     "international names in their xn-- form)",
     extra={"tidy": _tidy_origins},
 )
+
+
+def _tidy_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Take at most WORDS words or phrases of 1 to 100 characters; raises ValueError."""
+    tidy = tuple(dict.fromkeys(" ".join(word.split()) for word in words))
+    if len(tidy) > WORDS or not all(0 < len(word) <= 100 for word in tidy):
+        raise ValueError(tidy)
+    return tidy
+
+
+def _tidy_scripts(scripts: tuple[str, ...]) -> tuple[str, ...]:
+    tidy = tuple(dict.fromkeys(script.lower() for script in scripts))
+    if not set(tidy) <= set(SCRIPTS):
+        raise ValueError(scripts)
+    return tidy
+
+
+WORDS = 1_000  # a longer list is for a filter that learns
+UNWANTED = Meta(
+    description=f"a list of at most {WORDS} words or phrases of 1 to 100 characters",
+    extra={"tidy": _tidy_words},
+)
+# As `rules` tells them.
+SCRIPTS = (
+    "arabic",
+    "armenian",
+    "bengali",
+    "cyrillic",
+    "devanagari",
+    "georgian",
+    "greek",
+    "han",
+    "hangul",
+    "hebrew",
+    "kana",
+    "latin",
+    "tamil",
+    "thai",
+)
+READ = Meta(description=f"a list out of {', '.join(SCRIPTS)}", extra={"tidy": _tidy_scripts})
 HEADER = text(r"[\x20-\x7e]{1,200}", "a string of 1 to 200 printable ASCII characters")
 NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
 TITLE = text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")

@@ -21,7 +21,6 @@ from typing import Final
 
 from commentsvc import auth, comments, datadir, metrics, migrations
 from commentsvc.api import Api
-from commentsvc.auth import EditTokens
 from commentsvc.config import Settings
 from commentsvc.control import Control
 from commentsvc.database import Database, Lock
@@ -98,8 +97,7 @@ def _router(
     """All handlers, and the table of their routes."""
     sites = Sites(settings.sites)
     origins = Origins(settings.sites)
-    tokens = EditTokens(keys)
-    intake = Intake(settings, database, sites, origins, tokens, time.time, time.monotonic)
+    intake = Intake(settings, database, sites, origins, keys, time.time, time.monotonic)
     api = Api(settings, database, sites, origins, intake)
     routes = [
         *api.routes(),

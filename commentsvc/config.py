@@ -28,8 +28,11 @@ from commentsvc.allowed import (
     ORIGINS,
     PROXIES,
     RATE,
+    READ,
     REDIRECT,
+    SWITCH,
     TITLE,
+    UNWANTED,
     whole,
 )
 from commentsvc.configread import Reading, SettingsError
@@ -97,7 +100,18 @@ class Spam(Struct, frozen=True, kw_only=True):
     """What is held or refused."""
 
     rate_limit: Annotated[str, RATE] = "10/minute"
+    site_rate_limit: Annotated[str, RATE] = "60/minute"
     links: Annotated[int, whole(0, 1_000)] = 3
+    words: Annotated[tuple[str, ...], UNWANTED] = ()
+    scripts: Annotated[tuple[str, ...], READ] = ()
+    duplicates: Annotated[bool, SWITCH] = True
+    score: Annotated[int, whole(0, 100)] = 8
+
+
+class Privacy(Struct, frozen=True, kw_only=True):
+    """What is kept of those who write, and for how long."""
+
+    network_days: Annotated[int, whole(0, 365, "days")] = 30
 
 
 class Stacosys(Struct, frozen=True, kw_only=True):
@@ -129,6 +143,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     comments: Comments = Comments()
     moderation: Moderation = Moderation()
     spam: Spam = Spam()
+    privacy: Privacy = Privacy()
     stacosys: Stacosys = Stacosys()
     feed: Feed = Feed()
     auth: Auth = Auth()

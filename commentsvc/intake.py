@@ -6,7 +6,7 @@ spam, what is its HTML, was it sent before. Nothing is stored unless all of that
 answer comes after the COMMIT.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,10 +15,12 @@ from commentsvc.auth import EditTokens
 from commentsvc.comments import Added, NewComment
 from commentsvc.config import Settings
 from commentsvc.database import Database, Job
-from commentsvc.markup import links, render
-from commentsvc.models import APPROVED, PENDING, Comment
+from commentsvc.layers import Layers
+from commentsvc.markup import render
+from commentsvc.models import APPROVED, PENDING, SPAM, Comment
+from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
-from commentsvc.spam import judge
+from commentsvc.spam import Verdict
 from commentsvc.submission import Locate, Submission
 from commentsvc.urls import Sites
 from commentsvc.web import (
@@ -31,6 +33,14 @@ from commentsvc.web import (
     Response,
     encode,
     first,
+)
+
+# What becomes of a submission by the verdict on it.
+STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
+
+REJECTED = (
+    "A field that has to stay empty is filled, as programs do, so this was taken for spam and is"
+    " not stored. If you wrote it, load the page again and send it without filling that field."
 )
 
 
@@ -64,21 +74,24 @@ class Intake:
         database: Database,
         sites: Sites,
         origins: Origins,
-        tokens: EditTokens,
+        keys: Sequence[bytes],
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
-        """Take what a submission meets; `now` is Unix time, both clocks are in seconds."""
+        """Take what a submission meets; `now` is Unix time, both clocks are in seconds.
+
+        The first of the secret `keys` signs.
+        """
         self.bounds = settings.comments
-        self._policy = settings.moderation.policy
         self._edit = settings.moderation.edit_minutes * 60_000
-        self._most_links = settings.spam.links
+        self._layers = Layers(settings)
         self._limiter = Limiter(settings.spam.rate_limit)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._database = database
         self._sites = sites
         self._origins = origins
-        self._tokens = tokens
+        self._tokens = EditTokens(keys)
         self._now = now
         self._monotonic = monotonic
 
@@ -123,29 +136,31 @@ class Intake:
 
     def _judge(self, request: Request, submission: Submission) -> Draft:
         headers = self._origins.check(request, submission.place[0])
-        self._limit(request)
+        place, monotonic = network(self._proxies.client(request)), self._monotonic()
+        self._limit(place, monotonic)
         html = render(submission.message)
-        verdict = judge(
-            honeypot=submission.honeypot,
-            links=links(html),
-            policy=self._policy,
-            most_links=self._most_links,
-        )
+        verdict = self._layers.judge(submission, html, place, monotonic)
         if verdict.decision == "reject":
-            raise HttpError(400, "rejected", "This was taken for spam and is not stored.")
-        status = APPROVED if verdict.decision == "accept" else PENDING
+            raise HttpError(400, "rejected", REJECTED)
         token, token_hash = self._tokens.new_token()
-        now = int(self._now() * 1_000)
-        new = self._new(submission, html, status, token_hash, now + self._edit)
-        return Draft(new, now, token, headers)
+        now = self._now()
+        moment = int(now * 1_000)
+        new = self._new(
+            submission,
+            html,
+            verdict,
+            self._hashes.hash(place, now),
+            (token_hash, moment + self._edit),
+        )
+        return Draft(new, moment, token, headers)
 
     def _accept(self, draft: Draft, added: Added) -> Accepted:
         valid = added.token_valid and self._edit > 0
         token = draft.token if valid else None
         return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
 
-    def _limit(self, request: Request) -> None:
-        wait = self._limiter.take(self._proxies.client(request), self._monotonic())
+    def _limit(self, place: bytes, monotonic: float) -> None:
+        wait = self._limiter.take(place, monotonic)
         if wait:
             raise HttpError(
                 429,
@@ -155,7 +170,12 @@ class Intake:
             )
 
     def _new(
-        self, submission: Submission, html: str, status: str, token_hash: bytes, expires: int
+        self,
+        submission: Submission,
+        html: str,
+        verdict: Verdict,
+        network_hash: bytes | None,
+        token: tuple[bytes, int],
     ) -> NewComment:
         site, url = submission.place
         content = (site, url, submission.author, submission.email, submission.message)
@@ -170,10 +190,13 @@ class Intake:
             source=submission.message,
             html=html,
             parent=submission.parent,
-            status=status,
+            status=STATUS[verdict.decision],
             key=submission.key or encode((*content, submission.parent)).decode(),
             derived=not submission.key,
-            token_hash=token_hash,
-            token_expires=expires,
+            token_hash=token[0],
+            token_expires=token[1],
             open_for=self._sites.open_for(site),
+            score=verdict.score,
+            reasons="\n".join(verdict.reasons),
+            network=network_hash,
         )

@@ -87,6 +87,13 @@ _THREADS: Final = (
     "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
 )
 
+_VERDICT: Final = (
+    "ALTER TABLE comment ADD COLUMN score INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE comment ADD COLUMN reasons TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE comment ADD COLUMN network BLOB",
+    "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -106,6 +113,7 @@ STEPS: Final[dict[str, Step]] = {
     "0002_change": _running(_CHANGES),
     "0003_moderator": _running(_MODERATOR),
     "0004_thread": _running(_THREADS),
+    "0005_verdict": _running(_VERDICT),
 }
 
 

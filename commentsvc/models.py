@@ -98,7 +98,8 @@ class CommentTable(Table):
     """What a reader wrote. `site_id` repeats the thread's, so that a site's latest have an index.
 
     `key` is a digest of the submission's idempotency key, `token_hash` one of its edit token.
-    The long texts come last: what stands before them is read without following a row's overflow.
+    The long texts come late: what stands before them is read without following a row's overflow.
+    `score` and `reasons` are of the verdict on it, for moderators; `network` is a keyed hash.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -119,6 +120,9 @@ class CommentTable(Table):
     author_site = peewee.TextField()
     source = peewee.TextField()
     html = peewee.TextField()
+    score = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    reasons = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    network = peewee.BlobField(null=True)
 
     class Meta:
         table_name = "comment"
@@ -147,6 +151,16 @@ CommentTable.add_index(
         CommentTable.site,
         where=peewee.SQL("status <> 'approved'"),
         name="comment_by_status",
+    )
+)
+
+# Those that still have one, by age: it grows at its end, so that a submission changes no page more.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.created,
+        CommentTable.network,
+        where=peewee.SQL("network IS NOT NULL"),
+        name="comment_by_network",
     )
 )
 

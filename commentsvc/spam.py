@@ -1,39 +1,62 @@
 """Spam: what is refused, what waits for a moderator, what is shown at once.
 
-DESIGN. `judge` is a pure function of a submission's traits and the settings. It gives every reason
-it found, so that a moderator sees why a comment waits. A verdict never deletes: reject means that
-nothing is stored and the client is told so.
+DESIGN. Each layer of the defence gives findings, a reason with its points, and `judge` adds
+them up. No single doubt decides over a person: a reader without JavaScript, with an unusual text or
+an unlucky network is held at worst. Only a field that no person can see, filled, is refused. What
+several layers doubt is filed as spam (the setting `spam.score`), where it costs no moderator's
+time, and can still be found and undone.
+
+The points stand here and nowhere else, so that their sums can be overlooked.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
 
-Decision = Literal["accept", "hold", "reject"]
+Decision = Literal["accept", "hold", "spam", "reject"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The decision and its reasons, short words that a moderator can read."""
+class Finding(NamedTuple):
+    """What a layer found: how much it weighs, and a few words that a moderator can read."""
+
+    points: int
+    reason: str
+
+
+class Verdict(NamedTuple):
+    """The decision, the sum of the points and their reasons."""
 
     decision: Decision
+    score: int = 0
     reasons: tuple[str, ...] = ()
 
 
-_ACCEPTED = Verdict("accept")
-_TRAPPED = Verdict("reject", ("honeypot filled",))
+HOLD: Final = 5  # holds a comment even where nothing else is moderated
+MANY_LINKS: Final = HOLD
+WORD: Final = HOLD
+FOREIGN_SCRIPT: Final = 3
+# Of a text that another network sent before, and then yet another one.
+REPEATED, OFTEN_REPEATED = 3, 6
+# When a whole site gets more than it should, a wave may run: all wait, and what is doubted for
+# another reason besides goes to the spam.
+CROWD: Final = 6
+
+# From how many points a comment waits, by the site's policy.
+HOLDS_FROM: Final = {"all": 0, "none": HOLD}
+
+TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))
+_ACCEPTED: Final = Verdict("accept")
+_HELD: Final = Verdict("hold")
 
 
-def judge(*, honeypot: str, links: int, policy: str, most_links: int) -> Verdict:
-    """Decide on a submission.
+def judge(findings: Sequence[Finding], holds_from: int, spam_from: int) -> Verdict:
+    """Decide on a submission by what the layers found.
 
-    `honeypot` is the field that people do not see; `links` is how many the comment has. `policy` is
-    ``all`` (every comment waits) or ``none``; with 0 `most_links` the links do not matter.
+    From `holds_from` points on it is held (0: always), from `spam_from` filed as spam (0: never).
     """
-    if honeypot:
-        return _TRAPPED
-    reasons = []
-    if policy == "all":
-        reasons.append("every comment is moderated")
-    if most_links and links > most_links:
-        reasons.append(f"{links} links")
-    return Verdict("hold", tuple(reasons)) if reasons else _ACCEPTED
+    if not findings:
+        return _ACCEPTED if holds_from else _HELD
+    score = max(0, sum(finding.points for finding in findings))
+    reasons = tuple(f"{finding.reason} ({finding.points:+})" for finding in findings)
+    if spam_from and score >= spam_from:
+        return Verdict("spam", score, reasons)
+    return Verdict("hold" if score >= holds_from else "accept", score, reasons)

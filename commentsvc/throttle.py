@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from commentsvc import passwords
+from commentsvc.network import network
 from commentsvc.ratelimit import Limiter
 from commentsvc.web import HttpError
 
@@ -58,9 +59,9 @@ class Throttle:
         """
         key = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
         if known:
-            wait = self._known.spend(key, now)
+            wait = self._known.take(key, now)
         else:
-            wait = self._networks.take(address, now) or self._names.spend(key, now)
+            wait = self._networks.take(network(address), now) or self._names.take(key, now)
         if wait:
             raise _too_many(wait)
 

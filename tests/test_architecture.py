@@ -20,13 +20,25 @@ STATIC = ROOT / "static"
 # A module imports only from floors below its own, so there are no circles.
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"__init__", "allowed", "configread", "forms", "markup", "metrics", "models", "moments"}
+        {
+            "__init__",
+            "allowed",
+            "configread",
+            "forms",
+            "markup",
+            "metrics",
+            "models",
+            "moments",
+            "network",
+        }
     ),
     frozenset({"cursor", "passwords", "ratelimit", "spam", "sqlite", "statements"}),
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"}),
     frozenset({"adding", "auth", "sessions", "submission", "urls"}),
+    frozenset({"duplicates", "rules"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
     frozenset({"database", "orders", "pages", "throttle"}),
+    frozenset({"layers"}),
     frozenset({"control", "intake", "openapi", "router"}),
     frozenset({"api", "console", "embed", "gate", "ops"}),
     frozenset({"account", "signin", "stacosys"}),

@@ -9,7 +9,6 @@ from typing import Any
 
 from commentsvc import _core, comments, migrations
 from commentsvc.api import Api
-from commentsvc.auth import EditTokens
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.database import Database
 from commentsvc.desk import Desk
@@ -51,9 +50,8 @@ class Served:
         self.database = database
         sites, origins = Sites(settings.sites), Origins(settings.sites)
         keys = [b"key" * 16]
-        tokens = EditTokens(keys)
         intake = Intake(
-            settings, database, sites, origins, tokens, lambda: self.now, lambda: self.monotonic
+            settings, database, sites, origins, keys, lambda: self.now, lambda: self.monotonic
         )
         api = Api(settings, database, sites, origins, intake)
         ops = Ops(settings, database, lambda: STATS, blog)

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from commentsvc.config import Moderation, Spam
+from commentsvc.config import Moderation, Privacy, Spam
 from commentsvc.database import DatabaseBusy, DatabaseFull, Job
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
@@ -61,6 +62,46 @@ def test_a_filled_honeypot_is_refused_and_nothing_is_stored(service: Served) -> 
     answer = service.submit(subject="cheap watches")
     assert (answer.status, data(answer)["error"]["code"]) == (400, "rejected")
     assert service.stored() == []
+
+
+def verdicts(service: Served) -> list[tuple[Any, ...]]:  # Any: SQLite's columns
+    sql = "SELECT status, score, reasons, network FROM comment ORDER BY id"
+    return service.database.read_now(lambda reader: reader.execute(sql).fetchall())
+
+
+def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
+    links = " ".join(f"https://{n}.example/" for n in range(4))
+    answers = [service.submit(), service.submit(links)]
+    plain, held = verdicts(service)
+    assert plain[:3] == ("approved", 0, "")
+    assert held[:3] == ("pending", 5, "4 links (+5)")
+    assert b"4 links" not in answers[1].body
+    assert len(held[3]) == 8
+    assert held[3] == plain[3]
+
+
+def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(words=("casino",), score=5))
+    with served(tmp_path, settings) as service:
+        answer = service.submit("A casino.")
+        assert (answer.status, data(answer)["status"]) == (202, "pending")
+        assert verdicts(service)[0][0] == "spam"
+
+
+def test_no_network_is_kept_where_none_is_to_be(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, privacy=Privacy(network_days=0))
+    with served(tmp_path, settings) as service:
+        service.submit()
+        assert verdicts(service) == [("approved", 0, "", None)]
+
+
+def test_no_address_is_stored_anywhere(service: Served, tmp_path: Path) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    for peer in ("198.51.100.77", "2001:db8:77:77:77::77"):
+        assert service.post("/api/comments", fields | {"author": peer[:3]}, peer=peer).status == 201
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    for trace in (b"198.51", b"2001:db8", b"\xc6\x33\x64", b"\x20\x01\x0d\xb8"):
+        assert trace not in stored
 
 
 def test_a_page_writes_to_its_own_site_only(service: Served) -> None:

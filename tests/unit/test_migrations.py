@@ -21,6 +21,7 @@ RELEASED = {
     "0002_change": "e07aa4cdcc8d813f",
     "0003_moderator": "4493e971d259531e",
     "0004_thread": "0d64ffdc4d640c4e",
+    "0005_verdict": "841855f151e99fc5",
 }
 
 

@@ -2,24 +2,36 @@
 
 import pytest
 
-from commentsvc.spam import Verdict, judge
+from commentsvc import spam
+from commentsvc.spam import HOLD, Finding, Verdict, judge
+
+LINKS = Finding(HOLD, "9 links")
+AGAIN = Finding(1, "again")
 
 
 @pytest.mark.parametrize(
-    ("honeypot", "links", "policy", "most_links", "expected"),
+    ("findings", "policy", "expected"),
     [
-        ("", 0, "none", 3, Verdict("accept")),
-        ("", 3, "none", 3, Verdict("accept")),
-        ("", 4, "none", 3, Verdict("hold", ("4 links",))),
-        ("", 400, "none", 0, Verdict("accept")),
-        ("", 0, "all", 3, Verdict("hold", ("every comment is moderated",))),
-        ("", 4, "all", 3, Verdict("hold", ("every comment is moderated", "4 links"))),
-        ("x", 0, "none", 3, Verdict("reject", ("honeypot filled",))),
-        (" ", 4, "all", 3, Verdict("reject", ("honeypot filled",))),
+        ([], "none", Verdict("accept")),
+        ([], "all", Verdict("hold")),
+        ([AGAIN], "none", Verdict("accept", 1, ("again (+1)",))),
+        ([AGAIN], "all", Verdict("hold", 1, ("again (+1)",))),
+        ([LINKS], "none", Verdict("hold", 5, ("9 links (+5)",))),
+        ([LINKS, AGAIN], "none", Verdict("hold", 6, ("9 links (+5)", "again (+1)"))),
+        ([LINKS, LINKS], "none", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
+        ([LINKS, LINKS], "all", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
+        ([Finding(-3, "known")], "none", Verdict("accept", 0, ("known (-3)",))),
     ],
 )
-def test_a_submission_is_judged(
-    honeypot: str, links: int, policy: str, most_links: int, expected: Verdict
-) -> None:
-    verdict = judge(honeypot=honeypot, links=links, policy=policy, most_links=most_links)
-    assert verdict == expected
+def test_a_submission_is_judged(findings: list[Finding], policy: str, expected: Verdict) -> None:
+    assert judge(findings, spam.HOLDS_FROM[policy], 8) == expected
+
+
+def test_nothing_is_filed_as_spam_where_that_is_off() -> None:
+    assert judge([LINKS] * 20, 5, 0).decision == "hold"
+
+
+def test_no_single_doubt_files_a_comment_as_spam() -> None:
+    points = [value for value in vars(spam).values() if isinstance(value, int)]
+    assert len(points) > 5
+    assert max(points) < 8

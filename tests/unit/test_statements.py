@@ -177,6 +177,9 @@ inserted: dict[str, object] = {
     "key": b"key",
     "token_hash": b"t",
     "token_expires": 5,
+    "score": 5,
+    "reasons": "9 links (+5)",
+    "network": b"network",
 }
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires: 6}
 
