@@ -1,6 +1,5 @@
 """The command line of the load test: `loadtest/run`."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -22,7 +21,6 @@ from loadtest.scenario import SCENARIOS, Scenario, named
 from loadtest.seed import seed
 from loadtest.service import ROOT, ServiceError
 
-RESULTS = ROOT / "loadtest" / "results"
 FULL, SHORT = Extent(), Extent(rounds=1, seconds=1, tries=1)
 
 
@@ -58,14 +56,13 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool, folder: P
         raise click.ClickException(str(error)) from error
     click.echo(f"\n{table.result(result)}\n")
     if not short:
-        path = RESULTS / f"{file_name(result.about)}.json"
-        result.write(path)
+        path = result.store()
         click.echo(f"stored as {path.relative_to(ROOT)}")
 
 
 def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
     """Seed, play all rounds, sum up. Raises ServiceError, ClientError or ProgramError."""
-    cores = choose_cores()
+    cores = machine.choose_cores()
     client.find_wrk()
     programs.generator()
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +82,7 @@ def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
         pages = blog.pages()
-        seed(place / "data", pages, _progress())
+        seed(place / "data", pages, progress())
         rounds = Rounds(scenarios, pages, place, extent, cores, _report)
         played = [rounds.play(number) for number in range(1, extent.rounds + 1)]
     finally:
@@ -93,26 +90,12 @@ def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
     return Result.of(about, scenarios, played)
 
 
-def choose_cores() -> tuple[int, int]:
-    """The server's and the clients' core; we ourselves go to the clients'."""
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        raise ClientError("there is one core only: server and clients need one each")
-    os.sched_setaffinity(0, {cores[1]})
-    return cores[0], cores[1]
-
-
-def file_name(about: dict[str, Any]) -> str:
-    """Name a result by its date and commit."""
-    date = about["date"].replace(":", "").removesuffix("Z")
-    return f"{date}-{about['commit'][:10]}{'-dirty' * about['dirty']}"
-
-
 def _report(measurement: Measurement) -> None:
     click.echo(table.line(measurement))
 
 
-def _progress() -> Any:  # Any: a callable that writes over its own line
+def progress() -> Any:  # Any: a callable that writes over its own line
+    """What shows how far the seeding is."""
     begin = time.monotonic()
     terminal = sys.stdout.isatty()
 

@@ -59,9 +59,10 @@ def shares(total: int, ranks: int) -> list[int]:
     return parts
 
 
-def pages() -> list[Page]:
+def pages(number: int = PAGES) -> list[Page]:
     """All pages, the most read one first."""
-    return [Page(f"/post/{rank}/", count) for rank, count in enumerate(shares(COMMENTS, PAGES), 1)]
+    counts = shares(COMMENTS, number)
+    return [Page(f"/post/{rank}/", count) for rank, count in enumerate(counts, 1)]
 
 
 def draw(count: int, ranks: int, seed: int) -> list[int]:

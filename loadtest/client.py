@@ -60,7 +60,7 @@ def find_wrk() -> str:
 
 
 def ask(
-    port: int, targets: Path, clients: int, depth: int, seconds: float, first: int, core: int
+    port: int, targets: Path, clients: int, depth: int, seconds: float, first: int, core: str
 ) -> Outcome:
     """Have wrk ask the `targets` (one per line) for whole `seconds`. Raises ClientError."""
     words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
@@ -70,7 +70,7 @@ def ask(
 
 
 def generate(
-    port: int, plan: Path, clients: int, depth: int, seconds: float, first: int, core: int
+    port: int, plan: Path, clients: int, depth: int, seconds: float, first: int, core: str
 ) -> Outcome:
     """Have the generator play the `plan` (see `pack`) for `seconds`.
 
@@ -114,11 +114,11 @@ def parse_generator(said: str) -> Outcome:
     return Outcome(right, seconds, told["wrong"], 0, **told["latency"], client_share=share)
 
 
-def _run(words: Sequence[str], core: int) -> tuple[str, float]:
+def _run(words: Sequence[str], core: str) -> tuple[str, float]:
     """Run a client on `core`; what it said, and the share of the core that it used."""
     before = os.times()
     done = subprocess.run(
-        ["taskset", "-c", str(core), *words], capture_output=True, text=True, check=False
+        ["taskset", "-c", core, *words], capture_output=True, text=True, check=False
     )
     after = os.times()
     if done.returncode:

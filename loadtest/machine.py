@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from loadtest.service import ROOT
+from loadtest.service import ROOT, ServiceError
 
 FSYNCS = 50  # measured, to tell how fast the disk is
 MEMORY_ONLY = ("tmpfs", "ramfs")  # an fsync there is nothing
@@ -27,6 +27,15 @@ def describe() -> dict[str, str | int]:
         "sqlite": sqlite3.sqlite_version,
         **_build(ROOT / "build" / f"cp{''.join(platform.python_version_tuple()[:2])}"),
     }
+
+
+def choose_cores() -> tuple[int, int]:
+    """The server's and the clients' core; we ourselves go to the clients'. Raises ServiceError."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        raise ServiceError("there is one core only: server and clients need one each")
+    os.sched_setaffinity(0, {cores[1]})
+    return cores[0], cores[1]
 
 
 def commit() -> dict[str, str | bool]:

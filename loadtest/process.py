@@ -6,6 +6,7 @@ whoever was running when it came in, that is, to its sender; so it belongs to th
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # nanoseconds
 KIB_IN_MIB = 1024
 
 # The fields of a process's stat line behind the name, which may hold spaces and brackets.
-_FLAGS, _USER, _SYSTEM = 6, 11, 12
+_SESSION, _FLAGS, _USER, _SYSTEM = 3, 6, 11, 12
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 
 
@@ -46,6 +47,11 @@ def is_kernel_thread(stat: str) -> bool:
     return bool(int(stat.rpartition(")")[2].split()[_FLAGS]) & _KERNEL_THREAD)
 
 
+def session_of(stat: str) -> int:
+    """Read the session of a line of /proc/PID/stat."""
+    return int(stat.rpartition(")")[2].split()[_SESSION])
+
+
 def parse_rss(status: str) -> float:
     """Read the resident memory, in MiB, of /proc/PID/status."""
     for line in status.splitlines():
@@ -65,6 +71,11 @@ def cpu(pid: int) -> int:
     return parse_cpu(Path(f"/proc/{pid}/stat").read_text())
 
 
+def session_cpu(session: int) -> int:
+    """The nanoseconds of CPU that all living processes of a session used so far."""
+    return sum(parse_cpu(stat) for stat in _stats() if session_of(stat) == session)
+
+
 def rss(pid: int) -> float:
     """The resident memory of a process in MiB."""
     return parse_rss(Path(f"/proc/{pid}/status").read_text())
@@ -72,12 +83,13 @@ def rss(pid: int) -> float:
 
 def kernel_cpu() -> int:
     """The nanoseconds of CPU that the kernel's threads used so far, on all cores."""
-    total = 0
+    return sum(parse_cpu(stat) for stat in _stats() if is_kernel_thread(stat))
+
+
+def _stats() -> Iterator[str]:
+    """The stat lines of all processes."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            stat = path.read_text()
+            yield path.read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
-        if is_kernel_thread(stat):
-            total += parse_cpu(stat)
-    return total

@@ -11,8 +11,19 @@ from loadtest.measurement import Measurement
 from loadtest.rounds import Round
 from loadtest.scenario import MEMORY, Goal, Scenario
 
+RESULTS = Path(__file__).parent / "results"
 FORMAT = 1  # raised when a reader of older files would go wrong
-FIGURES = ("rate", "cpu_ns", "p50", "p90", "p99", "max", "server_share", "client_share")
+FIGURES = (
+    "rate",
+    "cpu_ns",
+    "p50",
+    "p90",
+    "p99",
+    "max",
+    "server_share",
+    "client_share",
+    "client_ns",
+)
 DIGITS = 4  # significant, in the file
 
 
@@ -28,12 +39,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A goal, what was reached, and whether that is enough; None where nothing quiet was left."""
+    """A goal, what was reached, and whether that is enough; None where nothing quiet was left.
+
+    `spread` is the least and the greatest value of a round, where the rounds are judged singly.
+    """
 
     name: str
     goal: Goal
     value: float
     holds: bool | None
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +66,7 @@ class Result:
     ) -> Self:
         """Sum up what was measured."""
         made = [measurement for one in rounds for measurement in one.measurements]
-        summaries = tuple(
-            summarise(scenario, [m for m in made if m.scenario == scenario.name])
-            for scenario in scenarios
-        )
+        summaries = tuple(summarise(scenario.name, scenario.text, made) for scenario in scenarios)
         memory = statistics.median(one.rss_end_mib for one in rounds)
         verdicts = [
             Verdict(s.name, goal, value, None if s.disturbed else goal.holds(value))
@@ -81,6 +93,14 @@ class Result:
             tuple(stored["rounds"]),
         )
 
+    def store(self) -> Path:
+        """Write it to the results, named by its date and commit; the path."""
+        date = self.about["date"].replace(":", "").removesuffix("Z")
+        dirty = "-dirty" * self.about["dirty"]
+        path = RESULTS / f"{date}-{self.about['commit'][:10]}{dirty}.json"
+        self.write(path)
+        return path
+
     def write(self, path: Path) -> None:
         """Store it; figures are cut to what they are worth."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,14 +108,15 @@ class Result:
         path.write_text(json.dumps(_rounded(stored), indent=1) + "\n")
 
 
-def summarise(scenario: Scenario, made: Sequence[Measurement]) -> Summary:
-    """The medians of the quiet measurements, of all where none was quiet."""
-    quiet = [measurement for measurement in made if not measurement.disturbed]
+def summarise(name: str, text: str, made: Sequence[Measurement]) -> Summary:
+    """The medians of the quiet measurements of this name, of all where none was quiet."""
+    mine = [measurement for measurement in made if measurement.scenario == name]
+    quiet = [measurement for measurement in mine if not measurement.disturbed]
     medians = {
-        figure: statistics.median(getattr(measurement, figure) for measurement in quiet or made)
+        figure: statistics.median(getattr(measurement, figure) for measurement in quiet or mine)
         for figure in FIGURES
     }
-    return Summary(scenario.name, scenario.text, medians, disturbed=not quiet)
+    return Summary(name, text, medians, disturbed=not quiet)
 
 
 def _rounded(value: Any) -> Any:  # Any: it is JSON

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from commentsvc import comments, datadir
 from commentsvc.sqlite import Reader
+from loadtest.bench import Bench
 from loadtest.blog import COMMENTS, Page
-from loadtest.measurement import Bench, Measurement
+from loadtest.measurement import Measurement
 from loadtest.scenario import Scenario
 from loadtest.service import Service, ServiceError
 
@@ -69,7 +70,7 @@ class Rounds:
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(self._folder / "data", data)
         os.sync()  # so that the copy is not written while submissions wait for the disk
-        with Service(data, self._cores[0]) as service:
+        with Service(data, self._cores[:1]) as service:
             start = service.rss()
             bench = Bench(service, self._pages, self._folder)
             made = [self._measure(bench, scenario, number) for scenario in self._scenarios]

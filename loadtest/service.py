@@ -1,4 +1,4 @@
-"""The server under test: the real program, one worker, on a core of its own."""
+"""The server under test: the real program, on a core of its own."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
@@ -30,17 +30,27 @@ class ServiceError(Exception):
 class Service:
     """A running server on a data folder; `start_ms` is from its exec to its announcement."""
 
-    def __init__(self, data: Path, core: int) -> None:
-        """Start it on `core` and wait until it listens. Raises ServiceError."""
+    def __init__(
+        self,
+        data: Path,
+        cores: Collection[int],
+        workers: int = 1,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it on `cores` and wait until it listens. Raises ServiceError.
+
+        `settings` are further ones, named as in the environment.
+        """
         self._log = data.with_suffix(".log")
         program = ROOT / ".venv" / "bin" / "commentsvc"
-        options = ["--data", str(data), "--listen", "127.0.0.1:0", "--workers", "1"]
+        options = ["--data", str(data), "--listen", "127.0.0.1:0"]
+        options += ["--workers", str(workers)]
         ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
         begin = time.monotonic()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["taskset", "-c", str(core), str(program), "serve", *options],
-                env={**ours, **ENVIRONMENT},
+                ["taskset", "-c", ",".join(map(str, cores)), str(program), "serve", *options],
+                env={**ours, **ENVIRONMENT, **(settings or {})},
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
@@ -60,6 +70,8 @@ class Service:
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
         if code and kind is None:
             raise ServiceError(f"the server ended with code {code}: {self._said()}")
 

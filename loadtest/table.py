@@ -6,7 +6,13 @@ from loadtest.measurement import Measurement
 from loadtest.result import Result, Summary, Verdict
 
 FULL = 0.95  # share of its core from which on a client may have been the bound
-UNITS = {"cpu_ns": "CPU-ns per request", "rate": "requests/s", "rss_mib": "MiB"}
+UNITS = {
+    "cpu_ns": "CPU-ns per request",
+    "rate": "requests/s",
+    "rss_mib": "MiB",
+    "times": "times",
+    "points": "points",
+}
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
@@ -50,6 +56,23 @@ def result(run: Result) -> str:
     return "\n\n".join((align(rows), _memory(run), goals(run.verdicts)))
 
 
+def contests(run: Result) -> str:
+    """A result of contests: figures, how many times the floor they are, goals, who is absent."""
+    medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
+    head = ("contest", "requests/s", "CPU-ns", "× limit", "p50 ms", "p99 ms", "client", "its ns")
+    rows: list[tuple[str, ...]] = [head]
+    for summary in run.summaries:
+        figures = _figures(summary)
+        floor = medians.get(f"{summary.name.partition(':')[0]}: limit")
+        times = f"{medians[summary.name] / floor:.2f}" if floor else "–"
+        own = number(summary.medians["client_ns"])
+        rows.append((*figures[:3], times, figures[3], figures[5], figures[7], own))
+    if not run.summaries:
+        return goals(run.verdicts)
+    absent = [f"{name} is absent: {reason}" for name, reason in run.about["absent"].items()]
+    return "\n\n".join((align(rows), goals(run.verdicts), *absent))
+
+
 def goals(verdicts: Sequence[Verdict]) -> str:
     """The goals and whether they hold."""
     words = {True: "holds", False: "MISSED", None: "no quiet round"}
@@ -57,7 +80,10 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         goal = verdict.goal
         wanted = f"at {goal.sense} {number(goal.bound)} {UNITS[goal.figure]}"
-        rows.append((verdict.name, wanted, number(verdict.value), words[verdict.holds]))
+        reached = number(verdict.value)
+        if verdict.spread:
+            reached += f" ({number(verdict.spread[0])} to {number(verdict.spread[1])})"
+        rows.append((verdict.name, wanted, reached, words[verdict.holds]))
     return align(rows)
 
 

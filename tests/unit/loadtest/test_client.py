@@ -21,7 +21,7 @@ Requests/sec: 1000
 "latency": {"p50": 10, "p90": 20, "p99": 30, "max": 40}}
 """
 LATENCY = (10, 20, 30, 40)
-CORE = min(os.sched_getaffinity(0))
+CORE = str(min(os.sched_getaffinity(0)))
 
 
 def test_wrks_answers_without_success_are_not_counted_as_answers() -> None:

@@ -1,28 +1,12 @@
-"""loadtest/measurement.py: what is sent, and when a measurement is of no use."""
+"""loadtest/measurement.py: what a measurement cost, and when it is of no use."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from loadtest.blog import pages
 from loadtest.client import Outcome
-from loadtest.measurement import HITS, MISSES, judge, submissions
-from loadtest.scenario import MARK, named
-from loadtest.service import ServiceError
+from loadtest.measurement import Measurement, Reading
 from tests.unit.loadtest.sample import QUIET
-
-COUNT, MISS = named(["count", "count-miss"])
-GOOD = Outcome(1_000, 1.0, 0, 0, 1, 2, 3, 4, 0.5)
-
-
-def test_submissions_are_whole_requests_with_one_mark() -> None:
-    for request in submissions(pages(), 8080)[:100]:
-        head, _, body = request.text.partition(b"\r\n\r\n")
-        assert f"Content-Length: {len(body)}".encode() in head.split(b"\r\n")
-        assert request.text.count(MARK.encode()) == 1
-        assert request.status == 201
-        assert json.loads(body)["url"].startswith("/post/")
 
 
 def test_a_measurement_is_disturbed_above_five_percent() -> None:
@@ -30,19 +14,24 @@ def test_a_measurement_is_disturbed_above_five_percent() -> None:
     assert replace(QUIET, others_share=0.04, stolen_share=0.02).disturbed
 
 
-@pytest.mark.parametrize(
-    "outcome",
-    [replace(GOOD, wrong=1), replace(GOOD, failed=1), replace(GOOD, answered=0)],
-    ids=["wrong status", "broken connection", "no answer"],
-)
-def test_anything_but_right_answers_fails_the_run(outcome: Outcome) -> None:
-    counters = {HITS: 0, MISSES: 0}
-    with pytest.raises(ServiceError, match="count: "):
-        judge(COUNT, outcome, counters, counters)
+def test_what_the_core_did_beyond_server_and_kernel_was_done_by_others() -> None:
+    second = 1_000_000_000
+    begin = Reading(clock=0, server=5, busy=7, stolen=9, kernel=11)
+    end = Reading(
+        clock=2 * second,
+        server=second + 5,
+        busy=second * 3 // 2 + 7,
+        stolen=second // 10 + 9,
+        kernel=second // 5 + 11,
+    )
+    outcome = Outcome(1_000_000, 2.0, 0, 0, 1, 2, 3, 4, client_share=0.5)
+    made = Measurement.of("count", 1, outcome, end.since(begin), rss=40.0)
+    assert (made.rate, made.cpu_ns, made.client_ns) == (500_000, 1_000, 1_000)
+    assert (made.server_share, made.stolen_share) == (0.5, 0.05)
+    assert made.others_share == pytest.approx(0.15)
 
 
-def test_the_side_that_must_answer_is_held_to_it() -> None:
-    before, after = {HITS: 10, MISSES: 10}, {HITS: 1_010, MISSES: 12}
-    judge(COUNT, GOOD, before, after)
-    with pytest.raises(ServiceError, match="not answered by the python"):
-        judge(MISS, GOOD, before, after)
+def test_a_kernel_that_counts_late_makes_nobody_negative() -> None:
+    used = Reading(clock=1_000, server=900, busy=800, stolen=0, kernel=0)
+    outcome = Outcome(10, 1e-6, 0, 0, 0, 0, 0, 0, client_share=0.5)
+    assert Measurement.of("count", 1, outcome, used, rss=0).others_share == 0

@@ -1,6 +1,9 @@
 """loadtest/process.py: figures out of /proc."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -45,3 +48,17 @@ def test_a_busy_process_uses_time_and_memory() -> None:
     assert process.rss(os.getpid()) > 5
     assert process.core(min(os.sched_getaffinity(0))).busy > 0
     assert process.kernel_cpu() >= 0
+
+
+def test_all_processes_of_a_session_count() -> None:
+    """A shell that waits, and its child that works."""
+    work = f"{sys.executable} -c 'while True: pass' & wait"
+    with subprocess.Popen(["sh", "-c", work], start_new_session=True) as shell:
+        try:
+            end = time.monotonic() + 10
+            while process.session_cpu(shell.pid) < 0.05 * 1e9:
+                assert time.monotonic() < end, "the child must be seen at work"
+                time.sleep(0.01)
+            assert process.cpu(shell.pid) < 0.05 * 1e9
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)

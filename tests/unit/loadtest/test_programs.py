@@ -14,7 +14,7 @@ from loadtest import client, programs
 from loadtest.client import ClientError, Outcome, Request, pack
 from loadtest.programs import ProgramError
 
-CORE = min(os.sched_getaffinity(0))
+CORE = str(min(os.sched_getaffinity(0)))
 PATIENCE = 10.0
 ASKED = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 GOOD = b"HTTP/1.1 200 OK\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 4\r\n\r\ngood"

@@ -25,7 +25,7 @@ def of(*measurements: Measurement, end: float = 50.0) -> Result:
 def test_the_median_of_the_quiet_rounds_counts() -> None:
     loud = replace(QUIET, cpu_ns=20_000.0, others_share=0.04, stolen_share=0.02)
     fast = replace(QUIET, cpu_ns=6_000.0)
-    summary = summarise(COUNT, [loud, QUIET, fast])
+    summary = summarise("count", "", [loud, QUIET, fast, replace(fast, scenario="x")])
     assert summary.medians["cpu_ns"] == 6_250.0
     assert not summary.disturbed
 

@@ -1,0 +1,77 @@
+"""A peer that runs: started on its cores, waited for, and ended with all its processes."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Collection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadtest import process
+from loadtest.service import PATIENCE, ROOT, ServiceError
+
+
+class Running:
+    """A server of somebody else's; all processes of its session count."""
+
+    def __init__(self, words: list[str], port: int, log: Path, cores: Collection[int]) -> None:
+        """Start it and wait until it can be connected to. Raises ServiceError."""
+        self.port = port
+        self._log = log
+        with log.open("wb") as file:
+            self._process = subprocess.Popen(
+                ["taskset", "-c", ",".join(map(str, cores)), *words],
+                cwd=ROOT,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        try:
+            self._wait()
+        except ServiceError:
+            self._end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        """End it; how is of no interest."""
+        self._end()
+
+    def cpu(self) -> int:
+        """The nanoseconds of CPU that its processes used so far."""
+        return process.session_cpu(self._process.pid)
+
+    def rss(self) -> float:
+        """The resident memory of its first process in MiB."""
+        return process.rss(self._process.pid)
+
+    def _wait(self) -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self._process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+        said = self._log.read_text(errors="replace").strip()[-500:]
+        raise ServiceError(f"{self._log.stem} did not start: {said or 'it said nothing'}")
+
+    def _end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

@@ -1,0 +1,107 @@
+"""The scan: readers ask for pages, and an attacker for a million others that nobody asks for again.
+
+DESIGN. No answer of the attacker's comes out of the store, since it never asks twice; so all hits
+are the readers', and their number is known exactly. Both ask as fast as they are answered, in
+slices, until the attacker has asked often enough.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadtest import client
+from loadtest.arena import hits, judge, right_bodies, warm
+from loadtest.blog import Page
+from loadtest.client import Outcome, Request
+from loadtest.contest import PLAIN, WRK, order
+from loadtest.result import Verdict
+from loadtest.scenario import MARK, Goal
+from loadtest.service import Service
+
+NAME = "scan"
+TEXT = "what a million targets, each asked for once, do to the readers' hits and to the memory"
+READERS, ATTACKERS = 20, 50  # connections
+STORE_MIB = 16  # the readers' pages fit, with little to spare
+SETTINGS = {"COMMENTSVC_SERVER_STORE_MIB": str(STORE_MIB)}
+ASKED = 1_000_000
+POINTS = Goal("points", "most", 1.0, "a scan must pass through the store and leave it as it was")
+GROWTH = Goal("rss_mib", "most", STORE_MIB, "the bound of the store, all that it costs included")
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What was seen. Shares are of the readers' requests, memory is MiB of the whole server."""
+
+    undisturbed_hits: float
+    attacked_hits: float
+    asked: int  # by the attacker
+    seconds: float
+    readers_rate: float
+    rss_start: float  # before the first request
+    rss_warm: float  # with all pages in the store
+    rss_end: float
+
+    def verdicts(self) -> list[Verdict]:
+        """Judge it; a short scan is judged as well, though it says less."""
+        lost = (self.undisturbed_hits - self.attacked_hits) * 100
+        growth = self.rss_end - self.rss_start
+        return [
+            Verdict(f"{NAME}: hits that readers lose", POINTS, lost, POINTS.holds(lost)),
+            Verdict(f"{NAME}: memory that the server gains", GROWTH, growth, GROWTH.holds(growth)),
+        ]
+
+
+class Attack:
+    """Readers and an attacker on a server of their own."""
+
+    def __init__(self, folder: Path, pages: Sequence[Page], cores: tuple[int, int]) -> None:
+        """`folder` has the `data` with `pages`."""
+        self._folder = folder
+        self._core = str(cores[1])
+        self._server_core = cores[:1]
+        self._readers, self._warming = folder / "readers", folder / "warming"
+        requests = PLAIN.requests([page.url for page in pages], right_bodies(pages))
+        self._readers.write_bytes(client.pack(requests, order(len(pages))))
+        self._warming.write_bytes(client.pack(requests, range(len(requests))))
+        self._scan = folder / "scan"
+        text = f"GET /api/comments/count?url=/scan/{MARK}/ HTTP/1.1\r\n{WRK}".encode()
+        self._scan.write_bytes(client.pack([Request(text, 200, b'{"count":0}')], [0]))
+
+    def play(self, seconds: float, wanted: int = ASKED) -> Scan:
+        """Ask for `wanted` or a few more targets, in slices of `seconds`.
+
+        Raises ServiceError, ClientError or ProgramError.
+        """
+        with Service(self._folder / "data", self._server_core, settings=SETTINGS) as server:
+            start = server.rss()
+            warm(server, self._warming, READERS, 1, self._core)
+            full = server.rss()
+            before = hits(server)
+            calm = self._read(server.port, seconds)
+            undisturbed = (hits(server) - before) / calm.answered
+            before = hits(server)
+            slices = self._attack(server.port, seconds, wanted)
+            attacked = hits(server) - before
+            end = server.rss()
+        read = sum(reading.answered for reading, _ in slices)
+        took = sum(reading.seconds for reading, _ in slices)
+        asked = sum(scan.answered for _, scan in slices)
+        return Scan(undisturbed, attacked / read, asked, took, read / took, start, full, end)
+
+    def _attack(self, port: int, seconds: float, wanted: int) -> list[tuple[Outcome, Outcome]]:
+        slices: list[tuple[Outcome, Outcome]] = []
+        asked = 0
+        with ThreadPoolExecutor(1) as other:
+            while asked < wanted:
+                reading = other.submit(self._read, port, seconds)
+                scan = client.generate(port, self._scan, ATTACKERS, 1, seconds, asked, self._core)
+                judge(NAME, scan)
+                slices.append((reading.result(), scan))
+                asked += scan.answered
+        return slices
+
+    def _read(self, port: int, seconds: float) -> Outcome:
+        outcome = client.generate(port, self._readers, READERS, 1, seconds, 0, self._core)
+        judge(NAME, outcome)
+        return outcome
