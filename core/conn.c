@@ -238,8 +238,8 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
         const struct reply *reply = store_find(&tools->store, head->target);
         if (reply) {
             counter_add(&tools->counters.hits, 1);
-            bool known =
-                head->if_none_match.size > 0 && etag_is_named(head->if_none_match, reply->etag);
+            bool known = head->if_none_match.size > 0 &&
+                         etag_is_named(head->if_none_match, reply_etag(reply));
             counter_add(&tools->counters.not_modified, known);
             return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD,
                                 in->size > 0);

@@ -82,6 +82,33 @@ static bool is_known(const struct request *request, struct slice etag)
            etag_is_named(value, etag);
 }
 
+/* Write target, answer and 304 behind the tags; the end of it all. */
+static char *render(struct reply *reply, const struct request *request,
+                    const struct response *response, struct slice etag)
+{
+    char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
+    struct slice written = {0};
+    at = copy(at, request_target(request));
+    reply->whole.start = (uint32_t)(at - start);
+    at = render_whole(at, response, etag, &reply->whole, &written);
+    if (reply->tag_count == 0)
+        return at;
+    reply->etag = (uint32_t)(written.data - start);
+    reply->brief.start = (uint32_t)(at - start);
+    return render_brief(at, response, etag, &reply->brief);
+}
+
+/* The bytes that all of it takes at most. */
+static size_t bound(const struct request *request, const struct response *response,
+                    struct slice etag, size_t tag_count)
+{
+    size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) + request->target_size +
+                  render_bound(response, etag);
+    if (tag_count > 0)
+        size += render_bound(response, etag) - response->body.size; /* a 304 has none */
+    return size;
+}
+
 struct reply *reply_new(const struct request *request, const struct response *response)
 {
     size_t tag_count = request->storable && response->status == 200 ? response->tag_count : 0;
@@ -89,36 +116,26 @@ struct reply *reply_new(const struct request *request, const struct response *re
     struct slice etag = slice_of(etag_text, 0);
     if (tag_count > 0)
         etag = etag_make(response->body, etag_text);
-
-    struct slice target = request_target(request);
-    size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) + target.size +
-                  render_bound(response, etag);
-    if (tag_count > 0)
-        size += render_bound(response, etag) - response->body.size; /* a 304 has none */
-    struct reply *reply = malloc(size);
+    size_t most = bound(request, response, etag, tag_count);
+    struct reply *reply = most <= UINT32_MAX ? malloc(most) : NULL;
     if (!reply)
         return NULL;
     *reply = (struct reply){
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
+        .not_modified = tag_count > 0 && is_known(request, etag),
         .sequence = request->sequence,
-        .target_size = target.size,
-        .size = size,
-        .tag_count = tag_count,
+        .target_size = (uint32_t)request->target_size,
+        .tag_count = (uint32_t)tag_count,
     };
     if (tag_count > 0)
         memcpy(reply->tags, response->tags, tag_count * sizeof(uint32_t));
-    char *start = (char *)reply, *at = (char *)(reply->tags + tag_count);
-    reply->target_start = (size_t)(at - start);
-    at = copy(at, target);
-    reply->whole.start = (size_t)(at - start);
-    at = render_whole(at, response, etag, &reply->whole, &reply->etag);
-    if (tag_count > 0) {
-        reply->brief.start = (size_t)(at - start);
-        render_brief(at, response, etag, &reply->brief);
-        reply->not_modified = is_known(request, etag);
-    }
-    return reply;
+    reply->size = (uint32_t)(render(reply, request, response, etag) - (char *)reply);
+    if (tag_count == 0)
+        return reply;
+    /* What was reserved and not needed would take room in the store. */
+    struct reply *fitted = realloc(reply, reply->size);
+    return fitted ? fitted : reply;
 }
 
 void reply_free(struct reply *reply)
@@ -126,7 +143,7 @@ void reply_free(struct reply *reply)
     free(reply);
 }
 
-struct slice reply_target(const struct reply *reply)
+struct slice reply_etag(const struct reply *reply)
 {
-    return slice_of((const char *)reply + reply->target_start, reply->target_size);
+    return slice_of((const char *)reply + reply->etag, reply->etag > 0 ? ETAG_SIZE : 0);
 }

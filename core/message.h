@@ -70,42 +70,47 @@ struct response {
 
 /* A part of a reply's bytes: a head whose date is written at each use, and the body behind it. */
 struct part {
-    size_t start;
-    size_t head_size; /* with its empty line */
-    size_t body_size;
-    size_t date; /* from `start` to the 29 bytes of the date */
+    uint32_t start;     /* from the start of the block */
+    uint32_t head_size; /* with its empty line */
+    uint32_t body_size;
+    uint32_t date; /* from `start` to the 29 bytes of the date */
 };
 
+/* What a hit reads comes first and fills one cache line; tags, target and the bytes to send follow
+ * the struct, so that the lines which a hit needs lie side by side. */
 struct reply {
     struct message message;
-    struct address address;
-    bool without_body; /* the request was HEAD */
-    bool not_modified; /* the request's If-None-Match names our ETag */
-    /* The store's, from here … */
-    struct reply *chain;
-    struct reply *newer;
-    struct reply *older;
+    struct reply *chain; /* the store's, as are newer, older, hash, sequence, queue, frequency */
     uint64_t hash;
     uint64_t sequence;
+    struct part whole;
+    uint32_t target_size;
+    uint32_t tag_count; /* 0: not to be stored */
     uint8_t queue;
     uint8_t frequency;
-    /* … to here. */
-    struct part whole;
+    bool without_body; /* the request was HEAD */
+    bool not_modified; /* the request's If-None-Match names our ETag */
+    uint32_t size;     /* of the block */
+    struct reply *newer;
+    struct reply *older;
     struct part brief; /* the 304 answer; empty unless there are tags */
-    struct slice etag; /* borrows from `bytes`; empty unless there are tags */
-    size_t target_start;
-    size_t target_size;
-    size_t size;      /* of the block */
-    size_t tag_count; /* 0: not to be stored */
-    uint32_t tags[];  /* then the bytes of target, whole, brief */
+    uint32_t etag;     /* from the start of the block to its ETAG_SIZE bytes; 0: there is none */
+    struct address address;
+    uint32_t tags[]; /* then the bytes of target, whole, brief */
 };
 
-/* Render the answer to `request`; NULL without memory. */
+/* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
 struct reply *reply_new(const struct request *request, const struct response *response);
 
 void reply_free(struct reply *reply);
 
-struct slice reply_target(const struct reply *reply);
+static inline struct slice reply_target(const struct reply *reply)
+{
+    return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
+}
+
+/* Empty unless there are tags. */
+struct slice reply_etag(const struct reply *reply);
 
 static inline const char *reply_bytes(const struct reply *reply, const struct part *part)
 {

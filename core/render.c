@@ -99,10 +99,10 @@ static char *put_etag(char *at, struct slice etag, struct slice *written)
 /* The date and the empty line. */
 static char *put_end(char *at, const char *start, struct part *part)
 {
-    part->date = (size_t)(at - start) + 6;
+    part->date = (uint32_t)(at - start) + 6;
     at = put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
     at = put(at, "\r\n", 2);
-    part->head_size = (size_t)(at - start);
+    part->head_size = (uint32_t)(at - start);
     return at;
 }
 
@@ -116,7 +116,7 @@ char *render_whole(char *at, const struct response *response, struct slice etag,
     /* RFC 9110 section 8.6: none with 204. */
     if (response->status != 204) {
         at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
-        part->body_size = response->body.size;
+        part->body_size = (uint32_t)response->body.size;
     }
     at = put_end(at, start, part);
     return put(at, response->body.data, part->body_size);

@@ -13,7 +13,7 @@ enum {
     /* Bytes that the allocator adds to a block. */
     BLOCK_OVERHEAD = 16,
     /* Bytes of the limit for each bucket: a usual answer is of about this size. */
-    BYTES_PER_BUCKET = 1024,
+    BYTES_PER_BUCKET = 512,
     /* The small queue gets one part of this many; one answer may take as much. */
     SMALL_PART = 10,
 };

@@ -3,6 +3,8 @@
 
 #include "etag.h"
 
+#include <malloc.h>
+
 static void a_request_holds_copies(void)
 {
     char text[] = "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
@@ -49,7 +51,7 @@ static void a_reply_is_rendered_whole(void)
                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
                "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\nhello");
     CHECK_EQUAL(reply->tag_count, 0);
-    CHECK_EQUAL(reply->etag.size, 0);
+    CHECK_EQUAL(reply_etag(reply).size, 0);
     CHECK_TEXT(reply_target(reply), "/x");
     reply_free(reply);
 }
@@ -59,7 +61,7 @@ static void a_tagged_reply_has_an_etag_and_a_304(void)
     char text[ETAG_SIZE + 1] = {0};
     etag_make(SLICE("hello"), text);
     struct reply *reply = make_reply(make_request("GET /x HTTP/1.0\r\n\r\n"), "hello", "t");
-    CHECK(slice_equal(reply->etag, slice_of(text, ETAG_SIZE)));
+    CHECK(slice_equal(reply_etag(reply), slice_of(text, ETAG_SIZE)));
     CHECK(has(part_text(reply, &reply->whole), text));
     CHECK(has(part_text(reply, &reply->brief), "HTTP/1.1 304 Not Modified\r\nETag: "));
     CHECK(has(part_text(reply, &reply->brief), text));
@@ -67,6 +69,16 @@ static void a_tagged_reply_has_an_etag_and_a_304(void)
     CHECK_EQUAL(reply->tag_count, 1);
     CHECK_EQUAL(reply->tags[0], purges_place(SLICE("t")));
     CHECK(!reply->not_modified);
+    reply_free(reply);
+}
+
+/* What is kept for long must not hold room that it does not use. */
+static void a_reply_takes_no_more_than_it_needs(void)
+{
+    struct reply *reply = make_reply(make_request(GET("/a")), "hello", "t");
+    size_t parts = (size_t)reply->whole.head_size + reply->whole.body_size + reply->brief.head_size;
+    CHECK_EQUAL(reply->size, sizeof *reply + sizeof *reply->tags + 2 + parts);
+    CHECK(malloc_usable_size(reply) < reply->size + 32);
     reply_free(reply);
 }
 
@@ -139,6 +151,7 @@ int main(void)
     RUN(a_chunked_body_grows);
     RUN(a_reply_is_rendered_whole);
     RUN(a_tagged_reply_has_an_etag_and_a_304);
+    RUN(a_reply_takes_no_more_than_it_needs);
     RUN(a_known_etag_makes_the_first_answer_a_304_too);
     RUN(only_200_to_a_storable_request_keeps_its_tags);
     RUN(a_head_request_marks_its_reply_as_without_body);
