@@ -2,7 +2,8 @@
 
 DESIGN. Each part is built from the ones above it and pushed on one exit stack, so that a failure at
 any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
-commands, answer what is in flight, write what is queued, give the lock back.
+commands, answer what is in flight, write what is queued, give the lock back. Where a new server
+waits for our place, it gets our sockets and the lock at the very end.
 
 The first SIGTERM or SIGINT asks for that stop; the second ends the process at once, which costs
 nothing that was acknowledged.
@@ -11,22 +12,25 @@ nothing that was acknowledged.
 import asyncio
 import gc
 import logging
+import os
 import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from commentsvc import auth, comments, datadir, metrics, migrations
+from commentsvc import auth, comments, datadir, descriptors, handover, metrics, migrations
 from commentsvc.api import Api
 from commentsvc.config import Settings
-from commentsvc.control import Control
+from commentsvc.control import Control, NoServer
 from commentsvc.database import Database, Lock
 from commentsvc.desk import Desk
 from commentsvc.embed import Embed
+from commentsvc.handover import Sockets, Succession
 from commentsvc.intake import Intake
+from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.router import Router
 from commentsvc.server import Bridge
@@ -42,49 +46,101 @@ COMMAND_GRACE: Final = 2.0
 COLLECT_AFTER: Final = 20_000
 
 
-def run(
-    settings: Settings, data: Path, *, blog: Path | None, announce: Callable[[str], None]
-) -> None:
-    """Serve until a signal asks to stop. `announce` gets the address when all is ready.
+class Start(NamedTuple):
+    """How the program is started: on the folder `data`, with a demo `blog` or none.
 
-    Raises DataUnusable, KeyUnusable, DatabaseError or OSError where it cannot start.
+    `announce` gets the address when all is ready. With `takes_over`, the server that runs on this
+    data, if one does, is asked for its place.
+    """
+
+    data: Path
+    blog: Path | None
+    announce: Callable[[str], None]
+    manager: Manager
+    takes_over: bool
+
+
+def run(settings: Settings, start: Start) -> None:
+    """Serve until a signal, or a successor, asks to stop.
+
+    Raises DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
+    it cannot start.
     """
     set_up_logging()
-    asyncio.run(_serve(settings, data, blog, announce))
+    descriptors.provide(settings.server.connections)
+    asyncio.run(_serve(settings, start))
 
 
-async def _serve(
-    settings: Settings, data: Path, blog: Path | None, announce: Callable[[str], None]
-) -> None:
+async def _serve(settings: Settings, start: Start) -> None:
     told_to_stop = _expect_signals()
+    data = start.data
     async with AsyncExitStack() as stack:
         datadir.prepare(data)
-        stack.enter_context(Lock(data))
+        succession = Succession(told_to_stop)
+        stack.push_async_callback(succession.conclude)
+        sockets = await _sockets(start)
+        lock = stack.enter_context(Lock(data, sockets.lock))
         keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
         migrations.upgrade(data / datadir.DATABASE)
         bridge = Bridge(settings.server)
         stack.enter_context(_statistics_on_demand(bridge))
-        database = Database(
-            data / datadir.DATABASE,
-            synchronous=settings.database.synchronous,
-            queue=settings.database.queue,
-            purge=bridge.purge,
-        )
-        database.open()
+        database = _open(settings, data / datadir.DATABASE, bridge)
         stack.push_async_callback(database.close)
         names = [site.name for site in settings.sites]
         await database.write(lambda tx: comments.sync_sites(tx, names))
-        bridge.serve(_router(settings, database, keys, bridge, blog))
-        stack.push_async_callback(bridge.stop, settings.server.stop_grace)
+        bridge.serve(_router(settings, database, keys, bridge, start.blog), sockets)
+        stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         address = bridge.address
         if not address.startswith("unix:"):
             address = f"http://{address}"
-        control = Control(data / datadir.CONTROL, database=database, address=address, now=time.time)
+        control = Control(
+            data / datadir.CONTROL,
+            database=database,
+            address=address,
+            now=time.time,
+            give_way=succession.begin,
+        )
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
         stack.enter_context(spared_collector())
-        announce(address)
+        start.announce(address)
+        start.manager.tell("READY=1", f"MAINPID={os.getpid()}")
         await told_to_stop.wait()
+        start.manager.tell("STOPPING=1")
+
+
+async def _sockets(start: Start) -> Sockets:
+    """What others have opened for us: the service manager, the server whose place we take."""
+    passed = start.manager.sockets()
+    taken = Sockets()
+    if start.takes_over:
+        with suppress(NoServer):
+            taken = await asyncio.to_thread(handover.take_over, start.data / datadir.CONTROL)
+    if not passed:
+        return taken
+    for listener in taken.listeners:  # other names of those that were passed
+        os.close(listener)
+    return taken._replace(listeners=passed, lent=True)
+
+
+def _open(settings: Settings, path: Path, bridge: Bridge) -> Database:
+    database = Database(
+        path,
+        synchronous=settings.database.synchronous,
+        queue=settings.database.queue,
+        purge=bridge.purge,
+    )
+    database.open()
+    return database
+
+
+async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock) -> None:
+    """Answer what was read; keep the sockets where somebody waits for them."""
+    if succession.is_asked:
+        await bridge.stop(min(grace, handover.GRACE), keep=True)
+        succession.hold(bridge.release(), lock.fileno())
+    else:
+        await bridge.stop(grace)
 
 
 def _router(

@@ -41,6 +41,11 @@ main.add_command(staff.moderator)
     metavar="DIR",
     help="Also serve the static site in this folder, to try things out.",
 )
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take the place of the server that runs on this data, if one does; no client notices.",
+)
 @click.option("--reload", is_flag=True, help="Start anew when a source or settings file changes.")
 def serve(
     data: Path,
@@ -48,12 +53,15 @@ def serve(
     listen: str | None,
     workers: str | None,
     blog: Path | None,
+    take_over: bool,
     reload: bool,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C; what was read is answered before it ends."""
     file = find_settings(settings_file, data)
     options = {"server.listen": listen, "server.workers": workers}
     settings = config.load(file, options=options)
+    if reload and take_over:
+        raise click.UsageError("--reload and --take-over exclude each other.")
     if reload:
         from commentsvc import reload as reloading
 
@@ -65,7 +73,7 @@ def serve(
 
     from commentsvc import app
 
-    app.run(settings, data, blog=blog, announce=_announce)
+    app.run(settings, app.Start(data, blog, _announce, config.manager(), take_over))
 
 
 def _announce(address: str) -> None:

@@ -36,6 +36,7 @@ from commentsvc.allowed import (
     whole,
 )
 from commentsvc.configread import Reading, SettingsError
+from commentsvc.manager import Manager
 
 __all__ = ["Settings", "SettingsError", "load", "place"]
 
@@ -165,6 +166,11 @@ def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None
     """The path in `variable`, one of PLACES; None if it is not set or empty."""
     value = environ.get(variable)
     return Path(value) if value else None
+
+
+def manager(environ: Mapping[str, str] = os.environ) -> Manager:
+    """The service manager that started us, if one did."""
+    return Manager(environ, os.getpid())
 
 
 def load(

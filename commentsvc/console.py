@@ -57,6 +57,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth import KeyUnusable
     from commentsvc.comments import CommentsError
     from commentsvc.control import ControlError
+    from commentsvc.manager import SocketsUnusable
     from commentsvc.moderators import ModeratorError
     from commentsvc.passwords import PasswordRefused
     from commentsvc.sqlite import DatabaseError
@@ -67,6 +68,7 @@ def expected() -> tuple[type[Exception], ...]:
         KeyUnusable,
         CommentsError,
         ControlError,
+        SocketsUnusable,
         DatabaseError,
         ModeratorError,
         PasswordRefused,

@@ -10,6 +10,7 @@ command the server). One connection carries one JSON line each way:
     {"do": "undo", "ids": [3]}                          {"error": "comment 3 was not changed…"}
     {"do": "staff", "verb": "remove", "name": "ann"}    {}
     {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
+    {"do": "hand_over"}                                 see handover.py
     anything else                                       {"error": "…"}
 
 What a command may order is in `orders`.
@@ -23,6 +24,7 @@ import contextlib
 import os
 import socket
 import sys
+from asyncio.trsock import TransportSocket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -57,7 +59,13 @@ class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unkno
     """Ask where the server listens."""
 
 
-_decode = msgspec.json.Decoder(Ping | Order).decode
+class HandOver(
+    msgspec.Struct, frozen=True, tag_field="do", tag="hand_over", forbid_unknown_fields=True
+):
+    """Ask the server to end, and to hand its place over to whoever asks."""
+
+
+_decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
 
 
 class Control:
@@ -70,8 +78,14 @@ class Control:
         database: Database,
         address: str,
         now: Callable[[], float],
+        give_way: Callable[[socket.socket], bool],
     ) -> None:
+        """Take what the service is made of.
+
+        `give_way` gets the talk with a process that wants our place, and says whether it takes it.
+        """
         self._path = path
+        self._give_way = give_way
         self._database = database
         self._address = address
         self._now = now
@@ -116,26 +130,58 @@ class Control:
         try:
             async with asyncio.timeout(LINE_DEADLINE):
                 line = await reader.readline()
-            writer.write(msgspec.json.encode(await self._answer(line)) + b"\n")
-            await writer.drain()
+            answer = await self._answer(line, writer.get_extra_info("socket"))
+            if answer is not None:
+                writer.write(msgspec.json.encode(answer) + b"\n")
+                await writer.drain()
         except (OSError, TimeoutError, ValueError):
             pass  # the command has left, is stuck, or sent an endless line
         finally:
             writer.close()
             self._talks.discard(task)
 
-    async def _answer(self, line: bytes) -> Answer:
+    async def _answer(self, line: bytes, talk: TransportSocket) -> Answer | None:
         try:
             request = _decode(line)
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
             return Answer(address=self._address)
+        if isinstance(request, HandOver):
+            return self._hand_over(talk.dup())
         try:
             now = int(self._now() * 1000)
             return await self._database.write(lambda tx: request.work(tx, now))
         except (comments.CommentsError, moderators.ModeratorError, DatabaseError) as error:
             return Answer(error=str(error))
+
+    def _hand_over(self, talk: socket.socket) -> Answer | None:
+        if self._give_way(talk):
+            return None  # the talk goes on elsewhere
+        talk.close()
+        return Answer(error="the server is about to stop already")
+
+
+@contextlib.contextmanager
+def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket]:
+    """A connection to the server at the socket `path`, to which `request` was sent.
+
+    Raises ControlError, NoServer where none runs.
+    """
+    line = msgspec.json.encode(request) + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise ControlError("That are too many ids for one command. Give fewer, or --all.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(ANSWER_DEADLINE)
+        try:
+            with _reachable(path) as address:
+                client.connect(address)
+            client.sendall(line)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise NoServer(f"No server answers at {path}.") from error
+        except OSError as error:
+            raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+        yield client
 
 
 def ask(path: Path, request: Ping | Order) -> Answer:
@@ -143,19 +189,9 @@ def ask(path: Path, request: Ping | Order) -> Answer:
 
     Raises ControlError, NoServer where none runs.
     """
-    line = msgspec.json.encode(request) + b"\n"
-    if len(line) > LINE_LIMIT:
-        raise ControlError("That are too many ids for one command. Give fewer, or --all.")
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(ANSWER_DEADLINE)
-            with _reachable(path) as address:
-                client.connect(address)
-            client.sendall(line)
-            with client.makefile("rb") as file:
-                answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=Answer)
-    except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise NoServer(f"No server answers at {path}.") from error
+        with dial(path, request) as client, client.makefile("rb") as file:
+            answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=Answer)
     except OSError as error:
         raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
     except msgspec.MsgspecError as error:

@@ -10,16 +10,19 @@ from commentsvc.sqlite import DatabaseBusy
 class Lock:
     """The right to write in a data directory, held by one process at a time (flock on DATA/lock).
 
-    Take it before `migrations.upgrade` and keep it while the database is open.
+    Take it before `migrations.upgrade` and keep it while the database is open. One that another
+    process has handed over is given as its descriptor, `held`.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, held: int = -1) -> None:
         self._path = directory / "lock"
-        self._fd = -1
+        self._fd = held
 
     def __enter__(self) -> "Lock":
         """Take the lock. Raises DatabaseBusy, naming the holder; OSError if it cannot be made."""
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = self._fd
+        if fd < 0:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -32,6 +35,10 @@ class Lock:
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         self._fd = fd
         return self
+
+    def fileno(self) -> int:
+        """The descriptor that is locked; whoever has a copy of it holds the lock, too."""
+        return self._fd
 
     def __exit__(self, *_: object) -> None:
         """Give the lock back; the file stays, so that no two processes lock different files."""

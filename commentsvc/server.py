@@ -16,6 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from commentsvc import _core, config, web
+from commentsvc.handover import Sockets
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class Bridge:
             handler_deadline=settings.handler_deadline,
         )
         self._answering: Answering | None = None
+        self._lent = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -65,23 +67,44 @@ class Bridge:
         """The core's counters and gauges by name."""
         return self._core.stats()
 
-    def serve(self, answering: Answering) -> None:
-        """Listen, and answer by it from now on. Raises OSError when the address is taken."""
+    def serve(
+        self,
+        answering: Answering,
+        sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
+    ) -> None:
+        """Listen, and answer by it from now on. Raises OSError when the address is taken.
+
+        `sockets` are open already, and taken, also when it raises.
+        """
         self._answering = answering
-        self._core.start()
+        wanted = self._core.address
+        self._lent = sockets.lent
+        self._core.start(sockets.listeners, sockets.connections, lent=sockets.lent)
+        inherits = bool(sockets.listeners) and not sockets.lent
+        if inherits and self.address != wanted and not wanted.endswith(":0"):
+            line = "listens on %s as the server before it; a restart is needed to listen on %s"
+            _log.warning(line, self.address, wanted)
         asyncio.get_running_loop().add_reader(self._core.fileno(), self._drain)
 
-    async def stop(self, grace: float) -> None:
-        """Answer what was read, `grace` seconds at most, and end. Does nothing before `serve`."""
+    async def stop(self, grace: float, *, keep: bool = False) -> None:
+        """Answer what was read, `grace` seconds at most, and end. Does nothing before `serve`.
+
+        With `keep`, listeners and idle connections stay open, for `release` to give them away.
+        """
         if self._answering is None:
             return
-        self._core.stop(grace)
+        self._core.stop(grace, keep=keep)
         await asyncio.to_thread(self._core.join)
         asyncio.get_running_loop().remove_reader(self._core.fileno())
         self._answering = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def release(self) -> Sockets:
+        """After a stop that keeps: listeners and idle connections, now the caller's."""
+        listeners, connections = self._core.release()
+        return Sockets(tuple(listeners), tuple(connections), self._lent)
 
     def _drain(self) -> None:
         for call in self._core.drain():

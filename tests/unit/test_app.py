@@ -19,6 +19,7 @@ from commentsvc.app import OneLine
 from commentsvc.config import Server, Settings
 from commentsvc.control import Control
 from commentsvc.lock import Lock
+from commentsvc.manager import Manager
 
 SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
 
@@ -39,6 +40,11 @@ def stop(_address: str) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def start(data: Path) -> app.Start:
+    """A start without anything special, which ends at once."""
+    return app.Start(data, None, stop, Manager({}, 0), takes_over=False)
+
+
 def held() -> tuple[int, int]:
     """How many descriptors and OS threads this process holds, without what nobody refers to."""
     gc.collect()
@@ -49,10 +55,10 @@ def held() -> tuple[int, int]:
 def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
     tmp_path: Path,
 ) -> None:
-    app.run(SETTINGS, tmp_path, blog=None, announce=stop)  # what is made once and kept
+    app.run(SETTINGS, start(tmp_path))  # what is made once and kept
     before = held()
     for _ in range(5):
-        app.run(SETTINGS, tmp_path, blog=None, announce=stop)
+        app.run(SETTINGS, start(tmp_path))
     assert held() == before
     assert not (tmp_path / "control.sock").exists()
 
@@ -64,7 +70,7 @@ def test_a_taken_port_leaves_nothing_held(tmp_path: Path) -> None:
         settings = Settings(server=Server(listen=address))
         before = held()
         with pytest.raises(OSError, match=rf"Address already in use: '{address}'"):
-            app.run(settings, tmp_path, blog=None, announce=stop)
+            app.run(settings, start(tmp_path))
         assert held() == before
     with Lock(tmp_path):
         pass
@@ -80,7 +86,7 @@ def test_a_failure_of_the_last_step_undoes_all_before(
     monkeypatch.setattr(Control, "start", fail)
     before = held()
     with pytest.raises(OSError, match="No space"):
-        app.run(SETTINGS, tmp_path, blog=None, announce=stop)
+        app.run(SETTINGS, start(tmp_path))
     assert held() == before
     with Lock(tmp_path):
         pass

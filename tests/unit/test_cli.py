@@ -31,12 +31,12 @@ class Served:
     settings: Settings
     data: Path
     blog: Path | None
+    takes_over: bool
 
-    def run(
-        self, settings: Settings, data: Path, *, blog: Path | None, announce: Callable[[str], None]
-    ) -> None:
-        self.settings, self.data, self.blog = settings, data, blog
-        announce("http://127.0.0.1:1")
+    def run(self, settings: Settings, start: app.Start) -> None:
+        self.settings, self.data, self.blog = settings, start.data, start.blog
+        self.takes_over = start.takes_over
+        start.announce("http://127.0.0.1:1")
 
 
 @pytest.fixture
@@ -51,6 +51,19 @@ def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -
     assert (result.exit_code, result.output) == (0, "commentsvc listens on http://127.0.0.1:1\n")
     assert served.settings == Settings()
     assert (served.data, served.blog) == (tmp_path, None)
+
+
+def test_a_server_takes_over_when_it_is_told_to(run: Run, served: Served, tmp_path: Path) -> None:
+    run("serve", "--data", tmp_path)
+    assert not served.takes_over
+    run("serve", "--data", tmp_path, "--take-over")
+    assert served.takes_over
+
+
+def test_a_server_that_reloads_takes_over_from_nobody(run: Run, tmp_path: Path) -> None:
+    result = run("serve", "--data", tmp_path, "--take-over", "--reload")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
 
 
 def test_the_data_folder_may_come_from_the_environment(

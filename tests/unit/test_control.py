@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from commentsvc import comments, control, migrations
-from commentsvc.control import Control, ControlError, NoServer, Ping
+from commentsvc.control import Control, ControlError, HandOver, NoServer, Ping
 from commentsvc.database import Database, Transaction
 from commentsvc.orders import Answer, Change, Order, Undo
 from tests.unit.stored import new
@@ -27,7 +27,9 @@ def submit(tx: Transaction, message: str) -> int:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Control, Database, list[str]]]:
+async def running(
+    folder: Path, give_way: Callable[[socket.socket], bool] = lambda _: False
+) -> AsyncIterator[tuple[Control, Database, list[str]]]:
     """A control socket in `folder`, its database, and the tags that were purged."""
     purged: list[str] = []
     migrations.upgrade(folder / "db")
@@ -39,6 +41,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[Control, Database, list[s
         database=database,
         address="http://127.0.0.1:1",
         now=lambda: NOW,
+        give_way=give_way,
     )
     await ours.start()
     try:
@@ -230,3 +233,31 @@ def test_stopping_waits_for_a_command_in_progress(tmp_path: Path) -> None:
             return answer
 
     assert asyncio.run(scene()) == b'{"address":"http://127.0.0.1:1"}\n'
+
+
+def test_a_server_that_cannot_give_way_says_so(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path):
+            with control.dial(tmp_path / "control.sock", HandOver()) as talk:
+                line = await asyncio.to_thread(talk.recv, 1000)
+            assert line == b'{"error":"the server is about to stop already"}\n'
+
+    asyncio.run(scene())
+
+
+def test_the_talk_with_a_successor_goes_on_elsewhere(tmp_path: Path) -> None:
+    async def scene() -> None:
+        kept: asyncio.Queue[socket.socket] = asyncio.Queue()
+
+        def give_way(talk: socket.socket) -> bool:
+            kept.put_nowait(talk)
+            return True
+
+        async with running(tmp_path, give_way):
+            with control.dial(tmp_path / "control.sock", HandOver()) as talk:
+                with await kept.get() as ours:
+                    ours.setblocking(True)
+                    ours.sendall(b"welcome")
+                assert await asyncio.to_thread(talk.recv, 1000) == b"welcome"
+
+    asyncio.run(scene())

@@ -53,3 +53,14 @@ def test_only_its_owner_may_read_the_lock_file(tmp_path: Path) -> None:
 def test_a_missing_folder_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), Lock(tmp_path / "missing"):
         pass
+
+
+def test_a_copy_of_the_descriptor_is_the_lock(tmp_path: Path) -> None:
+    with Lock(tmp_path) as old:
+        copy = os.dup(old.fileno())
+    with pytest.raises(DatabaseBusy), Lock(tmp_path):
+        pass
+    with Lock(tmp_path, copy), pytest.raises(DatabaseBusy), Lock(tmp_path):
+        pass
+    with Lock(tmp_path):
+        pass

@@ -1,0 +1,143 @@
+"""What goes from one server to the next, over a real socket."""
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from commentsvc import handover
+from commentsvc.control import ControlError, NoServer
+from commentsvc.handover import Sockets, Succession
+
+Old = Callable[[socket.socket], None]
+
+
+def files(folder: Path, count: int) -> tuple[int, ...]:
+    """So many descriptors, each of a file whose text is its number."""
+    numbers = []
+    for number in range(count):
+        (folder / str(number)).write_text(str(number))
+        numbers.append(os.open(folder / str(number), os.O_RDONLY))
+    return tuple(numbers)
+
+
+def texts(descriptors: tuple[int, ...]) -> list[str]:
+    """What the files say, and close them."""
+    found = []
+    for descriptor in descriptors:
+        assert not os.get_inheritable(descriptor)
+        with os.fdopen(descriptor) as file:
+            found.append(file.read())
+    return found
+
+
+def held() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@contextmanager
+def old_server(path: Path, act: Old) -> Iterator[None]:
+    """Somebody at the control socket who hears what is asked, and then acts."""
+
+    def serve() -> None:
+        talk, _ = listener.accept()
+        with talk:
+            assert talk.recv(100) == b'{"do":"hand_over"}\n'
+            act(talk)
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+
+
+@pytest.mark.parametrize("lent", [False, True])
+def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bool) -> None:
+    before = held()
+    all_ = files(tmp_path, 700)
+    sockets = Sockets(all_[1:5], all_[5:], lent, all_[0])
+    with old_server(tmp_path / "c", lambda talk: handover.give(talk.dup(), sockets)):
+        taken = handover.take_over(tmp_path / "c")
+    assert taken.lent == lent
+    assert texts((taken.lock, *taken.listeners, *taken.connections)) == [
+        str(number) for number in range(700)
+    ]
+    assert held() == before
+
+
+def test_without_a_server_there_is_nothing_to_take(tmp_path: Path) -> None:
+    with pytest.raises(NoServer):
+        handover.take_over(tmp_path / "c")
+
+
+def refuse(talk: socket.socket) -> None:
+    talk.sendall(b'{"error":"this server does not understand the command"}\n')
+
+
+def leave_in_the_middle(talk: socket.socket) -> None:
+    with Path(os.devnull).open() as file:
+        socket.send_fds(talk, [handover.LOCK], [file.fileno()])
+
+
+def say_nothing_of_a_lock(talk: socket.socket) -> None:
+    talk.sendall(handover.END)
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        (refuse, "does not know how"),
+        (leave_in_the_middle, "has left"),
+        (say_nothing_of_a_lock, "has left"),
+    ],
+)
+def test_a_hand_over_that_fails_leaves_nothing_open(tmp_path: Path, act: Old, reason: str) -> None:
+    before = held()
+    with (
+        old_server(tmp_path / "c", act),
+        pytest.raises(ControlError, match=f"hands nothing over: .*{reason}"),
+    ):
+        handover.take_over(tmp_path / "c")
+    assert held() == before
+
+
+def test_a_successor_that_left_costs_nothing_but_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = held()
+    ours, other = socket.socketpair()
+    other.close()
+    handover.give(ours, Sockets((), files(tmp_path, 3), False, os.open(tmp_path, os.O_RDONLY)))
+    assert "has left" in caplog.text
+    assert held() == before
+
+
+def test_only_the_first_who_asks_succeeds() -> None:
+    stop = asyncio.Event()
+    succession = Succession(stop)
+    assert not succession.is_asked
+    ours, other = socket.socketpair()
+    with closing(ours), closing(other):
+        assert succession.begin(ours)
+        assert stop.is_set()
+        assert succession.is_asked
+        assert not succession.begin(other)
+
+
+def test_nobody_succeeds_a_server_that_stops_already() -> None:
+    stop = asyncio.Event()
+    stop.set()
+    ours, other = socket.socketpair()
+    with closing(ours), closing(other):
+        assert not Succession(stop).begin(ours)
+    asyncio.run(Succession(stop).conclude())  # nobody is there to get anything
