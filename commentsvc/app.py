@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc import auth, comments, datadir, descriptors, handover, metrics, migrations
+from commentsvc import auth, chores, comments, datadir, descriptors, handover, metrics, migrations
 from commentsvc.api import Api
 from commentsvc.config import Settings
 from commentsvc.control import Control, NoServer
@@ -102,6 +102,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         )
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
+        stack.callback(asyncio.create_task(chores.run(database)).cancel)
         stack.enter_context(spared_collector())
         start.announce(address)
         start.manager.tell("READY=1", f"MAINPID={os.getpid()}")

@@ -23,6 +23,7 @@ from commentsvc import (
     moderation,
     moderators,
     moments,
+    search,
     sqlite,
     threads,
 )
@@ -32,6 +33,7 @@ from commentsvc.models import TEXT, Entry
 from commentsvc.moderation import Change
 from commentsvc.moderators import Moderator
 from commentsvc.orders import Answer, Order
+from commentsvc.search import Found
 from commentsvc.threads import Listed
 
 T = TypeVar("T")
@@ -96,6 +98,15 @@ def history(data: Path, comment_id: int) -> list[Change]:
 def everyone(data: Path) -> list[Moderator]:
     """All moderators, by name. Raises DatabaseError."""
     return _read(data, moderators.everyone)
+
+
+def find(data: Path, query: str, status: str, site: str, limit: int) -> Found:
+    """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
+
+    def work(reader: Reader) -> Found:
+        return search.find(reader, query, status=status, site=site, limit=limit, before=None)
+
+    return _read(data, work)
 
 
 def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:

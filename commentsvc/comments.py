@@ -132,7 +132,7 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
         rows = reader.execute(statements.LATEST_OF_SITE, (site, limit))
     else:
         rows = reader.execute(statements.LATEST_OF_THREAD, (site, url, limit))
-    return [_entry(row) for row in rows.fetchall()]
+    return [entry(row) for row in rows.fetchall()]
 
 
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
@@ -143,9 +143,10 @@ def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
         rows = reader.execute(statements.LISTING_APPROVED, (limit,))
     else:
         rows = reader.execute(statements.LISTING_UNAPPROVED, (status, limit))
-    return [_entry(row) for row in rows.fetchall()]
+    return [entry(row) for row in rows.fetchall()]
 
 
-def _entry(row: Row) -> Entry:
+def entry(row: Row) -> Entry:
+    """The Entry that a row of `statements.ENTRY` holds."""
     *columns, site, url, title = row
     return Entry(Comment(*columns), site, url, title)

@@ -7,6 +7,9 @@ appended, `models` says what all of them together must give, and a test compares
 Before anything is written we look, through a read-only connection, whether the file is ours, is
 whole and is not newer than we are; a file that is refused stays as it is, to the byte.
 
+Triggers stand on comments and threads (see `derived`), so a step that has to make one of these
+tables anew drops them first and makes them after.
+
 The runner takes no lock of its own. The caller holds `lock.Lock`.
 """
 
@@ -94,6 +97,33 @@ _VERDICT: Final = (
     "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
 )
 
+_DERIVED: Final = (
+    "CREATE TABLE fed (id INTEGER NOT NULL PRIMARY KEY, comment_id INTEGER NOT NULL) STRICT",
+    "CREATE TABLE tally (day INTEGER NOT NULL, site_id INTEGER NOT NULL REFERENCES site (id),"
+    " status TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (day, site_id, status)) STRICT",
+    "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page, tokenize ="
+    " 'unicode61 remove_diacritics 2', columnsize = 0)",
+    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
+    "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source,"
+    " thread_id ON comment WHEN OLD.id <= (SELECT comment_id FROM fed) BEGIN DELETE FROM search"
+    " WHERE rowid = OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT"
+    " c.id, c.author, c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email,"
+    " instr(c.email, '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS"
+    " c JOIN thread AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END",
+    "CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search SET page ="
+    " NEW.url || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment WHERE thread_id ="
+    " NEW.id AND status = 'approved' UNION ALL SELECT id FROM comment WHERE status <> 'approved'"
+    " AND status IN ('pending', 'spam', 'deleted') AND thread_id = NEW.id); END",
+    "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <>"
+    " NEW.status AND OLD.id <= (SELECT comment_id FROM fed) BEGIN UPDATE tally SET number = number"
+    " - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status;"
+    " INSERT INTO tally (day, site_id, status, number) VALUES (NEW.created / 86400000,"
+    " NEW.site_id, NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END",
+    "CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT comment_id FROM"
+    " fed) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE tally SET number = number - 1"
+    " WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -114,6 +144,7 @@ STEPS: Final[dict[str, Step]] = {
     "0003_moderator": _running(_MODERATOR),
     "0004_thread": _running(_THREADS),
     "0005_verdict": _running(_VERDICT),
+    "0006_derived": _running(_DERIVED),
 }
 
 

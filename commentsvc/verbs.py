@@ -139,4 +139,30 @@ def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
         click.echo("no comments" if status == "all" else f"no {status} comments")
 
 
-ALL: Final = (approve, spam, delete, undo, edit, history, list_)
+@click.command()
+@data_option
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--status", type=click.Choice(["pending", "approved", "spam", "deleted"]), default=None
+)
+@click.option("--site", default="", metavar="NAME", help="Only comments of this site.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+def search(data: Path, words: tuple[str, ...], status: str | None, site: str, limit: int) -> None:
+    """Find comments with all WORDS: of texts, authors, addresses, urls; the newest first.
+
+    A word may name its field, as in author:ann, email:, site:, text: and page:.
+    """
+    from commentsvc import commands
+
+    found = commands.find(data, " ".join(words), status or "", site, limit)
+    for entry in found.items:
+        click.echo(commands.as_line(entry))
+    if not found.items:
+        click.echo(
+            "no comments" if found.next is None else "none among the newest with these words"
+        )
+    if found.unfed:
+        click.echo(f"not searched yet: the newest {found.unfed}", err=True)
+
+
+ALL: Final = (approve, spam, delete, undo, edit, history, list_, search)

@@ -7,8 +7,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import cli, commands
+from commentsvc.models import Entry
 from commentsvc.moderation import Change as Changed
-from commentsvc.orders import Answer, Change, Order, Undo
+from commentsvc.orders import Answer, Change, Edit, Order, Undo
+from commentsvc.search import Found
+from tests.unit.stored import COMMENT
 
 Run = Callable[..., Result]
 
@@ -71,3 +74,43 @@ def test_the_history_is_told_or_that_there_is_none(
     monkeypatch.setattr(commands, "history", lambda _data, id_: [change] if id_ == 7 else [])
     assert run("history", 7).output.endswith("  pending -> spam  by Mo\N{REPLACEMENT CHARACTER}\n")
     assert run("history", 8).output == "comment 8 was never changed\n"
+
+
+def test_a_search_tells_what_it_found_and_what_it_did_not_search(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def find(_data: Path, *words: object) -> Found:
+        asked.append(words)
+        return Found([Entry(COMMENT, "blog", "/post/", "")] if len(asked) == 1 else [], None, 3)
+
+    monkeypatch.setattr(commands, "find", find)
+    result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
+    assert "blog:/post/  Ann: Hi" in result.stdout
+    assert result.stderr == "not searched yet: the newest 3\n"
+    assert run("search", "tea", "--site", "blog").stdout == "no comments\n"
+    assert asked == [("author:ann tea", "spam", "", 7), ("tea", "", "blog", 50)]
+    assert run("search").exit_code == 2
+
+
+def test_an_edit_reads_the_text_and_minds_its_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return Answer((7,) if len(asked) == 1 else ())
+
+    def edit(text: str) -> Result:
+        return CliRunner().invoke(cli.main, ["edit", "--data", str(tmp_path), "7"], input=text)
+
+    monkeypatch.setattr(commands, "write", write)
+    assert edit("*Better*\r\n\x00\n").output == "edited 7\n"
+    assert asked == [Edit(id=7, message="*Better*")]
+    assert edit("*Better*").output == "unchanged 7: this is its text already\n"
+    for text, reason in ((" \n", "Please write a comment"), ("x" * 8_001, "at most 8000")):
+        result = edit(text)
+        assert result.exit_code == 2
+        assert reason in result.stderr

@@ -1,0 +1,81 @@
+"""Chores: done in a pause, interrupted by a submission, tried again after a failure."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from commentsvc import chores, search
+from commentsvc.database import Database, DatabaseFull, Transaction
+from tests.unit.stored import add, opened
+
+PAUSE = 0.01  # seconds
+
+
+async def wait_until_fed(database: Database) -> None:
+    async with asyncio.timeout(20):
+        while database.read_now(search.unfed):  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(PAUSE)
+
+
+def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chores, "PIECE", 3)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(chores.run(database, PAUSE))
+        await wait_until_fed(database)
+        await asyncio.to_thread(add, database)
+        await wait_until_fed(database)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        for _ in range(10):
+            add(database)
+        asyncio.run(scene(database))
+
+
+def test_a_submission_ends_the_work_until_the_next_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One comes between every two looks, so that nothing is ever fed."""
+    looks = 0
+
+    def last(reader: object) -> int:
+        nonlocal looks
+        looks += 1
+        return looks
+
+    monkeypatch.setattr(search, "last", last)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(chores.run(database, 0))
+        async with asyncio.timeout(20):
+            while looks < 50:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0)
+        doing.cancel()
+        assert database.read_now(search.unfed) == 1
+
+    with opened(tmp_path) as database:
+        add(database)
+        asyncio.run(scene(database))
+
+
+def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, failures = search.feed, iter([True, True])
+
+    def feed(tx: Transaction, most: int) -> bool:
+        if next(failures, False):
+            raise DatabaseFull("no space")
+        return real(tx, most)
+
+    monkeypatch.setattr(search, "feed", feed)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(chores.run(database, PAUSE))
+        await wait_until_fed(database)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        add(database)
+        asyncio.run(scene(database))
+    assert next(failures, None) is None
