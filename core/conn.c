@@ -5,7 +5,7 @@
  * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer.
  * A miss ends the turn, so that answers keep their order without a queue of them.
  *
- * Memory is bounded for any client: `input` by one read beside one head, `output` by LIMIT_UNSENT
+ * Memory is bounded for any client: `input` by one read beside one head, `outlet` by LIMIT_UNSENT
  * and one answer, since the pipeline is not served while that much is unsent.
  */
 #include "conn.h"
@@ -46,7 +46,7 @@ void conn_free(struct conn *conn)
     if (conn->fd >= 0)
         close(conn->fd);
     buffer_fini(&conn->input);
-    buffer_fini(&conn->output);
+    outlet_fini(&conn->outlet);
     request_free(conn->request);
     free(conn);
 }
@@ -65,7 +65,7 @@ uint32_t conn_interest(const struct conn *conn)
     case CONN_WRITING:
         return EPOLLOUT;
     case CONN_WAITING:
-        return (conn->muted ? 0 : EPOLLIN) | (conn->output.size > 0 ? EPOLLOUT : 0);
+        return (conn->muted ? 0 : EPOLLIN) | (outlet_owes(&conn->outlet) ? EPOLLOUT : 0);
     default:
         return EPOLLIN;
     }
@@ -81,58 +81,25 @@ static void set_deadline(struct conn *conn, struct tools *tools, enum deadline_k
     deadline_set(&conn->deadline, &tools->deadlines, kind, tools->clock.now);
 }
 
-/* send() as often as it takes bytes; the number taken, or -1 when the client is gone. */
-static ssize_t send_some(int fd, struct slice bytes, struct tools *tools)
+/* Send the answers of this turn, then `body`, behind what is owed already; false when the
+ * connection must close. */
+static bool flush_with(struct conn *conn, struct tools *tools, struct slice body)
 {
-    size_t sent = 0;
-    while (sent < bytes.size) {
-        ssize_t count = send(fd, bytes.data + sent, bytes.size - sent, MSG_NOSIGNAL);
-        if (count >= 0) {
-            sent += (size_t)count;
-            counter_add(&tools->counters.writes, 1);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
-            break;
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return (ssize_t)sent;
+    struct slice answers = buffer_slice(&tools->out);
+    tools->out.size = 0;
+    size_t taken = 0;
+    enum outlet_result result =
+        outlet_send(&conn->outlet, conn->fd, answers, body, &taken, &tools->counters.writes);
+    if (result == OUTLET_GONE)
+        conn->closed = CLOSED_CLIENT;
+    if (taken > 0 && outlet_owes(&conn->outlet) && conn->state == CONN_WRITING)
+        set_deadline(conn, tools, DEADLINE_WRITE);
+    return result == OUTLET_SENT;
 }
 
-/* The client does not listen any more. */
-static bool is_gone(struct conn *conn)
-{
-    conn->closed = CLOSED_CLIENT;
-    return false;
-}
-
-/* Send what is owed; what the client does not take stays in `output`. False when it is gone. */
 static bool flush(struct conn *conn, struct tools *tools)
 {
-    struct slice fresh = buffer_slice(&tools->out);
-    tools->out.size = 0;
-    if (conn->output.size == 0) {
-        ssize_t sent = send_some(conn->fd, fresh, tools);
-        if (sent < 0)
-            return is_gone(conn);
-        slice_skip(&fresh, (size_t)sent);
-        return buffer_append(&conn->output, fresh.data, fresh.size);
-    }
-    if (!buffer_append(&conn->output, fresh.data, fresh.size))
-        return false;
-    struct slice owed = buffer_slice(&conn->output);
-    slice_skip(&owed, conn->sent);
-    ssize_t sent = send_some(conn->fd, owed, tools);
-    if (sent < 0)
-        return is_gone(conn);
-    conn->sent += (size_t)sent;
-    if (conn->sent == conn->output.size) {
-        conn->sent = 0;
-        buffer_fini(&conn->output);
-    } else if (sent > 0 && conn->state == CONN_WRITING) {
-        set_deadline(conn, tools, DEADLINE_WRITE);
-    }
-    return true;
+    return flush_with(conn, tools, slice_of(NULL, 0));
 }
 
 static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
@@ -169,9 +136,14 @@ static enum conn_next append_reply(struct conn *conn, struct tools *tools,
         conn->persistence = PERSIST_NOT;
     if (conn->persistence == PERSIST_NOT)
         conn->closing = true;
-    return render_reply(&tools->out, reply, part, !without_body, conn->persistence, &tools->clock)
-               ? CONN_GO_ON
-               : CONN_CLOSE;
+    struct slice apart = slice_of(NULL, 0);
+    if (!without_body && part->body_size >= LIMIT_COPIED)
+        apart = slice_of(reply_bytes(reply, part) + part->head_size, part->body_size);
+    bool with_body = !without_body && apart.size == 0;
+    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence, &tools->clock) ||
+        (apart.size > 0 && !flush_with(conn, tools, apart)))
+        return CONN_CLOSE;
+    return CONN_GO_ON;
 }
 
 static enum conn_next miss(struct conn *conn, struct tools *tools)
@@ -291,7 +263,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     struct head head = {0};
     int next = CONN_GO_ON;
     bool served = false;
-    while (next == CONN_GO_ON && !conn->closing && conn->output.size == 0 && in.size > 0) {
+    while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in.size > 0) {
         size_t before = in.size;
         next = serve(conn, tools, &in, &head);
         served |= in.size < before && !conn->request;
@@ -302,7 +274,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
         return CONN_CLOSE;
     if (next == CONN_MISS)
         return CONN_MISS;
-    if (conn->output.size > 0) {
+    if (outlet_owes(&conn->outlet)) {
         if (conn->state != CONN_WRITING)
             set_deadline(conn, tools, DEADLINE_WRITE);
         conn->state = CONN_WRITING;
@@ -367,7 +339,7 @@ enum conn_next conn_write(struct conn *conn, struct tools *tools)
         return flush(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
     if (!flush(conn, tools))
         return CONN_CLOSE;
-    return conn->output.size > 0 ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
+    return outlet_owes(&conn->outlet) ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
 }
 
 struct request *conn_take_request(struct conn *conn)

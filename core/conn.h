@@ -14,6 +14,7 @@
 #include "buffer.h"
 #include "deadline.h"
 #include "message.h"
+#include "outlet.h"
 #include "render.h"
 #include "tools.h"
 
@@ -51,8 +52,7 @@ struct conn {
     struct request *request;      /* owns: its body is arriving, or it waits to be taken */
     int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
-    struct buffer output; /* bytes not yet sent, from `sent` on */
-    size_t sent;
+    struct outlet outlet;
     size_t dropped; /* bytes read while LINGERING */
     char peer[PEER_SIZE];
 };

@@ -33,6 +33,9 @@ enum {
     LIMIT_READ = 64 * 1024,
     /* Bytes of unsent answers above which a connection's pipeline is not served. */
     LIMIT_UNSENT = 128 * 1024,
+    /* Bytes of a body that is no longer copied beside others but sent from where it is kept. Below,
+     * the copy costs less than the second piece of a write. */
+    LIMIT_COPIED = 32 * 1024,
     /* Bytes that a worker's shared output buffer may keep after one large answer. */
     LIMIT_OUTPUT_KEPT = 1024 * 1024,
     /* Bytes read and dropped after a refusal, so that the client can read it before a reset. */
