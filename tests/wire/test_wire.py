@@ -35,5 +35,5 @@ def test_a_case_with_a_follower_keeps_its_frame(case: Case, address: str) -> Non
 
 
 def test_the_cases_are_many_and_each_has_its_own_title() -> None:
-    assert len(CASES) >= 120
+    assert len(CASES) >= 500
     assert len({str(case) for case in CASES}) == len(CASES)
