@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 from commentsvc import auth, chores, comments, datadir, descriptors, handover, metrics, migrations
 from commentsvc.api import Api
+from commentsvc.bans import Bans
 from commentsvc.config import Settings
 from commentsvc.control import Control, NoServer
 from commentsvc.database import Database, Lock
@@ -84,11 +85,12 @@ async def _serve(settings: Settings, start: Start) -> None:
         migrations.upgrade(data / datadir.DATABASE)
         bridge = Bridge(settings.server)
         stack.enter_context(_statistics_on_demand(bridge))
-        database = _open(settings, data / datadir.DATABASE, bridge)
+        bans = Bans()
+        database = _open(settings, data / datadir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
         names = [site.name for site in settings.sites]
         await database.write(lambda tx: comments.sync_sites(tx, names))
-        bridge.serve(_router(settings, database, keys, bridge, start.blog), sockets)
+        bridge.serve(_router(settings, database, keys, bans, bridge, start.blog), sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         address = bridge.address
         if not address.startswith("unix:"):
@@ -124,12 +126,16 @@ async def _sockets(start: Start) -> Sockets:
     return taken._replace(listeners=passed, lent=True)
 
 
-def _open(settings: Settings, path: Path, bridge: Bridge) -> Database:
+def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Database:
+    def purge(tags: Sequence[str]) -> None:
+        bans.forget(tags)
+        bridge.purge(tags)
+
     database = Database(
         path,
         synchronous=settings.database.synchronous,
         queue=settings.database.queue,
-        purge=bridge.purge,
+        purge=purge,
     )
     database.open()
     return database
@@ -148,13 +154,14 @@ def _router(
     settings: Settings,
     database: Database,
     keys: Sequence[bytes],
+    bans: Bans,
     bridge: Bridge,
     blog: Path | None,
 ) -> Router:
     """All handlers, and the table of their routes."""
     sites = Sites(settings.sites)
     origins = Origins(settings.sites)
-    intake = Intake(settings, database, sites, origins, keys, time.time, time.monotonic)
+    intake = Intake(settings, database, sites, origins, keys, bans, time.time, time.monotonic)
     api = Api(settings, database, sites, origins, intake)
     routes = [
         *api.routes(),

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from commentsvc import (
+    bans,
     comments,
     control,
     datadir,
@@ -27,6 +28,7 @@ from commentsvc import (
     sqlite,
     threads,
 )
+from commentsvc.bans import Ban
 from commentsvc.control import ControlError, NoServer, Ping
 from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
 from commentsvc.models import TEXT, Entry
@@ -100,6 +102,11 @@ def everyone(data: Path) -> list[Moderator]:
     return _read(data, moderators.everyone)
 
 
+def bans_listing(data: Path) -> list[Ban]:
+    """All bans, the newest first. Raises DatabaseError."""
+    return _read(data, bans.listing)
+
+
 def find(data: Path, query: str, status: str, site: str, limit: int) -> Found:
     """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
 
@@ -160,6 +167,12 @@ def thread_line(thread: Listed) -> str:
     """One line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
     return _plain(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
+
+
+def ban_line(ban: Ban) -> str:
+    """One line for a terminal: id, kind, what is banned, by whom, until when."""
+    end = "for good" if ban.expires is None else f"until {moments.local(ban.expires)}"
+    return _plain(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.who}, {end}")
 
 
 def _plain(text: str) -> str:

@@ -77,6 +77,10 @@ class Site(Struct, frozen=True, kw_only=True):
     trailing_slash: Annotated[
         Literal["keep", "add", "remove"], Meta(description='"keep", "add" or "remove"')
     ] = "keep"
+    policy: Annotated[
+        Literal["", "all", "first", "suspicious", "none"],
+        Meta(description='"", "all", "first", "suspicious" or "none"'),
+    ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
 
 
@@ -91,7 +95,11 @@ class Comments(Struct, frozen=True, kw_only=True):
 class Moderation(Struct, frozen=True, kw_only=True):
     """Who decides what is shown, and how long an author may change a comment."""
 
-    policy: Annotated[Literal["all", "none"], Meta(description='"all" or "none"')] = "all"
+    policy: Annotated[
+        Literal["all", "first", "suspicious", "none"],
+        Meta(description='"all", "first", "suspicious" or "none"'),
+    ] = "all"
+    trust_after: Annotated[int, whole(1, 1_000)] = 1
     edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
     session_days: Annotated[int, whole(1, 365, "days")] = 30
     session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from commentsvc import comments
 from commentsvc.auth import EditTokens
+from commentsvc.bans import Bans
 from commentsvc.comments import Added, NewComment
 from commentsvc.config import Settings
 from commentsvc.database import Database, Job
@@ -21,6 +22,7 @@ from commentsvc.models import APPROVED, PENDING, SPAM, Comment
 from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
 from commentsvc.spam import Verdict
+from commentsvc.standing import House
 from commentsvc.submission import Locate, Submission
 from commentsvc.urls import Sites
 from commentsvc.web import (
@@ -75,16 +77,18 @@ class Intake:
         sites: Sites,
         origins: Origins,
         keys: Sequence[bytes],
+        bans: Bans,
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
         """Take what a submission meets; `now` is Unix time, both clocks are in seconds.
 
-        The first of the secret `keys` signs.
+        The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
         """
         self.bounds = settings.comments
         self._edit = settings.moderation.edit_minutes * 60_000
         self._layers = Layers(settings)
+        self._house = House(settings, database, bans)
         self._limiter = Limiter(settings.spam.rate_limit)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
         self._proxies = Proxies(settings.server.trusted_proxies)
@@ -138,12 +142,12 @@ class Intake:
         headers = self._origins.check(request, submission.place[0])
         place, monotonic = network(self._proxies.client(request)), self._monotonic()
         self._limit(place, monotonic)
-        html = render(submission.message)
-        verdict = self._layers.judge(submission, html, place, monotonic)
+        html, now = render(submission.message), self._now()
+        standing = self._house.look(submission, html, partial(self._hashes.hashes, place, now), now)
+        verdict = self._layers.judge(submission, html, place, monotonic, standing)
         if verdict.decision == "reject":
             raise HttpError(400, "rejected", REJECTED)
         token, token_hash = self._tokens.new_token()
-        now = self._now()
         moment = int(now * 1_000)
         new = self._new(
             submission,

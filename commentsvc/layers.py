@@ -10,7 +10,8 @@ from commentsvc.duplicates import Duplicates
 from commentsvc.markup import links
 from commentsvc.ratelimit import Limiter
 from commentsvc.rules import Rules
-from commentsvc.spam import HOLDS_FROM, Finding, Verdict
+from commentsvc.spam import Finding, Verdict
+from commentsvc.standing import Standing
 from commentsvc.submission import Submission
 
 
@@ -20,20 +21,21 @@ class Layers:
     def __init__(self, settings: Settings) -> None:
         """Take the settings."""
         wanted = settings.spam
-        self._holds_from = HOLDS_FROM[settings.moderation.policy]
         self._spam_from = wanted.score
         self._rules = Rules(wanted.links, wanted.words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for one network none for all of them makes sense.
         self._crowd = Limiter("off" if wanted.rate_limit == "off" else wanted.site_rate_limit)
 
-    def judge(self, submission: Submission, html: str, network: bytes, now: float) -> Verdict:
+    def judge(
+        self, submission: Submission, html: str, network: bytes, now: float, standing: Standing
+    ) -> Verdict:
         """Decide on a submission from `network`; `now` is a monotonic clock in seconds."""
         if submission.honeypot:
             return spam.TRAPPED
-        findings = self._rules.look(submission, links(html))
+        findings = [*standing.findings, *self._rules.look(submission, links(html))]
         if self._duplicates:
             findings += self._duplicates.look(submission, network, now)
         if self._crowd.take(submission.place[0], now):
             findings.append(Finding(spam.CROWD, "the site gets more comments than usual"))
-        return spam.judge(findings, self._holds_from, self._spam_from)
+        return spam.judge(findings, standing.holds_from, self._spam_from)

@@ -124,6 +124,15 @@ _DERIVED: Final = (
     " WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END",
 )
 
+_BANS: Final = (
+    "CREATE TABLE ban (id INTEGER NOT NULL PRIMARY KEY,"
+    " kind TEXT NOT NULL CHECK (kind IN ('author', 'network', 'word', 'domain')),"
+    " value TEXT NOT NULL, made INTEGER NOT NULL, who TEXT NOT NULL, expires INTEGER) STRICT",
+    "CREATE UNIQUE INDEX ban_kind_value ON ban (kind, value)",
+    "CREATE INDEX comment_by_email ON comment (email, site_id)"
+    " WHERE status = 'approved' AND email <> ''",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -145,6 +154,7 @@ STEPS: Final[dict[str, Step]] = {
     "0004_thread": _running(_THREADS),
     "0005_verdict": _running(_VERDICT),
     "0006_derived": _running(_DERIVED),
+    "0007_ban": _running(_BANS),
 }
 
 

@@ -36,6 +36,9 @@ TEXT: Final = "text"
 THREAD: Final = "thread"
 CHANGES: Final = (STATUS, TEXT, THREAD)
 
+# What may be banned.
+BANS: Final = ("author", "network", "word", "domain")
+
 # Which statuses a comment may be in when it is moved to the one named first. Only undoing leads
 # back to pending, or out of deleted.
 MOVES: Final = {
@@ -165,32 +168,14 @@ CommentTable.add_index(
 )
 
 
-class ChangeTable(Table):
-    """One change of one comment: of what, from what to what, who made it, when, was it undone.
-
-    The changes that one decision made share an `act`. For a status, `moment` is what `published`
-    was before; for a text, what `edited` was.
-    """
-
-    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
-    act = peewee.IntegerField()
-    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
-    what = peewee.TextField(constraints=[peewee.Check(f"what IN {CHANGES}")])
-    was = peewee.TextField()
-    became = peewee.TextField()
-    moment = peewee.IntegerField(null=True)
-    made = peewee.IntegerField()
-    who = peewee.TextField()
-    undone = peewee.IntegerField(null=True)
-    undone_by = peewee.TextField(null=True)
-
-    class Meta:
-        table_name = "change"
-        indexes = ((("comment_id",), False), (("act",), False))
-
-
-ChangeTable.add_index(
-    ChangeTable.index(ChangeTable.who, where=peewee.SQL("undone IS NULL"), name="change_by_who")
+# Whom a site trusts: few have an address, and a submission that waits is in none of these.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.email,
+        CommentTable.site,
+        where=peewee.SQL("status = 'approved' AND email <> ''"),
+        name="comment_by_email",
+    )
 )
 
 
@@ -224,7 +209,6 @@ TABLES: Final = (
     SiteTable,
     ThreadTable,
     CommentTable,
-    ChangeTable,
     ModeratorTable,
     SessionTable,
 )

@@ -50,7 +50,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """A row of a comment's history. Moments are Unix milliseconds; see models.ChangeTable."""
+    """A row of a comment's history. Moments are Unix milliseconds; see decisions.ChangeTable."""
 
     id: int
     act: int

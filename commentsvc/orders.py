@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc import comments, moderation, moderators, threads
+from commentsvc import bans, comments, moderation, moderators, threads
 from commentsvc.sqlite import Transaction
 
 # Who decides in a terminal: stands in a comment's history.
@@ -130,6 +130,30 @@ class Alias(_Order, frozen=True):
         return Answer()
 
 
+class Ban(_Order, frozen=True):
+    """Ban a value of a kind, until the moment `expires` (Unix milliseconds) or for good."""
+
+    kind: Literal["author", "network", "word", "domain"]
+    value: str
+    expires: int | None = None
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        ban = bans.add(tx, self.kind, self.value, COMMAND_LINE, now, self.expires)
+        return Answer(changed=(ban,))
+
+
+class Unban(_Order, frozen=True):
+    """Lift the ban `id`."""
+
+    id: Id
+
+    def work(self, tx: Transaction, _now: int) -> Answer:
+        """Do it."""
+        bans.remove(tx, self.id)
+        return Answer(changed=(self.id,))
+
+
 class Staff(_Order, frozen=True):
     """Add or remove the moderator `name`, or set a new password, of which this is a hash."""
 
@@ -149,7 +173,7 @@ class Staff(_Order, frozen=True):
         return Answer()
 
 
-Order = Change | Undo | Edit | Close | Move | Merge | Alias | Staff
+Order = Change | Undo | Edit | Close | Move | Merge | Alias | Ban | Unban | Staff
 
 
 def _told(outcome: moderation.Outcome) -> Answer:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from commentsvc import comments, moderation, threads
+from commentsvc import bans, comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
@@ -146,6 +146,6 @@ def _contradiction(error: comments.CommentsError) -> HttpError:
             return HttpError(409, "conflict", message, {"key": message})
         case comments.ThreadClosed():
             return HttpError(400, "closed", "This page takes no more comments.")
-        case moderation.UnknownComment() | threads.UnknownThread():
+        case moderation.UnknownComment() | threads.UnknownThread() | bans.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
     return HttpError(409, "refused", f"That cannot be done: {error}.")

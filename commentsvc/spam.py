@@ -40,8 +40,11 @@ REPEATED, OFTEN_REPEATED = 3, 6
 # another reason besides goes to the spam.
 CROWD: Final = 6
 
-# From how many points a comment waits, by the site's policy.
-HOLDS_FROM: Final = {"all": 0, "none": HOLD}
+# No doubt but a moderator's decision: a banned author, network, word or domain.
+BANNED: Final = 100
+
+# From how many points a comment waits, by the site's policy; for "first" see `standing`.
+HOLDS_FROM: Final = {"all": 0, "first": 0, "suspicious": HOLD, "none": BANNED}
 
 TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))
 _ACCEPTED: Final = Verdict("accept")

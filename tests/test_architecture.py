@@ -34,12 +34,16 @@ FLOORS: tuple[frozenset[str], ...] = (
             "network",
         }
     ),
-    frozenset({"cursor", "derived", "passwords", "ratelimit", "spam", "sqlite", "statements"}),
+    frozenset(
+        {"cursor", "decisions", "derived", "passwords", "ratelimit", "spam", "sqlite", "statements"}
+    ),
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"}),
     frozenset({"adding", "auth", "sessions", "submission", "urls"}),
     frozenset({"duplicates", "rules"}),
+    frozenset({"bans"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
     frozenset({"database", "orders", "pages", "review", "search", "throttle"}),
+    frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"control", "intake", "openapi", "router"}),
     frozenset({"api", "console", "embed", "gate", "handover", "ops"}),
@@ -48,7 +52,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"server"}),
     frozenset({"app"}),
     frozenset({"commands", "reload"}),
-    frozenset({"staff", "thread_verbs", "verbs"}),
+    frozenset({"ban_verbs", "staff", "thread_verbs", "verbs"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -109,6 +109,20 @@ def test_pages_are_merged_moved_and_closed_at_once(service: Service) -> None:
     assert command("check", "--data", service.data).code == 0
 
 
+def test_a_ban_is_met_by_the_next_submission(service: Service) -> None:
+    def ban(*words: object) -> str:
+        verb, *rest = words
+        return command("ban", verb, "--data", service.data, *rest).out
+
+    assert ban("add", "domain", "bad.example") == "banned 1\n"
+    assert service.submit("/a/", "see https://bad.example/").status == 202
+    listed = command("list", "--data", service.data, "--status", "spam").out
+    assert "https://bad.example/" in listed
+    assert ban("remove", 1) == "lifted 1\n"
+    service.submit("/a/", "see again https://bad.example/")
+    assert len(command("list", "--data", service.data).out.splitlines()) == 4
+
+
 def test_a_comment_is_edited_from_stdin(service: Service) -> None:
     approve(service.data, 3)
     words = [sys.executable, "-m", "commentsvc", "edit", "--data", str(service.data), "3"]

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from commentsvc import _core, comments, migrations
 from commentsvc.api import Api
+from commentsvc.bans import Bans
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.database import Database
 from commentsvc.desk import Desk
@@ -24,7 +25,7 @@ from commentsvc.web import Later, Origins, Request, Response
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
 SETTINGS = Settings(
-    moderation=Moderation(policy="none"),
+    moderation=Moderation(policy="suspicious"),
     spam=Spam(rate_limit="off", links=2),
     comments=Comments(author_length=20, message_length=200, list_limit=50),
     feed=Feed(entries=2),
@@ -44,14 +45,16 @@ class Served:
     `routes` are those of the interface for programs, `pages` those for moderators.
     """
 
-    def __init__(self, settings: Settings, database: Database, blog: Path | None) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, blog: Path | None, bans: Bans
+    ) -> None:
         self.now = self.monotonic = NOW
         self.purged: list[str] = []
         self.database = database
         sites, origins = Sites(settings.sites), Origins(settings.sites)
         keys = [b"key" * 16]
         intake = Intake(
-            settings, database, sites, origins, keys, lambda: self.now, lambda: self.monotonic
+            settings, database, sites, origins, keys, bans, lambda: self.now, lambda: self.monotonic
         )
         api = Api(settings, database, sites, origins, intake)
         ops = Ops(settings, database, lambda: STATS, blog)
@@ -117,12 +120,18 @@ def served(
     path = folder / "comments.sqlite3"
     migrations.upgrade(path)
     purged: list[str] = []
-    database = Database(path, purge=purged.extend, synchronous="normal")
+    bans = Bans()
+
+    def purge(tags: Sequence[str]) -> None:
+        bans.forget(tags)
+        purged.extend(tags)
+
+    database = Database(path, purge=purge, synchronous="normal")
     database.open()
     try:
         names = [site.name for site in settings.sites]
         database.write_now(lambda tx: comments.sync_sites(tx, names))
-        service = Served(settings, database, blog)
+        service = Served(settings, database, blog, bans)
         service.purged = purged
         yield service
     finally:

@@ -5,19 +5,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from commentsvc.config import Moderation, Settings, Spam
+from commentsvc.config import Settings, Spam
 from commentsvc.layers import Layers
 from commentsvc.markup import render
-from commentsvc.spam import Verdict
+from commentsvc.spam import BANNED, HOLD, Finding, Verdict
+from commentsvc.standing import Standing
 from commentsvc.submission import Submission
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
+USUAL = Standing(HOLD, [])
 LONG = "This text is long enough to be known again when it comes a second time."
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
-def layers(policy: str = "none", **spam: Any) -> Layers:  # Any: a field of Spam
-    return Layers(Settings(moderation=Moderation(policy=policy), spam=Spam(**spam)))  # type: ignore[arg-type]  # a test's own word
+def layers(**spam: Any) -> Layers:  # Any: a field of Spam
+    return Layers(Settings(spam=Spam(**spam)))
 
 
 def verdict(
@@ -25,15 +27,19 @@ def verdict(
     message: str = "Hello.",
     network: bytes = b"abc",
     now: float = 0.0,
+    standing: Standing = USUAL,
     **fields: Any,  # Any: a field of Submission
 ) -> Verdict:
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
-    return judge.judge(submission, render(message), network, now)
+    return judge.judge(submission, render(message), network, now, standing)
 
 
-def test_a_plain_comment_is_accepted_or_held_as_the_policy_says() -> None:
+def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
     assert verdict(layers()) == Verdict("accept")
-    assert verdict(layers("all")) == Verdict("hold")
+    assert verdict(layers(), standing=Standing(0, [])) == Verdict("hold")
+    banned = Standing(HOLD, [Finding(BANNED, "the author is banned")])
+    expected = Verdict("spam", 100, ("the author is banned (+100)",))
+    assert verdict(layers(), standing=banned) == expected
 
 
 def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:

@@ -6,9 +6,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc import comments
+from commentsvc import bans, comments
 from commentsvc.database import Database
-from commentsvc.orders import Alias, Answer, Change, Close, Edit, Merge, Move, Order, Undo
+from commentsvc.orders import (
+    Alias,
+    Answer,
+    Ban,
+    Change,
+    Close,
+    Edit,
+    Merge,
+    Move,
+    Order,
+    Unban,
+    Undo,
+)
 from commentsvc.threads import UnknownThread
 from tests.unit.stored import NOW, add, opened
 
@@ -19,6 +31,8 @@ ORDERS: dict[str, Order] = {
     '{"do":"close","site":"blog","url":"/a/","state":"open"}': Close("blog", "/a/", "open"),
     '{"do":"move","site":"blog","url":"/a/","to":"/b/"}': Move("blog", "/a/", "/b/"),
     '{"do":"merge","site":"blog","url":"/a/","into":"/b/"}': Merge("blog", "/a/", "/b/"),
+    '{"do":"ban","kind":"word","value":"tea","expires":null}': Ban(kind="word", value="tea"),
+    '{"do":"unban","id":3}': Unban(id=3),
     '{"do":"alias","site":"blog","alias":"/b/","url":null}': Alias("blog", "/b/", None),
 }
 
@@ -75,3 +89,12 @@ def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
     assert do(database, Undo()) == Answer((comment,))
     [entry] = database.read_now(lambda reader: comments.listing(reader, None, 9))
     assert entry.comment.source == "Hello *you*"
+
+
+def test_a_ban_is_made_and_lifted(database: Database) -> None:
+    [ban_id] = do(database, Ban(kind="word", value="Tea", expires=NOW)).changed
+    [ban] = database.read_now(bans.listing)
+    assert (ban.value, ban.who, ban.made, ban.expires) == ("tea", "command line", NOW, NOW)
+    assert do(database, Unban(id=ban_id)).changed == (ban_id,)
+    with pytest.raises(bans.UnknownBan):
+        do(database, Unban(id=ban_id))

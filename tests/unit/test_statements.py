@@ -10,7 +10,8 @@ import pytest
 
 from commentsvc import adding, comments, models, statements
 from commentsvc.database import Database
-from commentsvc.models import ChangeTable, CommentTable, SiteTable, ThreadTable
+from commentsvc.decisions import ChangeTable
+from commentsvc.models import CommentTable, SiteTable, ThreadTable
 from tests.unit.stored import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
