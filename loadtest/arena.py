@@ -93,14 +93,14 @@ class Arena:
             core = self._clients_core(spread)
             warm(server, warming, CLIENTS, contest.depth, core)
             before = hits(server) if ours else 0
-            begin = Reading.take(server.cpu(), places)
+            begin = Reading.take(server.cpu(), places, self._cores[1])
             if entry.client == "wrk":
                 outcome = self._ask(contest, server.port)
             else:
                 numbers = (CLIENTS, contest.depth, self._extent.seconds, 0)
                 outcome = client.generate(server.port, plan, *numbers, core)
-            used = Reading.take(server.cpu(), places).since(begin)
-            judge(f"{contest.name}: {entry.name}", outcome)
+            used = Reading.take(server.cpu(), places, self._cores[1]).since(begin)
+            client.demand(f"{contest.name}: {entry.name}", outcome)
             stored = hits(server) - before if ours else outcome.answered
             if stored < (1 - SLACK) * outcome.answered:
                 raise ServiceError(
@@ -108,7 +108,7 @@ class Arena:
                 )
             rss = server.rss()
         name = f"{contest.name}: {entry.name}"
-        measurement = Measurement.of(name, number, outcome, used, rss, shared=spread)
+        measurement = Measurement.of(name, number, outcome, used, rss)
         self._report(measurement)
         return measurement
 
@@ -129,7 +129,7 @@ class Arena:
         file = self._folder / "targets"
         file.write_text("\n".join(targets[index] for index in self._order) + "\n")
         seconds, core = max(1, self._extent.seconds), str(self._cores[1])
-        return client.ask(port, file, CLIENTS, contest.depth, seconds, 0, core)
+        return client.ask(port, file, CLIENTS, contest.depth, seconds, core)
 
     def _ours(self) -> Answer:
         """Our server's answer for the first page, which all others give too."""
@@ -156,7 +156,7 @@ def warm(server: Service | Running, plan: Path, clients: int, depth: int, core: 
     for _ in range(WARMINGS):
         before = hits(server) if ours else 0
         outcome = client.generate(server.port, plan, clients, depth, WARMING, 0, core)
-        judge("warming up", outcome)
+        client.demand("warming up", outcome)
         if not ours or hits(server) - before == outcome.answered:
             return
     raise ServiceError("the store does not keep the answers of all pages")
@@ -168,12 +168,3 @@ def hits(server: Service | Running) -> int:
     hits = visitor.counters((HITS,))[HITS]
     visitor.close()
     return hits
-
-
-def judge(name: str, outcome: Outcome) -> None:
-    """Raise ServiceError unless there are right answers, and no others."""
-    if outcome.wrong or outcome.failed or not outcome.answered:
-        raise ServiceError(
-            f"{name}: {outcome.answered} right answers, {outcome.wrong} wrong ones,"
-            f" {outcome.failed} broken connections or missing answers"
-        )

@@ -1,37 +1,21 @@
--- What wrk asks: wrk -s ask.lua URL -- FILE DEPTH FIRST
+-- What wrk asks: wrk -s ask.lua URL -- FILE DEPTH
 --
 -- FILE has one target on each line; they are asked in turn, DEPTH of them per write, from the
--- first again after the last. Ten '#' in a target are replaced by a serial number that begins at
--- FIRST and is never given twice. Ends in one line of JSON; times are microseconds.
+-- first again after the last. Ends in one line of JSON; times are microseconds.
 --
 -- All that can be is made before the run: while it lasts, wrk only takes the next ready text.
 
-local MARK = "##########"
 local batches = {}
-local turn, serial = 0, 0
-
-local function numbered(text)
-    return (text:gsub(MARK, function()
-        serial = serial + 1
-        return string.format("%010d", serial)
-    end))
-end
+local turn = 0
 
 function init(args)
     local depth = tonumber(args[2])
-    serial = tonumber(args[3])
     local batch = {}
     for target in io.lines(args[1]) do
         batch[#batch + 1] = wrk.format("GET", target)
         if #batch == depth then
             batches[#batches + 1] = table.concat(batch)
             batch = {}
-        end
-    end
-    if batches[1]:find(MARK, 1, true) then
-        request = function()
-            turn = turn % #batches + 1
-            return numbered(batches[turn])
         end
     end
 end

@@ -1,8 +1,9 @@
 """A bench: one scenario played once on a running server, its answers checked.
 
 DESIGN. Before the clients start, every distinct question is asked once and its answer checked; that
-also fills the store. Afterwards a sample is checked again. The core's own counters must agree that
-the store, or Python, answered: a figure for hits that were none would be worth nothing.
+also fills the store. The generator demands the same bodies, wrk looks at none. Afterwards a sample
+is checked again. The core's own counters must agree that the store, or Python, answered: a figure
+for hits that were none would be worth nothing.
 """
 
 import json
@@ -14,7 +15,7 @@ from loadtest import client
 from loadtest.blog import PAGES, Page, draw, texts
 from loadtest.client import Outcome, Request
 from loadtest.measurement import Measurement, Reading
-from loadtest.scenario import MARK, Question, Scenario
+from loadtest.scenario import MARK, Question, Scenario, order
 from loadtest.service import JSON, Service, ServiceError, Visitor
 
 SAMPLE = 50  # answers checked after a run
@@ -39,13 +40,12 @@ class Bench:
     ) -> Measurement:
         """Play `scenario` once. Raises ServiceError or ClientError for what is not right."""
         questions = scenario.ask(self._pages)
-        self._check(questions)
-        file = self._write(scenario, questions)
+        file = self._write(scenario, questions, self._check(questions))
         counters = self._counters()
-        server = {cores[0]}
-        begin = Reading.take(self._service.cpu(), server)
-        outcome = self._play(scenario, file, seconds, str(cores[1]))
-        used = Reading.take(self._service.cpu(), server).since(begin)
+        server, other = cores
+        begin = Reading.take(self._service.cpu(), {server}, other)
+        outcome = self._play(scenario, file, seconds, str(other))
+        used = Reading.take(self._service.cpu(), {server}, other).since(begin)
         judge(scenario, outcome, counters, self._counters())
         self._check(random.Random(self._serial).choices(questions, k=SAMPLE) if questions else [])
         if scenario.submits:
@@ -54,34 +54,47 @@ class Bench:
         return Measurement.of(scenario.name, round_number, outcome, used, self._service.rss())
 
     def _play(self, scenario: Scenario, file: Path, seconds: float, core: str) -> Outcome:
-        port, first = self._service.port, self._next_serial(int(1e8))
-        if scenario.submits:
-            return client.generate(port, file, scenario.clients, 1, seconds, first, core)
-        return client.ask(port, file, scenario.clients, scenario.depth, seconds, first, core)
+        port, clients, depth = self._service.port, scenario.clients, scenario.depth
+        if scenario.client == "wrk":
+            return client.ask(port, file, clients, depth, seconds, core)
+        first = self._next_serial(int(1e8))
+        return client.generate(port, file, clients, depth, seconds, first, core)
 
     def _next_serial(self, count: int) -> int:
         """Reserve `count` serial numbers that are never given again; the first of them."""
         self._serial += count
         return self._serial - count
 
-    def _write(self, scenario: Scenario, questions: Sequence[Question]) -> Path:
-        file = self._folder / scenario.name
-        if scenario.submits:
-            requests = submissions(self._pages, self._service.port)
+    def _write(
+        self, scenario: Scenario, questions: Sequence[Question], bodies: Sequence[bytes]
+    ) -> Path:
+        """Write what the client reads; `bodies` answer the questions rightly."""
+        file, port = self._folder / scenario.name, self._service.port
+        asked = order(len(questions)) if questions else []
+        if scenario.client == "wrk":
+            file.write_text("".join(f"{questions[index].target}\n" for index in asked))
+        elif scenario.submits:
+            requests = submissions(self._pages, port)
             file.write_bytes(client.pack(requests, range(len(requests))))
         else:
-            lines = [question.target for question in scenario.order(questions)]
-            file.write_text("\n".join(lines) + "\n")
+            targets = (question.target for question in questions)
+            texts = (f"GET {t} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n" for t in targets)
+            requests = [
+                Request(text.encode(), 200, body) for text, body in zip(texts, bodies, strict=True)
+            ]
+            file.write_bytes(client.pack(requests, asked))
         return file
 
-    def _check(self, questions: Sequence[Question]) -> None:
-        visitor = Visitor(self._service.port)
+    def _check(self, questions: Sequence[Question]) -> list[bytes]:
+        """Ask all of `questions`; what was answered, which is right."""
+        visitor, bodies = Visitor(self._service.port), []
         for question in questions:
             target = question.target.replace(MARK, f"{self._next_serial(1):010}")
-            body = visitor.get(target)
-            if not question.is_right(body):
-                raise ServiceError(f"{target} answers wrongly: {body[:200]!r}")
+            bodies.append(visitor.get(target))
+            if not question.is_right(bodies[-1]):
+                raise ServiceError(f"{target} answers wrongly: {bodies[-1][:200]!r}")
         visitor.close()
+        return bodies
 
     def _submit_one(self) -> None:
         """Submit a comment and see that the count, stored before, tells of it at once."""
@@ -125,12 +138,8 @@ def _body(url: str, message: str, author: str = "Ann", email: str = "", key: str
 def judge(
     scenario: Scenario, outcome: Outcome, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    """Raise ServiceError unless all went well and the right side answered."""
-    if outcome.wrong or outcome.failed or not outcome.answered:
-        raise ServiceError(
-            f"{scenario.name}: {outcome.answered} right answers, {outcome.wrong} of another status,"
-            f" {outcome.failed} broken connections or missing answers"
-        )
+    """Raise ClientError unless all went well, ServiceError unless the right side answered."""
+    client.demand(scenario.name, outcome)
     other = MISSES if scenario.answered_by == "store" else HITS
     strange = after[other] - before[other]
     if strange > 10 + SLACK * outcome.answered:

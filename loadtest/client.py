@@ -59,13 +59,11 @@ def find_wrk() -> str:
     return path
 
 
-def ask(
-    port: int, targets: Path, clients: int, depth: int, seconds: float, first: int, core: str
-) -> Outcome:
+def ask(port: int, targets: Path, clients: int, depth: int, seconds: float, core: str) -> Outcome:
     """Have wrk ask the `targets` (one per line) for whole `seconds`. Raises ClientError."""
     words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
     words += ["-s", str(FOLDER / "ask.lua"), f"http://127.0.0.1:{port}/", "--"]
-    said, share = _run([*words, str(targets), str(depth), str(first)], core)
+    said, share = _run([*words, str(targets), str(depth)], core)
     return parse_wrk(said, depth, share)
 
 
@@ -79,6 +77,15 @@ def generate(
     numbers = [str(port), str(clients), str(depth), str(seconds), str(first)]
     said, _ = _run([str(programs.generator()), *numbers, str(plan)], core)
     return parse_generator(said)
+
+
+def demand(name: str, outcome: Outcome) -> None:
+    """Raise ClientError unless there are right answers, and no others."""
+    if outcome.wrong or outcome.failed or not outcome.answered:
+        raise ClientError(
+            f"{name}: {outcome.answered} right answers, {outcome.wrong} wrong ones,"
+            f" {outcome.failed} broken connections or missing answers"
+        )
 
 
 def pack(requests: Sequence[Request], order: Sequence[int]) -> bytes:

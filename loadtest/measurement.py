@@ -1,8 +1,9 @@
 """What a measurement cost: the server's CPU time, and who else was on its cores.
 
 DESIGN. What else ran on the server's cores is what they were busy with, less the server, less the
-kernel's threads (they write the server's own files to the disk). Above DISTURBED the measurement
-is not used.
+kernel's threads (they write the server's own files to the disk). What else ran on the client's core
+takes nothing from the server, but it spoils rates and latencies. If one of both is above DISTURBED,
+the measurement is not used.
 """
 
 import os
@@ -12,26 +13,29 @@ from dataclasses import dataclass
 from loadtest import process
 from loadtest.client import Outcome
 
-DISTURBED = 0.05  # share of the server's cores that others may use
+DISTURBED = 0.05  # share of a core that others may use
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Nanoseconds: of the clock, the server, its cores, their thieves, the kernel's threads."""
+    """Nanoseconds: of the clock, the server, its cores, their thieves, the kernel's threads, and
+    the client's core, which is 0 where it is one of the server's."""
 
     clock: int
     server: int
     busy: int
     stolen: int
     kernel: int
+    client_busy: int
 
     @classmethod
-    def take(cls, server: int, cores: Collection[int]) -> "Reading":
-        """Look at the `cores` now, when the server has used `server` ns."""
+    def take(cls, server: int, cores: Collection[int], client_core: int) -> "Reading":
+        """Look at the server's `cores` and the client's now; the server has used `server` ns."""
         now = [process.core(core) for core in cores]
         busy, stolen = sum(core.busy for core in now), sum(core.stolen for core in now)
         clock = int(os.times().elapsed * 1e9)
-        return cls(clock, server, busy, stolen, process.kernel_cpu())
+        client_busy = 0 if client_core in cores else process.core(client_core).busy
+        return cls(clock, server, busy, stolen, process.kernel_cpu(), client_busy)
 
     def since(self, begin: "Reading") -> "Reading":
         """What was used from `begin` to this reading."""
@@ -41,6 +45,7 @@ class Reading:
             self.busy - begin.busy,
             self.stolen - begin.stolen,
             self.kernel - begin.kernel,
+            self.client_busy - begin.client_busy,
         )
 
 
@@ -63,24 +68,17 @@ class Measurement:
     client_share: float
     others_share: float
     stolen_share: float
+    client_others_share: float
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        round_number: int,
-        outcome: Outcome,
-        used: Reading,
-        rss: float,
-        *,
-        shared: bool = False,
+        cls, name: str, round_number: int, outcome: Outcome, used: Reading, rss: float
     ) -> "Measurement":
-        """Put together what the client saw and what the kernel says.
-
-        Where the client's cores are `shared` with the server, it is none of the others.
-        """
-        client = int(outcome.client_share * outcome.seconds * 1e9) if shared else 0
-        others = max(0, used.busy - used.server - used.kernel - client)
+        """Put together what the client saw and what the kernel says."""
+        client = int(outcome.client_share * outcome.seconds * 1e9)
+        shared = not used.client_busy
+        others = max(0, used.busy - used.server - used.kernel - client * shared)
+        client_others = max(0, used.client_busy - client - used.kernel)
         return cls(
             scenario=name,
             round=round_number,
@@ -97,6 +95,7 @@ class Measurement:
             client_share=outcome.client_share,
             others_share=others / used.clock,
             stolen_share=used.stolen / used.clock,
+            client_others_share=client_others / used.clock,
         )
 
     @property
@@ -106,8 +105,8 @@ class Measurement:
 
     @property
     def disturbance(self) -> float:
-        """The share of the server's core that somebody else used."""
-        return self.others_share + self.stolen_share
+        """The share of a core that somebody else used; of the core where it is greater."""
+        return max(self.others_share + self.stolen_share, self.client_others_share)
 
     @property
     def disturbed(self) -> bool:

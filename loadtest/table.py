@@ -46,7 +46,7 @@ def line(measurement: Measurement) -> str:
     )
     if not measurement.disturbed:
         return told
-    return f"{told}  disturbed: others used {measurement.disturbance:.0%} of the core"
+    return f"{told}  disturbed: others used {measurement.disturbance:.0%} of a core"
 
 
 def result(run: Result) -> str:

@@ -18,4 +18,5 @@ QUIET = Measurement(
     client_share=0.8,
     others_share=0.01,
     stolen_share=0.0,
+    client_others_share=0.02,
 )

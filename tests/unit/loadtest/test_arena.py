@@ -9,6 +9,7 @@ import pytest
 from loadtest import arena, peer
 from loadtest.arena import Arena
 from loadtest.blog import Page, shares
+from loadtest.client import ClientError
 from loadtest.contest import PLAIN, Entry
 from loadtest.measurement import Measurement
 from loadtest.peer import AbsentError, Answer
@@ -53,7 +54,7 @@ def test_every_entry_that_is_there_is_measured(
 def test_a_wrong_count_fails_the_run(folder: Path) -> None:
     wrong = [*PAGES[:-1], replace(PAGES[-1], count=99)]
     place = Arena(folder, wrong, EXTENT, CORES, lambda _: None)
-    with pytest.raises(ServiceError, match="wrong ones"):
+    with pytest.raises(ClientError, match="wrong ones"):
         place.play(replace(PLAIN, entries=(Entry("ours"),)), 1)
 
 
@@ -71,3 +72,4 @@ def test_a_scan_counts_what_readers_and_the_attacker_saw(folder: Path) -> None:
     assert seen.undisturbed_hits == 1.0
     assert 0.9 < seen.attacked_hits <= 1.0
     assert 10 < seen.rss_start <= seen.rss_end
+    assert seen.base_gain >= 0

@@ -7,7 +7,7 @@ import pytest
 
 from loadtest.bench import HITS, MISSES, judge, submissions
 from loadtest.blog import pages
-from loadtest.client import Outcome
+from loadtest.client import ClientError, Outcome
 from loadtest.scenario import MARK, named
 from loadtest.service import ServiceError
 
@@ -31,7 +31,7 @@ def test_submissions_are_whole_requests_with_one_mark() -> None:
 )
 def test_anything_but_right_answers_fails_the_run(outcome: Outcome) -> None:
     counters = {HITS: 0, MISSES: 0}
-    with pytest.raises(ServiceError, match="count: "):
+    with pytest.raises(ClientError, match="count: "):
         judge(COUNT, outcome, counters, counters)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from loadtest.blog import pages
-from loadtest.scenario import LIST, MARK, SCENARIOS, Goal, Question, named
+from loadtest.scenario import LIST, MARK, SCENARIOS, Goal, Question, named, order
 
 PAGES = pages()
 
@@ -61,8 +61,12 @@ def test_targets_of_misses_have_a_mark_and_others_none() -> None:
 
 
 def test_popular_questions_are_asked_more_often() -> None:
-    scenario, asked = named(["count"])[0], questions("count")
-    order = scenario.order(asked)
-    assert len(order) % scenario.depth == 0
-    assert order.count(asked[0]) > order.count(asked[100])
-    assert len(set(map(id, order))) > 500
+    asked = order(1_000)
+    assert all(len(asked) % scenario.depth == 0 for scenario in SCENARIOS)
+    assert asked.count(0) > asked.count(100)
+    assert len(set(asked)) > 500
+
+
+def test_wrk_plays_what_is_compared_with_other_peoples_figures() -> None:
+    assert {s.name for s in SCENARIOS if s.client == "wrk"} == {"count", "count-pipelined"}
+    assert not any(MARK in asked.target for asked in questions("count"))

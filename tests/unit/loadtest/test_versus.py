@@ -12,7 +12,7 @@ from loadtest.versus import judge, main, sum_up, with_scan
 from tests.unit.loadtest.sample import QUIET
 
 RATIO = Ratio("ours", "limit", "cpu_ns", "most", 1.08, "")
-SCAN = Scan(0.999, 0.995, 1_000_001, 30.0, 50_000.0, 40.0, 50.0, 55.0)
+SCAN = Scan(0.999, 0.995, 1_000_001, 30.0, 50_000.0, 40.0, 50.0, 57.0, base_gain=2.0)
 
 
 def made(name: str, *cpu_ns: float) -> list[Measurement]:
@@ -56,7 +56,7 @@ def test_an_absent_peer_has_neither_figures_nor_a_verdict() -> None:
     [
         (SCAN, [True, True]),
         (replace(SCAN, attacked_hits=0.988), [False, True]),
-        (replace(SCAN, rss_end=56.1), [True, False]),
+        (replace(SCAN, rss_end=57.1), [True, False]),
     ],
     ids=["good", "hits lost", "too large"],
 )
