@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc import statements
+from commentsvc import posting, statements
 from commentsvc.jobs import Bulk
 from commentsvc.models import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.sqlite import Row, Transaction
@@ -126,6 +126,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> Added:
         assert comment is not None, "its key was cleared above"
     if new.status == APPROVED:
         count_shown(tx, {spot: 1})
+    posting.submitted(tx, comment.id, comment.id, now)
     return Added(comment, token_valid=True, repeated=False)
 
 
@@ -264,6 +265,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()
     count_shown(tx, shown)
     first = last - len(rows) + 1
+    posting.submitted(tx, first, last, items[0][1])
     return [Added(_comment(number, row), True, False) for number, row in enumerate(rows, first)]
 
 

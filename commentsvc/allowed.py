@@ -111,3 +111,32 @@ KEY = text(
     "nothing, or a random string of at least 32 characters (older ones after it, with a space)",
     secret=True,
 )
+# An address that SMTP, mail headers and people understand alike (RFC 5321 4.1.2, without quoting).
+_ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*"
+ADDRESS = text(rf"|{_ADDRESS}", 'nothing, or an address such as "comments@blog.example"')
+HOST = text(r"|[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}", "nothing, or a host name or IP address")
+PATH = text(r"[^\x00-\x1f\x7f]{0,4095}", "nothing, or the path of a file")
+USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 characters")
+SECRET = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters", secret=True)
+URL = text(
+    rf"|https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::{_PORT})?(?:/[\x21-\x7e]*)?",
+    'nothing, or an address such as "https://comments.example", percent-encoded',
+)
+SWITCH = Meta(description="true or false")
+
+
+def _tidy_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    for address in addresses:
+        if re.fullmatch(_ADDRESS, address) is None:
+            raise ValueError(address)
+    return tuple(dict.fromkeys(addresses))
+
+
+ADDRESSES = Meta(
+    description='a list of addresses such as "me@blog.example"', extra={"tidy": _tidy_addresses}
+)
+
+
+def words(*allowed: str) -> Meta:
+    """Describe a Literal of these words."""
+    return Meta(description=" or ".join(f'"{word}"' for word in allowed))

@@ -21,7 +21,18 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc import auth, chores, comments, datadir, descriptors, handover, metrics, migrations
+from commentsvc import (
+    auth,
+    channels,
+    chores,
+    comments,
+    datadir,
+    descriptors,
+    handover,
+    metrics,
+    migrations,
+    posting,
+)
 from commentsvc.api import Api
 from commentsvc.bans import Bans
 from commentsvc.config import Settings
@@ -31,8 +42,11 @@ from commentsvc.desk import Desk
 from commentsvc.embed import Embed
 from commentsvc.handover import Sockets, Succession
 from commentsvc.intake import Intake
+from commentsvc.linkpages import LinkPages
+from commentsvc.links import Links
 from commentsvc.manager import Manager
 from commentsvc.ops import Ops
+from commentsvc.outbox import Outbox
 from commentsvc.router import Router
 from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
@@ -43,6 +57,8 @@ _log = logging.getLogger(__name__)
 
 # Commands that are being answered at a stop; in seconds.
 COMMAND_GRACE: Final = 2.0
+# A mail that is under way at a stop; in seconds.
+MAIL_GRACE: Final = 3.0
 # Objects made and not yet gone between two looks of the garbage collector at the young ones.
 COLLECT_AFTER: Final = 20_000
 
@@ -88,10 +104,12 @@ async def _serve(settings: Settings, start: Start) -> None:
         bans = Bans()
         database = _open(settings, data / datadir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
-        names = [site.name for site in settings.sites]
-        await database.write(lambda tx: comments.sync_sites(tx, names))
-        bridge.serve(_router(settings, database, keys, bans, bridge, start.blog), sockets)
+        await _tell(database, settings)
+        outbox = Outbox(database, channels.channels(settings, Links(keys)), time.time)
+        bridge.serve(_router(settings, database, keys, bans, bridge, outbox, start.blog), sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
+        outbox.start()
+        stack.push_async_callback(outbox.stop, MAIL_GRACE)
         address = bridge.address
         if not address.startswith("unix:"):
             address = f"http://{address}"
@@ -150,12 +168,21 @@ async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock
         await bridge.stop(grace)
 
 
+async def _tell(database: Database, settings: Settings) -> None:
+    """Bring what the database knows of the settings in line with them."""
+    names = [site.name for site in settings.sites]
+    await database.write(lambda tx: comments.sync_sites(tx, names))
+    targets = channels.targets(settings)
+    await database.write(lambda tx: posting.sync_targets(tx, targets))
+
+
 def _router(
     settings: Settings,
     database: Database,
     keys: Sequence[bytes],
     bans: Bans,
     bridge: Bridge,
+    outbox: Outbox,
     blog: Path | None,
 ) -> Router:
     """All handlers, and the table of their routes."""
@@ -168,7 +195,8 @@ def _router(
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *Desk(settings, database, keys, time.time, time.monotonic).routes(),
-        *Ops(settings, database, bridge.stats, blog).routes(),
+        *LinkPages(settings, database, Links(keys), time.time).routes(),
+        *Ops(settings, database, bridge.stats, outbox, blog).routes(),
     ]
     return Router(routes, origins)
 

@@ -135,6 +135,12 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
     return [entry(row) for row in rows.fetchall()]
 
 
+def find(reader: Reader, comment_id: int) -> Entry | None:
+    """The comment with that id, whatever its status; None if there is none."""
+    row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()
+    return entry(row) if row else None
+
+
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
     """The newest comments, those with `status` where one is given, for a moderator."""
     if status is None:

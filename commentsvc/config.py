@@ -12,7 +12,7 @@ Errors: configread.SettingsError, alone.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
@@ -21,19 +21,27 @@ import msgspec
 from msgspec import Meta, Struct
 
 from commentsvc.allowed import (
+    ADDRESS,
+    ADDRESSES,
     HEADER,
+    HOST,
     KEY,
     LISTEN,
     NAME,
     ORIGINS,
+    PATH,
     PROXIES,
     RATE,
     READ,
     REDIRECT,
+    SECRET,
     SWITCH,
     TITLE,
     UNWANTED,
+    URL,
+    USER,
     whole,
+    words,
 )
 from commentsvc.configread import Reading, SettingsError
 from commentsvc.manager import Manager
@@ -45,6 +53,7 @@ class Server(Struct, frozen=True, kw_only=True):
     """The HTTP server. Times are seconds."""
 
     listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
+    public_url: Annotated[str, URL] = ""
     workers: Annotated[int, whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
     store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
@@ -123,6 +132,27 @@ class Privacy(Struct, frozen=True, kw_only=True):
     network_days: Annotated[int, whole(0, 365, "days")] = 30
 
 
+class Mail(Struct, frozen=True, kw_only=True):
+    """The SMTP server that takes our mail, and who gets it; without a `host` there is no mail."""
+
+    host: Annotated[str, HOST] = ""
+    port: Annotated[int, whole(1, 65_535)] = 587
+    security: Annotated[Literal["starttls", "tls", "none"], words("starttls", "tls", "none")] = (
+        "starttls"
+    )
+    user: Annotated[str, USER] = ""
+    password: Annotated[str, SECRET] = ""
+    ca_file: Annotated[str, PATH] = ""
+    sender: Annotated[str, ADDRESS] = ""
+    moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
+    digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
+    link_days: Annotated[int, whole(1, 90, "days")] = 14
+    replies: Annotated[bool, SWITCH] = True
+
+    def __repr__(self) -> str:
+        return "Mail(...)"
+
+
 class Stacosys(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
@@ -153,6 +183,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     moderation: Moderation = Moderation()
     spam: Spam = Spam()
     privacy: Privacy = Privacy()
+    mail: Mail = Mail()
     stacosys: Stacosys = Stacosys()
     feed: Feed = Feed()
     auth: Auth = Auth()
@@ -210,6 +241,23 @@ def load(
             reading.problems.append(
                 f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
             )
+    reading.problems += _contradictions(parts["server"], parts["mail"])
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
+
+
+def _contradictions(server: Server, mail: Mail) -> Iterator[str]:
+    """What is wrong with settings that are each right, one line for each."""
+    if mail.host:
+        for name, value, reason in (
+            ("server.public_url", server.public_url, "the links in mails begin with it"),
+            ("mail.sender", mail.sender, "mails come from it"),
+        ):
+            if not value:
+                yield f"mail.host is set, but {name} is not: {reason}. Set it too."
+    if mail.user and mail.security == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):
+        yield (
+            'mail.user is set, but mail.security is "none": anybody on the way could read the '
+            'password. Use "starttls" or "tls".'
+        )

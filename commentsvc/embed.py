@@ -14,12 +14,11 @@ by itself, its policy lets the form go nowhere but here, so a forged `base` lead
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from urllib.parse import quote
 
-from jinja2 import ChainableUndefined, Environment, FunctionLoader
+from jinja2 import ChainableUndefined, Environment
 
-from commentsvc import comments
+from commentsvc import comments, templating
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.intake import Accepted, Intake
@@ -68,10 +67,6 @@ def grow(items: Sequence[Item]) -> list[Branch]:
     return roots
 
 
-def _source(name: str) -> str:
-    return (files("commentsvc") / "templates" / name).read_text("utf-8")
-
-
 def _moment(published: str) -> str:
     """Tell a moment (RFC 3339) to people, in UTC since the fragment is the same for all."""
     return f"{datetime.fromisoformat(published):%-d %B %Y, %H:%M} UTC"
@@ -80,14 +75,7 @@ def _moment(published: str) -> str:
 @cache
 def _environment() -> Environment:
     """Give the templates; compiling them takes 20 ms."""
-    environment = Environment(
-        loader=FunctionLoader(_source),
-        autoescape=True,
-        undefined=ChainableUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
     return environment
 

@@ -133,6 +133,23 @@ _BANS: Final = (
     " WHERE status = 'approved' AND email <> ''",
 )
 
+_OUTBOX: Final = (
+    "CREATE TABLE target (id INTEGER NOT NULL PRIMARY KEY, channel TEXT NOT NULL,"
+    " recipient TEXT NOT NULL, period INTEGER NOT NULL, changes INTEGER NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",
+    "CREATE TABLE outbox (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL,"
+    " kind TEXT NOT NULL, recipient TEXT NOT NULL,"
+    " comment_id INTEGER REFERENCES comment (id) ON DELETE CASCADE, until INTEGER,"
+    " state TEXT NOT NULL CHECK (state IN ('open', 'queued', 'sent', 'failed')),"
+    " created INTEGER NOT NULL, due INTEGER NOT NULL, deadline INTEGER NOT NULL,"
+    " tries INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '') STRICT",
+    "CREATE INDEX outbox_comment_id ON outbox (comment_id)",
+    "CREATE INDEX outbox_by_due ON outbox (state, channel, due, created) WHERE state = 'queued'",
+    "CREATE UNIQUE INDEX outbox_open ON outbox (channel, recipient) WHERE state = 'open'",
+    "CREATE INDEX outbox_done ON outbox (state, due, channel) WHERE state IN ('sent', 'failed')",
+    "CREATE TABLE spent_link (digest BLOB NOT NULL PRIMARY KEY, expires INTEGER NOT NULL) STRICT",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -155,6 +172,7 @@ STEPS: Final[dict[str, Step]] = {
     "0005_verdict": _running(_VERDICT),
     "0006_derived": _running(_DERIVED),
     "0007_ban": _running(_BANS),
+    "0008_outbox": _running(_OUTBOX),
 }
 
 

@@ -28,6 +28,7 @@ REASONS = {
     403: "Pages of this origin may not write",
     404: "There is no such thing",
     409: "The key belongs to another comment",
+    410: "The link has expired, or was used",
     415: "The body is of the wrong kind",
     429: "Too many submissions; `Retry-After` says when to go on",
     503: "Too busy, or the disk is full; `Retry-After` says when to go on",
@@ -51,6 +52,7 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _WRITE = (400, 403, 409, 415, 429, 503)
 _READ = (400, 503)
 _SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
+_LINKED = tuple((status, "text/html") for status in (200, 400, 410, 503))
 _LISTED = ("page", "site", "sort", "limit", "after")
 
 OPERATIONS = (
@@ -136,6 +138,13 @@ OPERATIONS = (
     *(
         Operation("GET", path, "To the moderation pages (Stacosys)", success=((302, ""),))
         for path in ("/web", "/web/login", "/web/admin")
+    ),
+    *(
+        Operation(method, "/mail/comment", text, ("t",), success=_LINKED)
+        for method, text in (
+            ("GET", "Show what a link in a moderator's mail would do (HTML)"),
+            ("POST", "Do what the link is for, once (HTML)"),
+        )
     ),
     Operation("GET", "/healthz", "Does the program run?", success=((200, "Health"),)),
     Operation("GET", "/readyz", "Can it work?", success=((200, "Health"),), errors=(503,)),

@@ -13,11 +13,14 @@ from urllib.parse import quote, unquote
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
 from prometheus_client import generate_latest as generate
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from commentsvc import openapi
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.metrics import CoreCollector
+from commentsvc.outbox import Outbox
 from commentsvc.router import Route
 from commentsvc.web import (
     ANY_ORIGIN,
@@ -52,6 +55,34 @@ TYPES = {
 }
 
 
+class OutboxCollector(Collector):
+    """What was sent and what waits, by channel; the rows as of the outbox's last round."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_outbox_…``."""
+        for name, text, counts in (
+            ("sent", "messages taken by the other side", self._outbox.sent),
+            ("errors", "attempts that failed", self._outbox.errors),
+        ):
+            counter = CounterMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel in self._outbox.channels:
+                counter.add_metric([channel], counts[channel])
+            yield counter
+        for name, text in (
+            ("queued", "messages that wait"),
+            ("failed", "messages that were given up"),
+            ("oldest_timestamp_seconds", "when the oldest waiting message was made, 0 for none"),
+            ("error_timestamp_seconds", "when an attempt failed last, 0 for never"),
+        ):
+            gauge = GaugeMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel, values in self._outbox.states().items():
+                gauge.add_metric([channel], values[name])
+            yield gauge
+
+
 class Ops:
     """The handlers for health, metrics, the OpenAPI document and files."""
 
@@ -60,6 +91,7 @@ class Ops:
         settings: Settings,
         database: Database,
         stats: Callable[[], dict[str, int]],
+        outbox: Outbox,
         blog: Path | None = None,
     ) -> None:
         """Take the core's `stats`, and the folder of a built blog to serve at ``/`` if any."""
@@ -72,6 +104,7 @@ class Ops:
         self._blog = blog_paths(blog) if blog else {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
+        self._registry.register(OutboxCollector(outbox))
         ProcessCollector(registry=self._registry)
 
     def routes(self) -> list[Route]:
@@ -97,7 +130,7 @@ class Ops:
         return _told({"status": "ready"})
 
     def metrics(self, request: Request) -> Response:
-        """GET /metrics: 200 with the core's and the process's metrics as Prometheus text."""
+        """GET /metrics: 200 with what core, outbox and process count, as Prometheus text."""
         return Response(
             200, (("Content-Type", CONTENT_TYPE_LATEST), NOT_STORED), generate(self._registry)
         )

@@ -98,6 +98,7 @@ def _parameters(settings: Settings) -> Json:
         "base": _query("base", text, "The address of this service, for the form."),
         "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
         "closed": _query("closed", {"enum": ["yes"]}, "No form: the page says that it is closed."),
+        "t": _query("t", text, "The token of a link, as the mail has it.") | {"required": True},
         "path": {"name": "path", "in": "path", "required": True, "schema": text},
     }
 

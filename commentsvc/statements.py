@@ -118,6 +118,7 @@ LATEST_OF_THREAD: Final = (
     f"{_LATEST} AND c.thread_id = (SELECT coalesce(t.alias_id, t.id) FROM thread AS t"
     f" JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.url = ?) {_NEWEST}"
 )
+ENTRY_BY_ID: Final = f"{_ENTRIES} WHERE c.id = ?"
 LISTING: Final = f"{_ENTRIES} ORDER BY c.id DESC LIMIT ?"
 # The second condition lets SQLite use the index of the queue.
 LISTING_UNAPPROVED: Final = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from commentsvc import _core, comments, migrations
+from commentsvc import _core, channels, comments, migrations, posting
 from commentsvc.api import Api
 from commentsvc.bans import Bans
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
@@ -15,8 +15,11 @@ from commentsvc.database import Database
 from commentsvc.desk import Desk
 from commentsvc.embed import Embed
 from commentsvc.intake import Intake
+from commentsvc.linkpages import LinkPages
+from commentsvc.links import Links
 from commentsvc.models import Entry
 from commentsvc.ops import Ops
+from commentsvc.outbox import Outbox
 from commentsvc.router import Route, Router
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
@@ -57,11 +60,14 @@ class Served:
             settings, database, sites, origins, keys, bans, lambda: self.now, lambda: self.monotonic
         )
         api = Api(settings, database, sites, origins, intake)
-        ops = Ops(settings, database, lambda: STATS, blog)
+        self.links = Links([b"key" * 16])
+        self.outbox = Outbox(database, channels.channels(settings, self.links), lambda: self.now)
+        ops = Ops(settings, database, lambda: STATS, self.outbox, blog)
         self.routes: list[Route] = [
             *api.routes(),
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
+            *LinkPages(settings, database, self.links, lambda: self.now).routes(),
             *ops.routes(),
         ]
         desk = Desk(settings, database, keys, lambda: self.now, lambda: self.monotonic)
@@ -131,6 +137,7 @@ def served(
     try:
         names = [site.name for site in settings.sites]
         database.write_now(lambda tx: comments.sync_sites(tx, names))
+        database.write_now(lambda tx: posting.sync_targets(tx, channels.targets(settings)))
         service = Served(settings, database, blog, bans)
         service.purged = purged
         yield service

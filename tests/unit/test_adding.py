@@ -90,7 +90,7 @@ def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
         )
         added = outcomes(database, adding.ADD, [new() for _ in range(5)])
     assert [a.comment.id for a in added if isinstance(a, Added)] == [1, 2, 3, 4, 5]
-    assert statements.count("INSERT") == 1 + 5, "the thread, and each comment"
+    assert statements.count("INSERT") == 1 + 5 + 1, "the thread, each comment, the outbox"
     assert statements.count("UPDATE") == 2, "the thread's count, and the site's"
     assert statements.count("SAVEPOINT") <= 2, "one for what held the writer, one for all"
     assert tags == ["thread:blog:/post/", "site:blog"]

@@ -104,6 +104,17 @@ def test_origins_are_written_as_browsers_do() -> None:
         ("STACOSYS_REDIRECT", "javascript:alert(1)"),
         ("STACOSYS_REDIRECT", "/a b"),
         ("AUTH_SECRET_KEY", "too short"),
+        ("SERVER_PUBLIC_URL", "comments.example"),
+        ("SERVER_PUBLIC_URL", "https://comments.example:99999"),
+        ("MAIL_HOST", "smtp.example.org:587"),
+        ("MAIL_SECURITY", "ssl"),
+        ("MAIL_SENDER", "me"),
+        ("MAIL_SENDER", "a@b\r\nBcc: c@d"),
+        ("MAIL_SENDER", "Me <me@blog.example>"),
+        ("MAIL_MODERATORS", "a@b.example,c"),
+        ("MAIL_DIGEST", "weekly"),
+        ("MAIL_LINK_DAYS", "0"),
+        ("MAIL_REPLIES", "perhaps"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
@@ -124,6 +135,9 @@ def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
         ("SPAM_RATE_LIMIT", "100/hour"),
         ("STACOSYS_REDIRECT", "https://blog.example/thanks/"),
         ("AUTH_SECRET_KEY", f"{'n' * 32} {'o' * 32}"),
+        ("SERVER_PUBLIC_URL", "https://blog.example/comments"),
+        ("MAIL_MODERATORS", "a@b.example, c@d.example"),
+        ("MAIL_REPLIES", "false"),
     ],
 )
 def test_a_value_in_bounds_is_taken(variable: str, value: str) -> None:
@@ -146,9 +160,27 @@ def test_several_sites_are_read_in_order(tmp_path: Path) -> None:
 
 
 def test_a_secret_does_not_stand_in_the_settings_text() -> None:
-    settings = config.load(None, {"COMMENTSVC_AUTH_SECRET_KEY": "s" * 32})
-    assert settings.auth.secret_key == "s" * 32
+    names = ("AUTH_SECRET_KEY", "MAIL_PASSWORD")
+    settings = config.load(None, {f"COMMENTSVC_{name}": "s" * 32 for name in names})
+    assert settings.auth.secret_key == settings.mail.password == "s" * 32
     assert "sss" not in repr(settings)
+
+
+def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:
+    found = problems({"COMMENTSVC_MAIL_HOST": "smtp.example.org"})
+    assert [problem.partition(":")[0] for problem in found] == [
+        "mail.host is set, but server.public_url is not",
+        "mail.host is set, but mail.sender is not",
+    ]
+
+
+def test_a_password_is_not_sent_in_the_clear() -> None:
+    given = {"USER": "me", "SECURITY": "none", "HOST": "127.0.0.1", "SENDER": "a@b.example"}
+    environ = {f"COMMENTSVC_MAIL_{name}": value for name, value in given.items()}
+    environ["COMMENTSVC_SERVER_PUBLIC_URL"] = "https://c.example"
+    assert config.load(None, environ).mail.user == "me"
+    (problem,) = problems(environ | {"COMMENTSVC_MAIL_HOST": "smtp.example.org"})
+    assert "could read the password" in problem
 
 
 def test_settings_do_not_change() -> None:

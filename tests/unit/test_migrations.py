@@ -10,7 +10,7 @@ from pathlib import Path
 import peewee
 import pytest
 
-from commentsvc import decisions, derived, migrations, models
+from commentsvc import decisions, derived, migrations, models, outgoing
 from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.stored import add, opened
 
@@ -23,6 +23,7 @@ RELEASED = {
     "0005_verdict": "841855f151e99fc5",
     "0006_derived": "ff6cf23855f64838",
     "0007_ban": "99b2b55bb5b456ab",
+    "0008_outbox": "5774abf1296c87f9",
 }
 
 
@@ -62,7 +63,7 @@ def read_schema(path: Path) -> dict[str, str]:
 def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
     migrations.upgrade(path)
     memory = peewee.SqliteDatabase(":memory:")
-    tables = (*models.TABLES, *decisions.TABLES, *derived.TABLES)
+    tables = (*models.TABLES, *decisions.TABLES, *derived.TABLES, *outgoing.TABLES)
     with memory.bind_ctx(tables), memory.connection_context():
         memory.create_tables(tables)
         for sql in derived.EXTRAS:

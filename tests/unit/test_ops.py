@@ -1,13 +1,17 @@
 """ops: health, metrics, and files that are found by name only."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from commentsvc.config import Server
 from commentsvc.database import DatabaseBusy
 from commentsvc.ops import TAG, blog_paths
-from tests.unit.served import Served, data, served
+from tests.unit.mailserver import mail_settings
+from tests.unit.served import NOW, SETTINGS, Served, data, served
 
 
 @pytest.fixture
@@ -60,6 +64,25 @@ def test_the_metrics_tell_of_the_core_and_the_process(service: Served) -> None:
     assert "# TYPE commentsvc_core_stored_bytes gauge\ncommentsvc_core_stored_bytes 7.0\n" in text
     assert "process_resident_memory_bytes" in text
     assert answer.tags == ()
+
+
+def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, server=Server(public_url="https://c.example"))
+    with served(tmp_path, replace(settings, mail=mail_settings(25))) as service:
+        service.submit()
+        asyncio.run(service.outbox.round())
+        service.outbox.sent["mail"] += 2
+        lines = service.get("/metrics").body.decode().splitlines()
+    start, end = "commentsvc_outbox_", '{channel="mail"}'
+    told = dict(line.removeprefix(start).split(" ") for line in lines if line.startswith(start))
+    assert {name.removesuffix(end): float(value) for name, value in told.items()} == {
+        "sent_total": 2,
+        "errors_total": 0,
+        "queued": 1,
+        "failed": 0,
+        "oldest_timestamp_seconds": NOW,
+        "error_timestamp_seconds": 0,
+    }
 
 
 def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:

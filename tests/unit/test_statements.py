@@ -154,6 +154,7 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .order_by(C.published.desc(), C.id.desc())
         .limit(9),
     ),
+    statements.ENTRY_BY_ID: ((9,), entries(C.id == 9)),
     statements.LISTING: ((9,), entries(True).order_by(C.id.desc()).limit(9)),
     statements.LISTING_APPROVED: ((9,), entries(APPROVED).order_by(C.id.desc()).limit(9)),
     statements.LISTING_UNAPPROVED: (

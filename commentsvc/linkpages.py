@@ -1,0 +1,133 @@
+"""Link pages: where the links in mails lead. They need no session: the link is the key.
+
+DESIGN. Mail scanners follow links, so GET only shows what a link would do, on a page with one
+button; POST does it. A page shows nothing that its mail did not tell. Its policy allows no script
+and no frame around it, and it sends no referrer, since its address is the key.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from jinja2 import ChainableUndefined, Environment
+
+from commentsvc import comments, links, moderation, templating
+from commentsvc.config import Settings
+from commentsvc.database import Database, Transaction
+from commentsvc.links import LinkError, LinkOver, Links
+from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.posting import DAY
+from commentsvc.router import FAILURES, Route, as_http
+from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
+
+HEADERS = (
+    ("Content-Type", "text/html; charset=utf-8"),
+    NOT_STORED,
+    NO_SNIFFING,
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
+        " frame-ancestors 'none'",
+    ),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Robots-Tag", "noindex"),
+)
+# What a link would do, its button, and what it has done, by the status that it gives.
+WORDS = {
+    APPROVED: ("Publish this comment?", "Approve", "The comment is published."),
+    SPAM: ("Is this comment spam?", "Mark as spam", "The comment is marked as spam."),
+    DELETED: ("Delete this comment?", "Delete", "The comment is deleted."),
+}
+STATES = {APPROVED: "published", SPAM: "marked as spam", DELETED: "deleted"}
+
+
+class LinkPages:
+    """The handlers of the links in mails."""
+
+    def __init__(
+        self, settings: Settings, database: Database, links: Links, now: Callable[[], float]
+    ) -> None:
+        """Take the settings, what links act on, and the clock (Unix seconds)."""
+        self._database = database
+        self._links = links
+        self._now = now
+        self._kept = settings.mail.link_days * DAY
+        self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/mail/comment", self.ask),
+            Route("POST", "/mail/comment", self.act),
+        ]
+
+    async def ask(self, request: Request) -> Response:
+        """GET /mail/comment?t=T: 200 with a page that shows a comment and one button.
+
+        400 for a link that is not ours, 410 for one that is over.
+        """
+        try:
+            action, comment_id, _ = self._read(request)
+            return self._shown(action, await self._find(comment_id))
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+
+    async def act(self, request: Request) -> Response:
+        """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
+        try:
+            action, comment_id, post_id = self._read(request)
+            now = int(self._now() * 1_000)
+
+            def work(tx: Transaction) -> None:
+                links.spend(tx, f"{action} {comment_id} {post_id}", now, self._kept)
+                who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
+                moderation.change(tx, [comment_id], action, who[0] if who else "mail", now)
+
+            entry = await self._find(comment_id)
+            await self._database.write(work)
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+        return self._page(200, title=WORDS[action][2], back=self._address(entry))
+
+    def _read(self, request: Request) -> tuple[str, int, int]:
+        """The status that a link gives, its comment's id and its mail's. Raises LinkError."""
+        token = first(request.parameters(), "t")
+        action, comment_id, post_id = self._links.read("comment", token, int(self._now() * 1_000))
+        return action, comment_id, post_id
+
+    async def _find(self, comment_id: int) -> Entry:
+        entry = await self._database.read(lambda reader: comments.find(reader, comment_id))
+        if entry is None:
+            raise LinkOver("The comment does not exist any more.")
+        return entry
+
+    def _shown(self, action: str, entry: Entry) -> Response:
+        question, button, _ = WORDS[action]
+        back, status = self._address(entry), entry.comment.status
+        if status not in MOVES[action]:
+            return self._page(200, title=f"The comment is {STATES[status]} already.", back=back)
+        return self._page(200, title=question, button=button, entry=entry, back=back)
+
+    def _address(self, entry: Entry) -> str:
+        return self._origins.get(entry.site, "") + entry.url
+
+    def _page(self, status: int, **values: Any) -> Response:  # Any: what the template shows
+        return _rendered(status, **values)
+
+
+def _failed(error: Exception) -> Response:
+    """The page that tells of an error."""
+    if isinstance(error, LinkError):
+        error = HttpError(410 if isinstance(error, LinkOver) else 400, "link", str(error))
+    told = as_http(error)
+    return _rendered(told.status, title="This did not work", problem=told.message)
+
+
+def _rendered(status: int, **values: Any) -> Response:  # Any: what the template shows
+    html = _environment().get_template("link.html").render(values)
+    return Response(status, HEADERS, html.encode(errors="replace"))
+
+
+@cache
+def _environment() -> Environment:
+    return templating.environment("", ChainableUndefined)

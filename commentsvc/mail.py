@@ -1,0 +1,172 @@
+"""Mail: the words of it. A row of the outbox becomes a message, in text and in HTML.
+
+DESIGN. What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
+what it is: in the text behind ">", in the HTML inside a frame, where `markup` has let nothing but
+its allow-list through; a mail loads no picture, so nobody learns when it is read. Headers are made
+by the standard library's email policy, which refuses line breaks; names and titles are made one
+line before they come near it.
+
+A message has the same Message-ID at every attempt, made of its row. Mails about one page refer to
+the same message that never was, so that mail programs show them together.
+"""
+
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from jinja2 import Environment
+
+from commentsvc import comments, templating
+from commentsvc.config import Settings, Site
+from commentsvc.links import Links
+from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.outgoing import Post
+from commentsvc.posting import DAY
+from commentsvc.smtp import Letter
+from commentsvc.sqlite import Reader
+from commentsvc.submission import line
+
+# What a moderator may do by a link, and how it is called there, in this order.
+ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
+SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
+TOLD: Final = 50  # comments in one digest; more are counted
+COUNTED: Final = 10_000  # comments at most; then the mail says too few
+QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
+
+COLLECTED: Final = (
+    "SELECT id FROM comment WHERE id BETWEEN ? AND ? AND status IN ('pending', 'approved')"
+    " ORDER BY id LIMIT ?"
+)
+
+
+class Mails:
+    """Makes mails for one service."""
+
+    def __init__(self, settings: Settings, links: Links) -> None:
+        """Take the settings, and what makes links."""
+        self._mail = settings.mail
+        self._base = settings.server.public_url.rstrip("/")
+        self._sites = {site.name: site for site in settings.sites}
+        self._links = links
+        self._domain = settings.mail.sender.rpartition("@")[2]
+        self._kinds = {"submitted": self._submitted, "digest": self._digest}
+
+    @property
+    def hostname(self) -> str:
+        """The name by which the service greets mail servers."""
+        return urlsplit(self._base).hostname or "localhost"
+
+    def compose(self, reader: Reader, post: Post) -> Letter | None:
+        """The letter that a row of the outbox stands for; None if it has nothing to tell."""
+        return self._kinds[post.kind](reader, post)
+
+    def test(self, recipient: str, number: int, now: int) -> Letter:
+        """A letter that shows that mail works; `number` makes it unlike others."""
+        subject = "Mail from commentsvc works"
+        return self._letter("test", recipient, subject, number, now, None, base=self._base)
+
+    def _submitted(self, reader: Reader, post: Post) -> Letter | None:
+        """A new comment, to a moderator."""
+        entry = comments.find(reader, post.comment_id or 0)
+        if entry is None:
+            return None
+        subject = f"{entry.comment.author} commented on “{self._title(entry)}”"
+        told = self._told(entry, post)
+        return self._letter(
+            "submitted", post.recipient, subject, post.id, post.created, entry, told=told
+        )
+
+    def _digest(self, reader: Reader, post: Post) -> Letter | None:
+        """All comments of a time, to a moderator."""
+        rows = reader.execute(COLLECTED, (post.comment_id, post.until, COUNTED)).fetchall()
+        found = [comments.find(reader, number) for (number,) in rows[:TOLD]]
+        entries = [entry for entry in found if entry]
+        if not entries:
+            return None
+        number = len(rows)
+        subject = "1 new comment" if number == 1 else f"{number} new comments"
+        return self._letter(
+            "digest",
+            post.recipient,
+            subject,
+            post.id,
+            post.created,
+            entries[0],
+            told=[self._told(entry, post) for entry in entries],
+            number=number,
+        )
+
+    def _told(self, entry: Entry, post: Post) -> dict[str, Any]:  # Any: what templates show
+        """What a template shows a moderator of a comment, and what can be done with it."""
+        comment = entry.comment
+        expires = post.created + self._mail.link_days * DAY
+        actions = [
+            (name, self._link("comment", action, comment.id, post.id, expires=expires))
+            for action, name in ACTIONS.items()
+            if comment.status in MOVES[action]
+        ]
+        return {
+            "comment": comment,
+            "source": comment.source[:QUOTED],
+            "cut": len(comment.source) > QUOTED,
+            "title": self._title(entry),
+            "page": self._page(entry),
+            "actions": actions,
+        }
+
+    def _link(self, purpose: str, *content: int | str, expires: int) -> str:
+        token = self._links.make(purpose, *content, expires=expires)
+        return f"{self._base}/mail/{purpose}?t={token}"
+
+    def _title(self, entry: Entry) -> str:
+        return line(entry.title) or entry.url
+
+    def _page(self, entry: Entry) -> str:
+        site = self._sites.get(entry.site, Site())
+        return site.origins[0] + entry.url if site.origins else ""
+
+    def _letter(
+        self,
+        template: str,
+        recipient: str,
+        subject: str,
+        serial: int,
+        created: int,
+        entry: Entry | None,
+        **values: Any,  # Any: what the template shows
+    ) -> Letter:
+        message = EmailMessage(policy=SMTP)
+        site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
+        name = line(site.title) or site.name
+        message["From"] = Address(name, addr_spec=self._mail.sender)
+        message["To"] = Address(addr_spec=recipient)
+        message["Subject"] = line(subject)[:SUBJECT_LENGTH]
+        message["Date"] = datetime.fromtimestamp(created // 1_000, UTC)
+        message["Message-ID"] = f"<{template}.{serial}.{created}@{self._domain}>"
+        if entry:
+            message["References"] = f"<thread.{entry.comment.thread_id}@{self._domain}>"
+        message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answering machine answers
+        values |= {"subject": line(subject), "site": name, "days": self._mail.link_days}
+        text, html = (
+            _environment().get_template(f"{template}.{end}").render(values)
+            for end in ("txt", "html")
+        )
+        message.set_content(text, cte="quoted-printable")
+        message.add_alternative(html, subtype="html", cte="quoted-printable")
+        return Letter(self._mail.sender, recipient, message)
+
+
+def _quoted(text: str) -> str:
+    """A text as mails quote it, so that no line of it passes for one of ours."""
+    return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
+
+
+@cache
+def _environment() -> Environment:
+    environment = templating.environment("mail")
+    environment.filters["quoted"] = _quoted
+    return environment

@@ -1,0 +1,41 @@
+"""channels: who is told of comments, and how, by the settings."""
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc import channels
+from commentsvc.config import Server, Settings
+from commentsvc.links import Links
+from commentsvc.outgoing import Target
+from tests.unit.mailserver import mail_settings
+
+LINKS = Links([b"key" * 16])
+SETTINGS = Settings(server=Server(public_url="https://c.example"), mail=mail_settings(25))
+
+
+def test_by_default_nobody_is_told_and_nothing_sent() -> None:
+    assert channels.targets(Settings()) == []
+    assert channels.channels(Settings(), LINKS) == {}
+
+
+@pytest.mark.parametrize(
+    ("digest", "period"), [("off", 0), ("hourly", 3_600_000), ("daily", 86_400_000)]
+)
+def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
+    addresses = ("a@b.example", "c@d.example")
+    settings = replace(SETTINGS, mail=mail_settings(25, moderators=addresses, digest=digest))
+    assert channels.targets(settings) == [
+        Target("mail", "a@b.example", period),
+        Target("mail", "c@d.example", period),
+    ]
+
+
+def test_every_target_has_a_channel() -> None:
+    named = {target.channel for target in channels.targets(SETTINGS)}
+    assert named == set(channels.channels(SETTINGS, LINKS))
+
+
+def test_a_file_of_certificates_that_is_missing_is_told_at_the_start() -> None:
+    settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
+    with pytest.raises(OSError, match="No such file"):
+        channels.channels(settings, LINKS)
