@@ -13,6 +13,7 @@ class Server:
 
     `listen` is ``"HOST:PORT"`` (port 0 lets the kernel choose; IPv6 as ``"[::1]:8080"``)
     or ``"unix:PATH"``. Times are seconds, sizes are bytes.
+    `trace_lines` is how many lines each worker may hold for `take_trace`; with 0 there are none.
     Raises ValueError for a malformed `listen` or a limit out of range.
     """
 
@@ -24,6 +25,7 @@ class Server:
         store_bytes: int = 67_108_864,
         connections: int = 20_000,
         waiting: int = 1_024,
+        trace_lines: int = 0,
         body_bytes: int = 262_144,
         keep_alive: float = 75.0,
         head_deadline: float = 10.0,
@@ -83,6 +85,17 @@ class Server:
         ``refused_STATUS`` and ``closed_REASON`` of requests and connections; ``latency_N``, the
         misses that took at most N microseconds and more than the N before, ``latency_inf``, and
         the microseconds of all of them, ``latency_sum``.
+        """
+
+    def take_trace(self) -> bytes:
+        """Whole lines about requests since the last call, 64 KiB at most; ``b""`` when none wait.
+
+        A line is ``trace DATE KIND METHOD STATUS BYTES TOTAL PYTHON TARGET``. KIND is hit, miss,
+        refused, or left (the client did not wait for the answer). BYTES are those of the answer,
+        TOTAL and PYTHON are microseconds in all and from `drain` to `Request.respond` ("-" if
+        Python did not answer). All but visible ASCII in METHOD and TARGET is written as ``\\xHH``,
+        and "..." ends a TARGET that was cut. Workers do not wait for room: ``trace N lines lost``
+        says how many lines found none.
         """
 
 @final

@@ -32,6 +32,7 @@ from commentsvc import (
     metrics,
     migrations,
     posting,
+    trace,
 )
 from commentsvc.api import Api
 from commentsvc.bans import Bans
@@ -55,6 +56,8 @@ from commentsvc.web import Origins
 
 _log = logging.getLogger(__name__)
 
+# Where lines about requests go.
+STDERR: Final = 2
 # Commands that are being answered at a stop; in seconds.
 COMMAND_GRACE: Final = 2.0
 # A mail that is under way at a stop; in seconds.
@@ -67,7 +70,8 @@ class Start(NamedTuple):
     """How the program is started: on the folder `data`, with a demo `blog` or none.
 
     `announce` gets the address when all is ready. With `takes_over`, the server that runs on this
-    data, if one does, is asked for its place.
+    data, if one does, is asked for its place. When `traced`, a line for each request is written to
+    stderr.
     """
 
     data: Path
@@ -75,6 +79,7 @@ class Start(NamedTuple):
     announce: Callable[[str], None]
     manager: Manager
     takes_over: bool
+    traced: bool = False
 
 
 def run(settings: Settings, start: Start) -> None:
@@ -99,8 +104,10 @@ async def _serve(settings: Settings, start: Start) -> None:
         lock = stack.enter_context(Lock(data, sockets.lock))
         keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
         migrations.upgrade(data / datadir.DATABASE)
-        bridge = Bridge(settings.server)
+        bridge = Bridge(settings.server, trace.LINES if start.traced else 0)
         stack.enter_context(_statistics_on_demand(bridge))
+        if start.traced:
+            stack.enter_context(trace.writing(bridge.take_trace, STDERR))
         bans = Bans()
         database = _open(settings, data / datadir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)

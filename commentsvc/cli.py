@@ -46,6 +46,7 @@ main.add_command(staff.moderator)
     is_flag=True,
     help="Take the place of the server that runs on this data, if one does; no client notices.",
 )
+@click.option("--trace", "traced", is_flag=True, help="Write a line for each request to stderr.")
 @click.option("--reload", is_flag=True, help="Start anew when a source or settings file changes.")
 def serve(
     data: Path,
@@ -54,6 +55,7 @@ def serve(
     workers: str | None,
     blog: Path | None,
     take_over: bool,
+    traced: bool,
     reload: bool,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C; what was read is answered before it ends."""
@@ -68,12 +70,13 @@ def serve(
         command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
         given = {"config": settings_file, "listen": listen, "workers": workers, "blog": blog}
         command += [f"--{name}={value}" for name, value in given.items() if value is not None]
+        command += ["--trace"] * traced
         paths = reloading.sources(Path(__file__).parent, file)
         sys.exit(reloading.run(command, paths, grace=settings.server.stop_grace + 5))
 
     from commentsvc import app
 
-    app.run(settings, app.Start(data, blog, _announce, config.manager(), take_over))
+    app.run(settings, app.Start(data, blog, _announce, config.manager(), take_over, traced))
 
 
 def _announce(address: str) -> None:

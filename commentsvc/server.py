@@ -33,17 +33,21 @@ class Answering(Protocol):
 
 
 class Bridge:
-    """One running core and the loop's side of it. Its methods are called on the loop, but `purge`
-    and `stats`, which any OS thread may call."""
+    """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
+    `stats` and `take_trace`, which any OS thread may call."""
 
-    def __init__(self, settings: config.Server) -> None:
-        """Make the core; raises ValueError when `settings.listen` is no address."""
+    def __init__(self, settings: config.Server, trace_lines: int = 0) -> None:
+        """Make the core; raises ValueError when `settings.listen` is no address.
+
+        Each of its workers holds `trace_lines` lines for `take_trace`.
+        """
         self._core = _core.Server(
             settings.listen,
             workers=settings.workers,
             store_bytes=settings.store_mib << 20,
             connections=settings.connections,
             waiting=settings.waiting,
+            trace_lines=trace_lines,
             body_bytes=settings.body_kib << 10,
             keep_alive=settings.keep_alive,
             head_deadline=settings.head_deadline,
@@ -66,6 +70,10 @@ class Bridge:
     def stats(self) -> dict[str, int]:
         """The core's counters and gauges by name."""
         return self._core.stats()
+
+    def take_trace(self) -> bytes:
+        """Some lines about requests, whole ones, or none; for one OS thread at a time."""
+        return self._core.take_trace()
 
     def serve(
         self,

@@ -27,12 +27,14 @@ enum { STARVED = CONN_CLOSE + 1 };
 
 struct conn *conn_new(int fd, const char *peer, struct tools *tools)
 {
-    struct conn *conn = calloc(1, sizeof *conn);
+    size_t traced = tools->trace ? sizeof(struct trace_line) : 0;
+    struct conn *conn = calloc(1, sizeof *conn + traced);
     if (!conn) {
         close(fd);
         return NULL;
     }
     conn->fd = fd;
+    conn->line = traced > 0 ? (struct trace_line *)(conn + 1) : NULL;
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     memcpy(conn->peer, peer, strnlen(peer, PEER_SIZE - 1));
     deadline_init(&conn->deadline);
@@ -114,6 +116,15 @@ static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
     return CONN_GO_ON;
 }
 
+/* Trace the end of the request in hand. Its answer begins in `out` behind `before` bytes, and goes
+ * on with `apart` others. */
+static void tell(const struct conn *conn, struct tools *tools, enum trace_kind kind, size_t before,
+                 size_t apart, uint32_t python)
+{
+    size_t size = tools->out.size - before + apart;
+    trace_end(tools->trace, conn->line, kind, slice_of(tools->out.data + before, size), python);
+}
+
 /* Append a refusal and forget the request in hand. */
 static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
 {
@@ -121,8 +132,12 @@ static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
     request_free(conn->request);
     conn->request = NULL;
     conn->closing = true;
-    return render_refusal(&tools->out, status, !conn->without_body, &tools->clock) ? CONN_GO_ON
-                                                                                   : CONN_CLOSE;
+    size_t before = tools->out.size;
+    if (!render_refusal(&tools->out, status, !conn->without_body, &tools->clock))
+        return CONN_CLOSE;
+    if (tools->trace)
+        tell(conn, tools, TRACE_REFUSED, before, 0, 0);
+    return CONN_GO_ON;
 }
 
 /* Append a stored or a new answer; `more` bytes of the client have been read behind the request. */
@@ -139,11 +154,13 @@ static enum conn_next append_reply(struct conn *conn, struct tools *tools,
     struct slice apart = slice_of(NULL, 0);
     if (!without_body && part->body_size >= LIMIT_COPIED)
         apart = slice_of(reply_bytes(reply, part) + part->head_size, part->body_size);
-    bool with_body = !without_body && apart.size == 0;
-    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence, &tools->clock) ||
-        (apart.size > 0 && !flush_with(conn, tools, apart)))
+    bool with_body = !without_body && apart.size == 0, waited = conn->state == CONN_WAITING;
+    size_t before = tools->out.size;
+    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence, &tools->clock))
         return CONN_CLOSE;
-    return CONN_GO_ON;
+    if (tools->trace)
+        tell(conn, tools, waited ? TRACE_MISS : TRACE_HIT, before, apart.size, reply->python);
+    return apart.size > 0 && !flush_with(conn, tools, apart) ? CONN_CLOSE : CONN_GO_ON;
 }
 
 static enum conn_next miss(struct conn *conn, struct tools *tools)
@@ -226,6 +243,8 @@ static int serve(struct conn *conn, struct tools *tools, struct slice *in, struc
 {
     if (conn->request)
         return serve_body(conn, tools, in);
+    if (tools->trace)
+        trace_begin(conn->line, *in);
     conn->without_body = false;
     int result = parse_next_head(*in, &conn->scanned, head);
     if (result == PARSE_NEED_MORE)

@@ -53,7 +53,8 @@ struct conn {
     int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct outlet outlet;
-    size_t dropped; /* bytes read while LINGERING */
+    size_t dropped;          /* bytes read while LINGERING */
+    struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
     char peer[PEER_SIZE];
 };
 

@@ -66,6 +66,7 @@ struct limits {
     size_t store_bytes;       /* all stored answers of all workers together */
     uint32_t connections;     /* of all workers together */
     uint32_t waiting;         /* requests in the mailbox to Python */
+    uint32_t trace_lines;     /* that wait to be read, of each worker; 0: there is no trace */
     int64_t keep_alive;       /* between two requests */
     int64_t head_deadline;    /* from the first byte of a head to its last */
     int64_t body_deadline;    /* from the end of the head to the end of the body */

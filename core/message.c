@@ -1,6 +1,7 @@
 /* The envelopes. Nothing here is shared: an envelope has one holder at a time. */
 #include "message.h"
 
+#include "clock.h"
 #include "etag.h"
 #include "render.h"
 
@@ -124,6 +125,7 @@ struct reply *reply_new(const struct request *request, const struct response *re
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
         .not_modified = tag_count > 0 && is_known(request, etag),
+        .python = (uint32_t)((clock_exact() - request->taken) / 1000),
         .sequence = request->sequence,
         .target_size = (uint32_t)request->target_size,
         .tag_count = (uint32_t)tag_count,

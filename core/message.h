@@ -36,13 +36,12 @@ struct request {
     struct message message;
     struct address address;
     uint64_t sequence; /* of the purges, from before the look-up */
+    int64_t taken;     /* when Python took it, by `clock_exact` */
     enum method method;
     bool storable; /* a GET or HEAD without a body */
     char peer[PEER_SIZE];
-    size_t target_size;
-    size_t fields_size;
-    size_t body_size;
-    size_t body_capacity;
+    size_t target_size, fields_size;
+    size_t body_size, body_capacity;
     char bytes[]; /* target, fields, body */
 };
 
@@ -96,6 +95,7 @@ struct reply {
     struct part brief; /* the 304 answer; empty unless there are tags */
     uint32_t etag;     /* from the start of the block to its ETAG_SIZE bytes; 0: there is none */
     struct address address;
+    uint32_t python; /* microseconds from Python's taking the request to this answer */
     uint32_t tags[]; /* then the bytes of target, whole, brief */
 };
 

@@ -18,6 +18,7 @@ struct options {
     Py_ssize_t store_bytes;
     int connections;
     int waiting;
+    int trace_lines;
     Py_ssize_t body_bytes;
     double seconds[4]; /* keep_alive, head_deadline, body_deadline, handler_deadline */
 };
@@ -31,10 +32,11 @@ static int read_limits(const struct options *options, struct limits *limits)
         times[i] = milliseconds(options->seconds[i]);
     }
     if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->store_bytes < 0 ||
-        options->connections < 1 || options->waiting < 1 || options->body_bytes < 0)
+        options->connections < 1 || options->waiting < 1 || options->trace_lines < 0 ||
+        options->body_bytes < 0)
         return PyErr_Format(PyExc_ValueError,
                             "workers must be 1 to %d, connections and waiting at least 1, "
-                            "store_bytes and body_bytes at least 0",
+                            "store_bytes, trace_lines and body_bytes at least 0",
                             LIMIT_WORKERS),
                -1;
     *limits = (struct limits){
@@ -42,6 +44,7 @@ static int read_limits(const struct options *options, struct limits *limits)
         .store_bytes = (size_t)options->store_bytes,
         .connections = (uint32_t)options->connections,
         .waiting = (uint32_t)options->waiting,
+        .trace_lines = (uint32_t)options->trace_lines,
         .keep_alive = times[0],
         .head_deadline = times[1],
         .body_deadline = times[2],
@@ -52,17 +55,17 @@ static int read_limits(const struct options *options, struct limits *limits)
 
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listen",        "workers",          "store_bytes", "connections",
-                            "waiting",       "body_bytes",       "keep_alive",  "head_deadline",
-                            "body_deadline", "handler_deadline", NULL};
+    static char *names[] = {"listen",        "workers",       "store_bytes",      "connections",
+                            "waiting",       "trace_lines",   "body_bytes",       "keep_alive",
+                            "head_deadline", "body_deadline", "handler_deadline", NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    struct options options = {1, 64 << 20, 20000, 1024, 256 << 10, {75, 10, 30, 30}};
+    struct options options = {1, 64 << 20, 20000, 1024, 0, 256 << 10, {75, 10, 30, 30}};
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniindddd:Server", names, &listen,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiindddd:Server", names, &listen,
                                      &options.workers, &options.store_bytes, &options.connections,
-                                     &options.waiting, &options.body_bytes, &seconds[0],
-                                     &seconds[1], &seconds[2], &seconds[3]))
+                                     &options.waiting, &options.trace_lines, &options.body_bytes,
+                                     &seconds[0], &seconds[1], &seconds[2], &seconds[3]))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -284,6 +287,20 @@ static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
     return dict;
 }
 
+/* Bytes of the trace taken at once: a line of each worker, if there are as many as there may be. */
+enum { TRACE_TAKEN = LIMIT_WORKERS * TRACE_LINE };
+
+static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    PyObject *text = server ? PyBytes_FromStringAndSize(NULL, TRACE_TAKEN) : NULL;
+    if (!text)
+        return NULL;
+    /* With the interpreter's lock held, so that there is one reader. */
+    size_t size = server_read_trace(server, PyBytes_AS_STRING(text), TRACE_TAKEN);
+    return _PyBytes_Resize(&text, (Py_ssize_t)size) < 0 ? NULL : text;
+}
+
 static PyMethodDef Server_methods[] = {
     {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"fileno", Server_fileno, METH_NOARGS, NULL},
@@ -293,6 +310,7 @@ static PyMethodDef Server_methods[] = {
     {"join", Server_join, METH_NOARGS, NULL},
     {"release", Server_release, METH_NOARGS, NULL},
     {"stats", Server_stats, METH_NOARGS, NULL},
+    {"take_trace", Server_take_trace, METH_NOARGS, NULL},
     {0},
 };
 

@@ -213,7 +213,11 @@ void server_free(struct server *server)
 
 struct request *server_drain(struct server *server)
 {
-    return (struct request *)mailbox_take(&server->requests);
+    struct request *first = (struct request *)mailbox_take(&server->requests);
+    int64_t now = clock_exact();
+    for (struct request *each = first; each; each = (struct request *)each->message.next)
+        each->taken = now;
+    return first;
 }
 
 void server_send(struct server *server, struct reply *reply)
@@ -228,4 +232,12 @@ void server_sum(struct server *server, struct counters *sum)
         counters_add(sum, &server->workers[i].tools.counters);
         counter_add(&sum->returning, mailbox_depth(&server->workers[i].replies));
     }
+}
+
+size_t server_read_trace(struct server *server, char *text, size_t room)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < server->running && server->limits.trace_lines > 0; i++)
+        size += trace_read(server->workers[i].tools.trace, text + size, room / server->running);
+    return size;
 }

@@ -68,4 +68,8 @@ void server_send(struct server *server, struct reply *reply);
 /* The sums of all workers' counters, and the depths of the mailboxes. */
 void server_sum(struct server *server, struct counters *sum);
 
+/* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each of
+ * them. Returns their bytes. For one pthread at a time, after the start. */
+size_t server_read_trace(struct server *server, char *text, size_t room);
+
 #endif

@@ -16,6 +16,8 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
     clock_update(&tools->clock);
     buffer_init(&tools->out);
     tools->in = malloc(LIMIT_READ);
+    if (limits->trace_lines > 0 && !(tools->trace = trace_new(limits->trace_lines)))
+        return -1;
     return store_init(&tools->store, store_bytes, purges, key) < 0 || !tools->in ? -1 : 0;
 }
 
@@ -25,4 +27,6 @@ void tools_fini(struct tools *tools)
     buffer_fini(&tools->out);
     free(tools->in);
     tools->in = NULL;
+    trace_free(tools->trace);
+    tools->trace = NULL;
 }

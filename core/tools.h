@@ -8,6 +8,7 @@
 #include "deadline.h"
 #include "limit.h"
 #include "store.h"
+#include "trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,9 +18,10 @@ struct tools {
     struct store store;
     struct clock clock;
     struct deadlines deadlines;
-    struct buffer out; /* the answers of this turn, glued; empty between turns */
-    char *in;          /* owns LIMIT_READ bytes, for connections with nothing left over */
-    bool stopping;     /* what answers the last request read is a connection's last */
+    struct buffer out;   /* the answers of this turn, glued; empty between turns */
+    char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
+    bool stopping;       /* what answers the last request read is a connection's last */
+    struct trace *trace; /* owns; NULL: nothing is traced */
     struct counters counters;
 };
 

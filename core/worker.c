@@ -64,6 +64,8 @@ static struct conn *find(struct worker *worker, uint32_t slot, uint32_t serial)
 static void release(struct worker *worker, struct conn *conn)
 {
     struct counters *counters = &worker->tools.counters;
+    if (conn->line && (conn->state == CONN_WAITING || conn->request))
+        trace_end(worker->tools.trace, conn->line, TRACE_LEFT, SLICE(""), 0);
     counter_add(&counters->closed[conn->closed], 1);
     counter_set(&counters->connections, counters->connections - 1);
     struct slot *slot = &worker->slots[conn->slot];

@@ -33,6 +33,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "moments",
             "network",
             "templating",
+            "trace",
         }
     ),
     frozenset(

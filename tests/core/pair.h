@@ -19,6 +19,7 @@ static const struct limits limits = {
     .handler_deadline = 30000,
 };
 
+static uint32_t traced; /* lines of the trace */
 static struct purges purges;
 static struct tools tools;
 static struct conn *conn;       /* NULL once it has asked to be closed */
@@ -49,7 +50,10 @@ static inline void pair_leave(void)
 
 static inline void make_tools(void)
 {
-    if (tools_init(&tools, &limits, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0) {
+    static struct limits own;
+    own = limits;
+    own.trace_lines = traced;
+    if (tools_init(&tools, &own, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0) {
         perror("no tools");
         exit(2);
     }

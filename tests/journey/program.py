@@ -147,6 +147,10 @@ class Service:
         """The TCP port."""
         return int(self.address.rpartition(":")[2])
 
+    def connected(self) -> socket.socket:
+        """A bare connection to the TCP port."""
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
     def connection(self) -> http.client.HTTPConnection:
         """A connection to the server, whatever it listens on."""
         if self.address.startswith("unix:"):

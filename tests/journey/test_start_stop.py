@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -43,6 +44,51 @@ def test_sigusr1_tells_the_statistics_and_the_server_goes_on(data: Path, start: 
     assert "requests: 2, of them 1 hits (0 with 304) and 1 misses; 0 refused (none)" in lines[0]
     assert service.request("GET", "/api/ping").body == b"OK"
     assert service.stop() == 0
+
+
+def test_a_trace_tells_of_each_request(data: Path, start: Start) -> None:
+    service = start(data, "--trace", environ=SHOW_AT_ONCE)
+    for _ in range(2):
+        service.request("GET", "/api/comments/count?url=/post/")
+    service.submit("/post/", "Hello")
+    with service.connected() as client:
+        client.sendall(b"GET /\x1b[2J HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert service.stop() == 0
+    lines = [line.split(" ") for line in service.log.read_text().splitlines()]
+    assert [(kind, method, status, target) for _, _, kind, method, status, *_, target in lines] == [
+        ("miss", "GET", "200", "/api/comments/count?url=/post/"),
+        ("hit", "GET", "200", "/api/comments/count?url=/post/"),
+        ("miss", "POST", "201", "/api/comments"),
+        ("refused", "GET", "400", r"/\x1b[2J"),
+    ]
+    for _, _, kind, *_, total, python, _ in lines:
+        assert python == "-" if kind != "miss" else 0 < float(python) < float(total)
+
+
+def test_a_trace_that_nobody_reads_stops_no_request_and_tells_what_was_lost(
+    data: Path, start: Start
+) -> None:
+    log = data.with_name("data.log")
+    os.mkfifo(log)
+    with os.fdopen(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as reader:
+        service = start(data, "--trace")
+        service.request("GET", "/static/count.js")
+        with service.connected() as client, client.makefile("rb") as answers:
+            for _ in range(200):
+                client.sendall(b"HEAD /static/count.js HTTP/1.1\r\nHost: h\r\n\r\n" * 50)
+                heads = 0
+                while heads < 50:
+                    heads += answers.readline() == b"\r\n"
+        trace = bytearray()
+
+        def all_told() -> bool:
+            trace.extend(reader.read(65_536) or b"")
+            lines = re.findall(rb"^trace 2.* (?:miss|hit) (?:GET|HEAD) 200 .*\.js$", trace, re.M)
+            lost = re.findall(rb"^trace (\d+) lines lost$", trace, re.M)
+            return bool(lost) and len(lines) + sum(map(int, lost)) == 10_001
+
+        wait_for(all_told, "each request's line, or its loss")
 
 
 def test_a_server_listens_on_a_unix_socket(data: Path, tmp_path: Path, start: Start) -> None:

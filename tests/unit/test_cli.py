@@ -32,10 +32,11 @@ class Served:
     data: Path
     blog: Path | None
     takes_over: bool
+    traced: bool
 
     def run(self, settings: Settings, start: app.Start) -> None:
         self.settings, self.data, self.blog = settings, start.data, start.blog
-        self.takes_over = start.takes_over
+        self.takes_over, self.traced = start.takes_over, start.traced
         start.announce("http://127.0.0.1:1")
 
 
@@ -50,7 +51,12 @@ def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -
     result = run("serve", "--data", tmp_path)
     assert (result.exit_code, result.output) == (0, "commentsvc listens on http://127.0.0.1:1\n")
     assert served.settings == Settings()
-    assert (served.data, served.blog) == (tmp_path, None)
+    assert (served.data, served.blog, served.traced) == (tmp_path, None, False)
+
+
+def test_requests_may_be_traced(run: Run, served: Served, tmp_path: Path) -> None:
+    assert run("serve", "--data", tmp_path, "--trace").exit_code == 0
+    assert served.traced
 
 
 def test_a_server_takes_over_when_it_is_told_to(run: Run, served: Served, tmp_path: Path) -> None:
@@ -126,7 +132,13 @@ def test_reloading_starts_the_same_command_without_it(
     monkeypatch.setattr(reload, "run", watch)
     file = tmp_path / "x.toml"
     file.write_text("")
-    words = [f"--data={tmp_path}", f"--config={file}", "--workers=2", f"--blog={tmp_path}"]
+    words = [
+        f"--data={tmp_path}",
+        f"--config={file}",
+        "--workers=2",
+        f"--blog={tmp_path}",
+        "--trace",
+    ]
     assert run("serve", *words, "--reload").exit_code == 5
     ((command, paths),) = calls
     assert command[1:] == ["-m", "commentsvc", "serve", *words]
