@@ -17,7 +17,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -105,9 +105,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
         migrations.upgrade(data / datadir.DATABASE)
         bridge = Bridge(settings.server, trace.LINES if start.traced else 0)
-        stack.enter_context(_statistics_on_demand(bridge))
-        if start.traced:
-            stack.enter_context(trace.writing(bridge.take_trace, STDERR))
+        stack.enter_context(_observed(bridge, start.traced))
         bans = Bans()
         database = _open(settings, data / datadir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
@@ -225,8 +223,8 @@ def _expect_signals() -> asyncio.Event:
 
 
 @contextmanager
-def _statistics_on_demand(bridge: Bridge) -> Iterator[None]:
-    """Log what the core has counted whenever SIGUSR1 comes."""
+def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
+    """Log what the core has counted whenever SIGUSR1 comes, and each request when `traced`."""
 
     def tell() -> None:
         for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
@@ -235,7 +233,8 @@ def _statistics_on_demand(bridge: Bridge) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, tell)
     try:
-        yield
+        with trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
+            yield
     finally:
         loop.remove_signal_handler(signal.SIGUSR1)
 
