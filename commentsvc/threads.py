@@ -145,7 +145,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
             (target.thread_id, source.thread_id),
         ).rowcount
     tx.execute(
-        "UPDATE thread SET alias_id = ? WHERE id = ? OR alias_id = ?",
+        "UPDATE thread SET alias_id = ?, state = 'aging' WHERE id = ? OR alias_id = ?",
         (target.thread_id, source.thread_id, source.thread_id),
     )
     tx.execute("UPDATE thread SET title = ? WHERE id = ? AND title = ''", (title, target.thread_id))

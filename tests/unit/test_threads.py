@@ -127,6 +127,15 @@ def test_merging_puts_all_comments_under_one_page(database: Database, purged: li
     assert counts(database, "/a/", "/b/") == [4, 4]
 
 
+def test_a_page_that_was_merged_is_not_closed_when_it_stands_for_itself(
+    database: Database,
+) -> None:
+    do(database, threads.set_state, "/a/", "closed")
+    do(database, threads.merge, "/a/", "/b/", "Mo", NOW)
+    do(database, threads.remove_alias, "/a/")
+    assert add(database, url="/a/").comment.status == "approved"
+
+
 def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) -> None:
     [pending] = database.read_now(comments.pending_ids)
     act = decide(database, "approved", pending).act

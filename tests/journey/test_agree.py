@@ -1,0 +1,347 @@
+"""Whatever is done in whatever order: right after each acknowledgement all answers agree.
+
+Hypothesis drives a running server: readers' side over HTTP, moderators' over the control socket.
+After each step the count, the batch count, the list, the feed and the site's count are asked for,
+most of them stored answers, and compared with a model and with the rows of the database.
+"""
+
+import http.client
+import json
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from commentsvc import control
+from commentsvc.models import MOVES
+from commentsvc.orders import Alias, Answer, Change, Close, Edit, Merge, Move, Order, Undo
+from tests.journey.program import Service, serving
+
+PAGES = st.sampled_from(["a", "b", "c", "d"])
+DECISIONS = st.sampled_from(["approved", "spam", "deleted"])
+LINKS = " ".join(f"https://{number}.example/" for number in range(5))
+_numbers = count(1)
+
+
+@dataclass
+class Said:
+    """A comment as the model knows it."""
+
+    page: str
+    status: str
+    text: str
+    sent: dict[str, Any]
+
+
+@dataclass
+class Done:
+    """A change as the model knows it."""
+
+    act: int
+    comment: int
+    what: str
+    was: str
+    undone: bool = False
+
+
+@dataclass
+class Model:
+    """What must be true: comments, where each address leads, which pages are closed."""
+
+    comments: dict[int, Said] = field(default_factory=dict)
+    leads: dict[str, str] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    changes: list[Done] = field(default_factory=list)
+
+    def root(self, page: str) -> str:
+        """The page where the comments of an address are."""
+        return self.leads.get(page, page)
+
+    def shown(self, page: str) -> set[int]:
+        """The ids that readers see under an address."""
+        root = self.root(page)
+        return {
+            number
+            for number, said in self.comments.items()
+            if said.page == root and said.status == "approved"
+        }
+
+    def known(self, page: str) -> bool:
+        """Whether something was ever said there, or it leads somewhere."""
+        return page in self.leads or any(said.page == page for said in self.comments.values())
+
+    def take_back(self, done: Done) -> bool:
+        """Undo one change unless the comment was changed again."""
+        again = any(
+            later.act > done.act and not later.undone
+            for later in self.changes
+            if (later.comment, later.what) == (done.comment, done.what)
+        )
+        if not again:
+            done.undone = True
+            said = self.comments[done.comment]
+            if done.what == "text":
+                said.text = done.was
+            else:
+                said.status = done.was
+        return not again
+
+
+class Agreement(RuleBasedStateMachine):
+    """A blog with four pages and a moderator, on a server that outlives each example."""
+
+    service: ClassVar[Service]
+
+    @initialize()
+    def begin(self) -> None:
+        self.prefix = f"/{next(_numbers)}/"
+        self.model = Model()
+        self.acts = count(1)
+        self.http = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=30)
+        self.rows = sqlite3.connect(f"file:{self.service.data}/comments.sqlite3?mode=ro", uri=True)
+        self.before = self.ask("/api/comments/count")["count"]
+
+    def teardown(self) -> None:
+        if hasattr(self, "http"):
+            self.http.close()
+            self.rows.close()
+
+    def url(self, page: str) -> str:
+        return self.prefix + page
+
+    def read(self, target: str, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
+        if body is None:
+            self.http.request("GET", target)
+        else:
+            fields = {"Content-Type": "application/json"}
+            self.http.request("POST", target, json.dumps(body).encode(), fields)
+        answer = self.http.getresponse()
+        return answer.status, answer.read()
+
+    def ask(self, target: str) -> Any:  # Any: it is JSON
+        status, body = self.read(target)
+        assert status == 200, body
+        return json.loads(body)
+
+    def order(self, order: Order) -> Answer | None:
+        """Have a command done; None where it is refused."""
+        try:
+            return control.ask(self.service.data / "control.sock", order)
+        except control.ControlError:
+            return None
+
+    # What readers do.
+
+    @rule(page=PAGES, suspicious=st.booleans(), answers=st.booleans())
+    def submit(self, page: str, suspicious: bool, answers: bool) -> None:
+        number = next(_numbers)
+        text = f"Comment {number} {LINKS if suspicious else ''}".strip()
+        sent: dict[str, Any] = {"url": self.url(page), "author": "Ann", "message": text}
+        sent["key"] = f"key-{number:08}"
+        seen = self.model.shown(page)
+        if answers and seen:
+            sent["parent"] = min(seen)
+        status, body = self.read("/api/comments", sent)
+        if self.model.root(page) in self.model.closed:
+            assert json.loads(body)["error"]["code"] == "closed"
+            return
+        assert status == (202 if suspicious else 201), body
+        self.model.comments[json.loads(body)["comment"]["id"]] = Said(
+            self.model.root(page), "pending" if suspicious else "approved", text, sent
+        )
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        number = self.choose(data)
+        said = self.model.comments[number]
+        if said.text != said.sent["message"]:
+            return  # a moderator has changed it: the texts differ, which is a conflict
+        status, body = self.read("/api/comments", said.sent)
+        assert status == (201 if said.status == "approved" else 202), body
+        assert json.loads(body)["comment"]["id"] == number
+
+    # What moderators do.
+
+    def choose(self, data: st.DataObject) -> int:
+        return data.draw(st.sampled_from(sorted(self.model.comments)))
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data(), to=DECISIONS)
+    def decide(self, data: st.DataObject, to: Any) -> None:
+        some = st.lists(st.sampled_from(sorted(self.model.comments)), min_size=1, unique=True)
+        ids, act = data.draw(some), next(self.acts)
+        changed = []
+        for number in ids:
+            said = self.model.comments[number]
+            if said.status in MOVES[to]:
+                self.model.changes.append(Done(act, number, "status", said.status))
+                said.status = to
+                changed.append(number)
+        answer = self.order(Change(to=to, ids=tuple(ids)))
+        assert answer is not None
+        assert list(answer.changed) == changed
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data())
+    def edit(self, data: st.DataObject) -> None:
+        number = self.choose(data)
+        said, text = self.model.comments[number], f"Edited {next(_numbers)}"
+        self.model.changes.append(Done(next(self.acts), number, "text", said.text))
+        said.text = text
+        assert self.order(Edit(id=number, message=text)) == Answer((number,))
+
+    @precondition(lambda self: any(not done.undone for done in self.model.changes))
+    @rule()
+    def undo(self) -> None:
+        act = max(done.act for done in self.model.changes if not done.undone)
+        todo = [done for done in self.model.changes if done.act == act and not done.undone]
+        changed = [done.comment for done in todo if self.model.take_back(done)]
+        answer = self.order(Undo())
+        assert answer is not None
+        assert list(answer.changed) == changed
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data())
+    def undo_one(self, data: st.DataObject) -> None:
+        number = self.choose(data)
+        mine = [d for d in self.model.changes if d.comment == number and not d.undone]
+        answer = self.order(Undo(ids=(number,)))
+        assert (answer is not None) == bool(mine)
+        if mine:
+            assert self.model.take_back(mine[-1])
+
+    @rule(page=PAGES, state=st.sampled_from(["closed", "open", "aging"]))
+    def close(self, page: str, state: Any) -> None:
+        answer = self.order(Close("blog", self.url(page), state))
+        assert (answer is not None) == self.model.known(page)
+        if answer and state == "closed":
+            self.model.closed.add(self.model.root(page))
+        elif answer:
+            self.model.closed.discard(self.model.root(page))
+
+    @rule(page=PAGES, into=PAGES)
+    def merge(self, page: str, into: str) -> None:
+        source, target = self.model.root(page), self.model.root(into)
+        answer = self.order(Merge("blog", self.url(page), self.url(into)))
+        if answer is None:
+            assert source == target or not (self.model.known(page) and self.model.known(into))
+            return
+        moved = [said for said in self.model.comments.values() if said.page == source]
+        assert answer.moved == len(moved)
+        self.lead(source, target)
+        self.model.closed.discard(source)
+
+    @rule(page=PAGES, to=PAGES)
+    def move(self, page: str, to: str) -> None:
+        source = self.model.root(page)
+        answer = self.order(Move("blog", self.url(page), self.url(to)))
+        free = not self.model.known(to) or self.model.root(to) == source
+        assert (answer is not None) == (self.model.known(page) and free)
+        if answer and source != to:
+            self.model.leads.pop(to, None)
+            self.lead(source, to)
+            if source in self.model.closed:
+                self.model.closed.remove(source)
+                self.model.closed.add(to)
+
+    @rule(page=PAGES, alias=PAGES)
+    def name(self, page: str, alias: str) -> None:
+        answer = self.order(Alias("blog", self.url(alias), self.url(page)))
+        if answer is not None and alias not in self.model.leads:
+            assert self.model.known(page)
+            assert not self.model.known(alias)
+            self.model.leads[alias] = self.model.root(page)
+
+    def lead(self, source: str, target: str) -> None:
+        """Let what was under `source` be under `target`."""
+        for said in self.model.comments.values():
+            if said.page == source:
+                said.page = target
+        for alias, root in self.model.leads.items():
+            if root == source:
+                self.model.leads[alias] = target
+        self.model.leads[source] = target
+
+    # What everybody sees.
+
+    @invariant()
+    def all_answers_agree(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        pages = ["a", "b", "c", "d"]
+        urls = [self.url(page) for page in pages]
+        counts = {self.url(page): len(self.model.shown(page)) for page in pages}
+        assert self.ask("/api/comments/counts?" + urlencode([("url", u) for u in urls])) == {
+            "counts": counts
+        }
+        roots = {self.model.root(page) for page in pages}
+        in_all = sum(len(self.model.shown(page)) for page in roots)
+        assert self.ask("/api/comments/count")["count"] == self.before + in_all
+        for page in pages:
+            self.a_page_agrees(page, counts[self.url(page)])
+
+    def a_page_agrees(self, page: str, number: int) -> None:
+        url = quote(self.url(page))
+        assert self.ask(f"/api/comments/count?url={url}") == {"count": number}
+        listed = self.ask(f"/api/comments?url={url}")
+        assert listed["count"] == number
+        assert ("closes" in listed) == (self.model.root(page) in self.model.closed)
+        in_list = [(item["id"], item["content"]) for item in listed["data"]]
+        assert in_list == self.stored(page)
+        expected = {(n, self.model.comments[n].text) for n in self.model.shown(page)}
+        assert set(in_list) == expected
+        status, feed = self.read(f"/feed.atom?url={url}")
+        assert status == 200
+        assert len(in_list) < 50, "the feed has no more"
+        ids = {int(text) for text in re.findall(rb"#comment-([0-9]+)", feed)}
+        assert ids == {number for number, _ in in_list}
+
+    def stored(self, page: str) -> list[tuple[int, str]]:
+        """The approved rows of a page, in their order."""
+        return self.rows.execute(
+            "SELECT c.id, c.source FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
+            " WHERE t.url = ? AND c.status = 'approved' ORDER BY c.published, c.id",
+            (self.url(self.model.root(page)),),
+        ).fetchall()
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    environ = {
+        "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+        "COMMENTSVC_MODERATION_POLICY": "suspicious",
+    }
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "data", environ) as ready:
+        yield ready
+
+
+def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
+    Agreement.service = service
+    machine = Agreement.TestCase
+    machine.settings = settings(
+        max_examples=60,
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    machine().runTest()
+    with sqlite3.connect(f"file:{service.data}/comments.sqlite3?mode=ro", uri=True) as rows:
+        [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
+    assert changes > 100, "the moderator had something to do"
