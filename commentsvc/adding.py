@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc import posting, statements
+from commentsvc import posting, statements, subscribing
 from commentsvc.jobs import Bulk
 from commentsvc.models import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.sqlite import Row, Transaction
@@ -84,6 +84,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     score: int = 0
     reasons: str = ""
     network: bytes | None = None
+    notify: bool = False
 
 
 class Spot(NamedTuple):
@@ -126,7 +127,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> Added:
         assert comment is not None, "its key was cleared above"
     if new.status == APPROVED:
         count_shown(tx, {spot: 1})
-    posting.submitted(tx, comment.id, comment.id, now)
+    _tell(tx, [new], [comment], now)
     return Added(comment, token_valid=True, repeated=False)
 
 
@@ -140,6 +141,21 @@ def count_shown(tx: Transaction, shown: Mapping[Spot, int]) -> None:
         statements.RAISE_THREAD, [(number, spot.thread_id) for spot, number in shown.items()]
     )
     tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
+
+
+def _tell(
+    tx: Transaction, submissions: Sequence[NewComment], stored: Sequence[Comment], now: int
+) -> None:
+    """Write down who is to be told of what was stored, with ids that follow each other."""
+    first, last = stored[0].id, stored[-1].id
+    posting.submitted(tx, first, last, now)
+    told = False
+    for new, comment in zip(submissions, stored, strict=True):
+        if new.notify:
+            subscribing.watch(tx, comment.id)
+        told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
+    if told:
+        subscribing.published(tx, first, last, now)
 
 
 def digest(key: str, derived: bool) -> bytes:
@@ -265,8 +281,9 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()
     count_shown(tx, shown)
     first = last - len(rows) + 1
-    posting.submitted(tx, first, last, items[0][1])
-    return [Added(_comment(number, row), True, False) for number, row in enumerate(rows, first)]
+    stored = [_comment(number, row) for number, row in enumerate(rows, first)]
+    _tell(tx, [new for new, _ in items], stored, items[0][1])
+    return [Added(comment, True, False) for comment in stored]
 
 
 def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> Added:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc import ban_verbs, config, datadir, staff, thread_verbs, verbs
+from commentsvc import ban_verbs, config, datadir, mail_verbs, staff, thread_verbs, verbs
 from commentsvc.config import Settings, SettingsError
 from commentsvc.console import Failure, Program, config_option, data_option, expected, find_settings
 
@@ -28,6 +28,7 @@ def main() -> None:
 for verb in (*verbs.ALL, thread_verbs.thread, ban_verbs.ban):
     main.add_command(verb)
 main.add_command(staff.moderator)
+main.add_command(mail_verbs.mail)
 
 
 @main.command()

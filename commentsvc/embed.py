@@ -96,6 +96,7 @@ class Embed:
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()
         self._bounds = settings.comments
+        self._replies = bool(settings.mail.host) and settings.mail.replies
         self._thread = templates.get_template("thread.html")
         self._standalone = templates.get_template("standalone.html")
         self._result = templates.get_template("result.html")
@@ -135,6 +136,7 @@ class Embed:
         template = self._standalone if view else self._thread
         html = template.render(
             bounds=self._bounds,
+            replies=self._replies,
             back=self._page(*place),
             branches=grow([*map(item, page.items)]),
             count=page.thread.count,
@@ -183,6 +185,7 @@ class Embed:
             name = back = ""
         html = self._result.render(
             bounds=self._bounds,
+            replies=self._replies,
             title="Your comment is not sent yet",
             message=error.message,
             problem=True,

@@ -92,6 +92,7 @@ class Intake:
         self._limiter = Limiter(settings.spam.rate_limit)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
         self._proxies = Proxies(settings.server.trusted_proxies)
+        self._replies = bool(settings.mail.host) and settings.mail.replies
         self._database = database
         self._sites = sites
         self._origins = origins
@@ -203,4 +204,5 @@ class Intake:
             score=verdict.score,
             reasons="\n".join(verdict.reasons),
             network=network_hash,
+            notify=submission.notify and self._replies,
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import ChainableUndefined, Environment
 
-from commentsvc import comments, links, moderation, templating
+from commentsvc import comments, links, moderation, subscribing, templating
 from commentsvc.config import Settings
 from commentsvc.database import Database, Transaction
 from commentsvc.links import LinkError, LinkOver, Links
@@ -52,6 +52,7 @@ class LinkPages:
         self._links = links
         self._now = now
         self._kept = settings.mail.link_days * DAY
+        self._titles = {site.name: site.title for site in settings.sites}
         self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
 
     def routes(self) -> list[Route]:
@@ -59,6 +60,10 @@ class LinkPages:
         return [
             Route("GET", "/mail/comment", self.ask),
             Route("POST", "/mail/comment", self.act),
+            Route("GET", "/mail/confirm", self.ask_to_confirm),
+            Route("POST", "/mail/confirm", self.confirm),
+            Route("GET", "/mail/stop", self.ask_to_stop),
+            Route("POST", "/mail/stop", self.stop),
         ]
 
     async def ask(self, request: Request) -> Response:
@@ -88,6 +93,51 @@ class LinkPages:
         except (LinkError, *FAILURES) as error:
             return _failed(error)
         return self._page(200, title=WORDS[action][2], back=self._address(entry))
+
+    async def ask_to_confirm(self, request: Request) -> Response:
+        """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
+        try:
+            _, site = await self._subscriber("confirm", request)
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+        title = f"A mail when somebody answers you on {site}?"
+        return _rendered(200, title=title, button="Yes, tell me of answers")
+
+    async def confirm(self, request: Request) -> Response:
+        """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
+        try:
+            number, _ = await self._subscriber("confirm", request)
+            if not await self._database.write(lambda tx: subscribing.confirm(tx, number)):
+                raise LinkOver("This link was used before. Each link in a mail works once.")
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+        return _rendered(200, title="You will get a mail when somebody answers you")
+
+    async def ask_to_stop(self, request: Request) -> Response:
+        """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
+        try:
+            _, site = await self._subscriber("stop", request)
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+        return _rendered(200, title=f"No more mails of answers on {site}?", button="No more")
+
+    async def stop(self, request: Request) -> Response:
+        """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
+        try:
+            number, site = await self._subscriber("stop", request)
+            await self._database.write(lambda tx: subscribing.stop(tx, number))
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+        return _rendered(200, title=f"You will get no more mails of answers on {site}")
+
+    async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
+        """Whom a link is about, and the title of the site. Raises LinkError."""
+        token = first(request.parameters(), "t")
+        [number] = self._links.read(purpose, token, int(self._now() * 1_000))
+        name = await self._database.read(lambda reader: subscribing.site_of(reader, number))
+        if name is None:
+            raise LinkOver("We know of no such wish any more. You get no mails of answers.")
+        return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:
         """The status that a link gives, its comment's id and its mail's. Raises LinkError."""

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment
 
-from commentsvc import comments, templating
+from commentsvc import comments, subscribing, templating
 from commentsvc.config import Settings, Site
 from commentsvc.links import Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
-from commentsvc.outgoing import Post
+from commentsvc.outgoing import ASKED, CONFIRMED, Post
 from commentsvc.posting import DAY
 from commentsvc.smtp import Letter
 from commentsvc.sqlite import Reader
@@ -32,6 +32,10 @@ from commentsvc.submission import line
 
 # What a moderator may do by a link, and how it is called there, in this order.
 ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
+# A question that is not answered by then is asked again with the next comment.
+CONFIRM_DAYS: Final = 30
+# "No more" must work for as long as a mail may lie in a mailbox.
+STOP_DAYS: Final = 3_650
 SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
 TOLD: Final = 50  # comments in one digest; more are counted
 COUNTED: Final = 10_000  # comments at most; then the mail says too few
@@ -53,7 +57,12 @@ class Mails:
         self._sites = {site.name: site for site in settings.sites}
         self._links = links
         self._domain = settings.mail.sender.rpartition("@")[2]
-        self._kinds = {"submitted": self._submitted, "digest": self._digest}
+        self._kinds = {
+            "submitted": self._submitted,
+            "digest": self._digest,
+            "confirm": self._confirm,
+            "reply": self._reply,
+        }
 
     @property
     def hostname(self) -> str:
@@ -100,6 +109,71 @@ class Mails:
             number=number,
         )
 
+    def _confirm(self, reader: Reader, post: Post) -> Letter | None:
+        """The question whether an address wants to be told of answers: nothing a reader wrote."""
+        found = self._watched(reader, post.comment_id or 0, ASKED)
+        if found is None:
+            return None
+        entry, number, email = found
+        expires = post.created + CONFIRM_DAYS * DAY
+        return self._letter(
+            "confirm",
+            email,
+            "Do you want a mail when somebody answers you?",
+            post.id,
+            post.created,
+            entry,
+            page=self._page(entry) or entry.url,
+            link=self._link("confirm", number, expires=expires),
+            link_days=CONFIRM_DAYS,
+        )
+
+    def _reply(self, reader: Reader, post: Post) -> Letter | None:
+        """An answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
+        entry = comments.find(reader, post.comment_id or 0)
+        if entry is None or entry.comment.status != APPROVED:
+            return None
+        found = self._watched(reader, entry.comment.parent_id or 0, CONFIRMED)
+        if found is None:
+            return None
+        parent, number, email = found
+        stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY)
+        subject = f"{entry.comment.author} answered you on “{self._title(entry)}”"
+        page = self._page(entry)
+        letter = self._letter(
+            "reply",
+            email,
+            subject,
+            post.id,
+            post.created,
+            entry,
+            told=self._quote(entry),
+            answered=self._quote(parent),
+            link=page and f"{page}#comment-{entry.comment.id}",
+            stop=stop,
+        )
+        letter.message["List-Unsubscribe"] = f"<{stop}>"
+        letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        return letter
+
+    def _watched(self, reader: Reader, comment_id: int, wish: str) -> tuple[Entry, int, str] | None:
+        """A comment that is shown, and the number and address of who waits for answers to it."""
+        entry, row = comments.find(reader, comment_id), subscribing.subscriber(reader, comment_id)
+        if entry is None or entry.comment.status != APPROVED or row is None or row[2] != wish:
+            return None
+        return entry, row[0], row[1]
+
+    def _quote(self, entry: Entry) -> dict[str, Any]:  # Any: what templates show
+        """What a template shows of a comment."""
+        comment = entry.comment
+        return {
+            "comment": comment,
+            "source": comment.source[:QUOTED],
+            "cut": len(comment.source) > QUOTED,
+            "title": self._title(entry),
+            "page": self._page(entry),
+        }
+
     def _told(self, entry: Entry, post: Post) -> dict[str, Any]:  # Any: what templates show
         """What a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
@@ -109,14 +183,7 @@ class Mails:
             for action, name in ACTIONS.items()
             if comment.status in MOVES[action]
         ]
-        return {
-            "comment": comment,
-            "source": comment.source[:QUOTED],
-            "cut": len(comment.source) > QUOTED,
-            "title": self._title(entry),
-            "page": self._page(entry),
-            "actions": actions,
-        }
+        return self._quote(entry) | {"actions": actions}
 
     def _link(self, purpose: str, *content: int | str, expires: int) -> str:
         token = self._links.make(purpose, *content, expires=expires)

@@ -150,6 +150,18 @@ _OUTBOX: Final = (
     "CREATE TABLE spent_link (digest BLOB NOT NULL PRIMARY KEY, expires INTEGER NOT NULL) STRICT",
 )
 
+_SUBSCRIBER: Final = (
+    "CREATE TABLE subscriber (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
+    " site_id INTEGER NOT NULL REFERENCES site (id), email TEXT NOT NULL,"
+    " wish TEXT NOT NULL CHECK (wish IN ('asked', 'confirmed', 'stopped')),"
+    " mailed INTEGER NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
+    "CREATE TABLE watch (comment_id INTEGER NOT NULL PRIMARY KEY"
+    " REFERENCES comment (id) ON DELETE CASCADE,"
+    " subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE) STRICT",
+    "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
+)
+
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
@@ -173,6 +185,7 @@ STEPS: Final[dict[str, Step]] = {
     "0006_derived": _running(_DERIVED),
     "0007_ban": _running(_BANS),
     "0008_outbox": _running(_OUTBOX),
+    "0009_subscriber": _running(_SUBSCRIBER),
 }
 
 

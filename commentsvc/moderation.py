@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from commentsvc import statements
+from commentsvc import statements, subscribing
 from commentsvc.adding import CommentsError, Spot, count_shown
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, MOVES, STATUS, TEXT
@@ -84,6 +84,8 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         _tally(shown, spot, status, to)
         changed.append(comment_id)
     count_shown(tx, shown)
+    for comment_id in changed if to == APPROVED else ():
+        subscribing.published(tx, comment_id, comment_id, now)
     return Outcome(act if changed else 0, tuple(changed), unchanged)
 
 

@@ -140,11 +140,13 @@ OPERATIONS = (
         for path in ("/web", "/web/login", "/web/admin")
     ),
     *(
-        Operation(method, "/mail/comment", text, ("t",), success=_LINKED)
-        for method, text in (
-            ("GET", "Show what a link in a moderator's mail would do (HTML)"),
-            ("POST", "Do what the link is for, once (HTML)"),
+        Operation(method, f"/mail/{what}", f"{text} (HTML)", ("t",), success=_LINKED)
+        for what, shows, does in (
+            ("comment", "what a link in a moderator's mail would do", "it, once"),
+            ("confirm", "the question whether to mail answers to an author", "so"),
+            ("stop", "the question whether to mail no more answers", "so (RFC 8058)"),
         )
+        for method, text in (("GET", f"Show {shows}"), ("POST", f"Do {does}"))
     ),
     Operation("GET", "/healthz", "Does the program run?", success=((200, "Health"),)),
     Operation("GET", "/readyz", "Can it work?", success=((200, "Health"),), errors=(503,)),

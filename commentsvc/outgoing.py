@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.models import CommentTable, Table
+from commentsvc.models import CommentTable, SiteTable, Table
 
 MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
 
@@ -24,6 +24,13 @@ QUEUED: Final = "queued"
 SENT: Final = "sent"
 FAILED: Final = "failed"
 FATES: Final = (OPEN, QUEUED, SENT, FAILED)
+
+
+# Whether the owner of an address wants mail when somebody answers.
+ASKED: Final = "asked"
+CONFIRMED: Final = "confirmed"
+STOPPED: Final = "stopped"
+WISHES: Final = (ASKED, CONFIRMED, STOPPED)
 
 
 class TargetTable(Table):
@@ -110,7 +117,34 @@ class SpentLinkTable(Table):
         table_name = "spent_link"
 
 
-TABLES: Final = (TargetTable, OutboxTable, SpentLinkTable)
+class SubscriberTable(Table):
+    """An address that was given with the wish to be told of answers on one site.
+
+    `mailed` is the moment of the last question whether that is so, 0 for never.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    email = peewee.TextField()
+    wish = peewee.TextField(constraints=[peewee.Check(f"wish IN {WISHES}")])
+    mailed = peewee.IntegerField()
+
+    class Meta:
+        table_name = "subscriber"
+        indexes = ((("email", "site_id"), True),)
+
+
+class WatchTable(Table):
+    """A comment whose author wants to be told of answers."""
+
+    comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
+    subscriber = peewee.ForeignKeyField(SubscriberTable, on_delete="CASCADE")
+
+    class Meta:
+        table_name = "watch"
+
+
+TABLES: Final = (TargetTable, OutboxTable, SpentLinkTable, SubscriberTable, WatchTable)
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

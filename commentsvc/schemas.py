@@ -75,6 +75,10 @@ def _submission(schema: Json, settings: Settings) -> Json:
         "A random word of 8 to 64 characters (A-Z a-z 0-9 - . _ ~) that the client keeps secret and"
         " sends again when it repeats a submission, which is then stored once."
     )
+    properties["notify"]["description"] = (
+        "Whether to mail the author when somebody answers; the author is asked to confirm it once."
+        " Where the service sends no mail, it means nothing."
+    )
     properties["subject"]["description"] = "Leave it empty: what fills it is taken for spam."
     return schema | {"required": ["url", "author", "message"], "title": "Submission"}
 

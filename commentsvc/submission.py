@@ -46,8 +46,8 @@ class MalformedError(SubmissionError):
 class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission as sent. An optional field may be absent or null.
 
-    `site` is the author's web site. `subject` is the anti-spam field: forms hide it from people, so
-    what fills it is a program.
+    `site` is the author's web site, `notify` the wish to be told of answers by mail. `subject` is
+    the anti-spam field: forms hide it from people, so what fills it is a program.
     """
 
     url: str = ""
@@ -58,6 +58,7 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     parent: int | None = None
     title: str | None = None
     key: str | None = None
+    notify: bool | None = None
     subject: str | None = None
 
 
@@ -74,6 +75,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     title: str
     key: str
     honeypot: str
+    notify: bool = False
 
 
 # Gives the site's name and the canonical url for the url of a page; raises ValueError.
@@ -146,6 +148,8 @@ def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Subm
     parent = form.get("parent", "")
     if parent.isascii() and parent.isdecimal() and len(parent) < 20:
         values["parent"] = int(parent)
+    if form.get("notify"):  # a box that is ticked has a value, any
+        values["notify"] = True
     return check(_convert(values, problems), bounds, locate, problems)
 
 
@@ -191,7 +195,7 @@ def _convert(values: dict[str, object], problems: dict[str, str]) -> Fields:
         try:
             good[name] = msgspec.convert(value, _TYPES[name])
         except msgspec.ValidationError:
-            kind = "a whole number" if name == "parent" else "text"
+            kind = {"parent": "a whole number", "notify": "true or false"}.get(name, "text")
             problems[name] = f"This must be {kind}."
     return Fields(**good)
 
@@ -218,8 +222,7 @@ def check(
         wrong.setdefault("url", str(error))
     _check_text(wrong, "author", author, bounds.author_length, "Please enter a name.")
     _check_text(wrong, "message", message, bounds.message_length, "Please write a comment.")
-    if email and (len(email) > EMAIL_LENGTH or not _is_plain(email, _EMAIL)):
-        wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
+    _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
         wrong["site"] = (
             "A web site must begin with http:// or https:// and have no spaces and"
@@ -243,6 +246,7 @@ def check(
         title,
         fields.key or "",
         fields.subject or "",
+        bool(fields.notify),
     )
 
 
@@ -255,6 +259,13 @@ def _check_text(wrong: dict[str, str], name: str, text: str, most: int, missing:
         wrong.setdefault(name, missing)
     elif len(text) > most:
         wrong[name] = f"This has {len(text)} characters; at most {most} are allowed."
+
+
+def _check_email(wrong: dict[str, str], email: str, needed: bool) -> None:
+    if needed and not email:
+        wrong.setdefault("email", "To be told of answers by mail, please enter your address.")
+    if email and (len(email) > EMAIL_LENGTH or not _is_plain(email, _EMAIL)):
+        wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:

@@ -42,7 +42,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     | {"outgoing"},
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"})
     | {"delivery", "links", "posting"},
-    frozenset({"adding", "auth", "sessions", "smtp", "submission", "urls"}),
+    frozenset({"auth", "sessions", "smtp", "submission", "subscribing", "urls"}),
+    frozenset({"adding"}),
     frozenset({"duplicates", "rules"}),
     frozenset({"bans"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
@@ -56,7 +57,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"server"}),
     frozenset({"app"}),
     frozenset({"commands", "reload"}),
-    frozenset({"ban_verbs", "staff", "thread_verbs", "verbs"}),
+    frozenset({"ban_verbs", "mail_verbs", "staff", "thread_verbs", "verbs"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

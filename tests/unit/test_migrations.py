@@ -24,6 +24,7 @@ RELEASED = {
     "0006_derived": "ff6cf23855f64838",
     "0007_ban": "99b2b55bb5b456ab",
     "0008_outbox": "5774abf1296c87f9",
+    "0009_subscriber": "a689ca26f8c2a96b",
 }
 
 
