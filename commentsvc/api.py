@@ -76,6 +76,7 @@ class Api:
             Route("GET", "/api/comments", self.list_comments),
             Route("POST", "/api/comments", self.submit),
             Route("POST", "/api/preview", self.preview),
+            Route("GET", "/api/stamp", self.stamp),
             Route("GET", "/feed.atom", self.feed),
         ]
 
@@ -163,6 +164,17 @@ class Api:
         message = message_from_json(request.json(), self._intake.bounds)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(200, headers, encode({"html": render(message)}))
+
+    def stamp(self, request: Request) -> Response:
+        """GET /api/stamp?url=U: 200 ``{"stamp", "work"?}``, for a form that is being opened.
+
+        Both are sent back with the comment: the stamp as it is, a solution of the work in ALTCHA's
+        format. Each is good for one comment of that site within a day. 400 for a bad url. Not
+        stored: everybody gets another one.
+        """
+        site, _ = self._place(request.parameters())
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
+        return Response(200, headers, encode(self._intake.invite(site)))
 
     async def feed(self, request: Request) -> Response:
         """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.

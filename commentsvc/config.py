@@ -123,7 +123,12 @@ class Spam(Struct, frozen=True, kw_only=True):
     words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()
     duplicates: Annotated[bool, SWITCH] = True
-    score: Annotated[int, whole(0, 100)] = 8
+    stamp: Annotated[
+        Literal["off", "judge", "hold", "require"],
+        Meta(description='"off", "judge", "hold" or "require"'),
+    ] = "judge"
+    work: Annotated[int, whole(0, 1_000)] = 100
+    score: Annotated[int, whole(0, 100)] = 9
 
 
 class Privacy(Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ class Duplicates:
         if len(submission.message) < LENGTH:
             return []
         text = hash(submission.message)
-        itself = hash((submission.key or submission.author, submission.place))
+        itself = submission.itself()
         until, first, original, others = self._seen.pop(text, (now, network, itself, 0))
         if until < now:
             first, original, others = network, itself, 0

@@ -180,7 +180,8 @@ class Embed:
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
         try:
             name = first(request.parameters(), "site")
-            back = self._page(*self._sites.locate(values.get("url", ""), name))
+            place = self._sites.locate(values.get("url", ""), name)
+            back, values = self._page(*place), values | {"stamp": self._intake.stamp(place.site)}
         except (UrlError, HttpError):
             name = back = ""
         html = self._result.render(

@@ -8,9 +8,9 @@ answer comes after the COMMIT.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from commentsvc import comments
+from commentsvc import comments, spam
 from commentsvc.auth import EditTokens
 from commentsvc.bans import Bans
 from commentsvc.comments import Added, NewComment
@@ -40,10 +40,19 @@ from commentsvc.web import (
 # What becomes of a submission by the verdict on it.
 STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
-REJECTED = (
-    "A field that has to stay empty is filled, as programs do, so this was taken for spam and is"
-    " not stored. If you wrote it, load the page again and send it without filling that field."
-)
+# The code and the text of the answer where nothing is stored.
+REFUSED = {
+    spam.TRAPPED: (
+        "rejected",
+        "A field that has to stay empty is filled, as programs do, so this was taken for spam and"
+        " is not stored. If you wrote it, load the page again and send it without that field.",
+    ),
+    spam.UNKNOWN_FORM: (
+        "stamp",
+        "To keep programs out, this form has to be sent once more. Your text is still here: please"
+        " send it again. (Programs get a stamp from GET /api/stamp, and wait a few seconds.)",
+    ),
+}
 
 
 class Accepted(NamedTuple):
@@ -87,7 +96,7 @@ class Intake:
         """
         self.bounds = settings.comments
         self._edit = settings.moderation.edit_minutes * 60_000
-        self._layers = Layers(settings)
+        self._layers = Layers(settings, keys)
         self._house = House(settings, database, bans)
         self._limiter = Limiter(settings.spam.rate_limit)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
@@ -105,6 +114,14 @@ class Intake:
         name = first(request.parameters(), "site") if request.query else ""
         self._sites.named(name)
         return partial(self._sites.locate, name=name) if name else self._sites.locate
+
+    def stamp(self, site: str) -> str:
+        """Give a form of `site` a stamp alone: it cannot do any work."""
+        return self._layers.stamp(site, self._now())
+
+    def invite(self, site: str) -> dict[str, Any]:
+        """Give what a form of `site` needs to be sent, as in `Layers`. Any: JSON for the client."""
+        return self._layers.invite(site, self._now(), self._monotonic())
 
     async def submit(self, request: Request, submission: Submission) -> Accepted:
         """Judge and store a submission.
@@ -145,9 +162,9 @@ class Intake:
         self._limit(place, monotonic)
         html, now = render(submission.message), self._now()
         standing = self._house.look(submission, html, partial(self._hashes.hashes, place, now), now)
-        verdict = self._layers.judge(submission, html, place, monotonic, standing)
+        verdict = self._layers.judge(submission, html, place, standing, (now, monotonic))
         if verdict.decision == "reject":
-            raise HttpError(400, "rejected", REJECTED)
+            raise HttpError(400, *REFUSED[verdict])
         token, token_hash = self._tokens.new_token()
         moment = int(now * 1_000)
         new = self._new(

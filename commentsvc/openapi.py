@@ -81,6 +81,9 @@ OPERATIONS = (
         (400, 403, 415),
     ),
     Operation(
+        "GET", "/api/stamp", "Open a form", ("page", "site"), (), ((200, "Invitation"),), (400,)
+    ),
+    Operation(
         "GET",
         "/feed.atom",
         "The newest comments as Atom",

@@ -15,6 +15,14 @@ from commentsvc.urls import LENGTH
 
 Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI standard defines
 
+# As https://altcha.org/docs/v2/proof-of-work-v2/ has it.
+WORK: Json = {
+    "type": "object",
+    "description": "A challenge in ALTCHA's format, version 2 (PBKDF2/SHA-256).",
+    "properties": {"parameters": {"type": "object"}, "signature": {"type": "string"}},
+    "required": ["parameters", "signature"],
+}
+
 
 def components(settings: Settings) -> Json:
     """Give the schemas and parameters that the operations refer to."""
@@ -43,6 +51,7 @@ def _schemas(settings: Settings) -> Json:
         ),
         "Message": _object({"message": _bounded(settings.comments.message_length)}),
         "Preview": _object({"html": text}),
+        "Invitation": _object({"stamp": text}, {"work": WORK}),
         "Health": _object({"status": text}),
         "StacosysForm": _object(
             dict.fromkeys(("url", "author", "message"), text),
@@ -79,6 +88,8 @@ def _submission(schema: Json, settings: Settings) -> Json:
         "Whether to mail the author when somebody answers; the author is asked to confirm it once."
         " Where the service sends no mail, it means nothing."
     )
+    properties["stamp"]["description"] = "What GET /api/stamp gave when the form was opened."
+    properties["work"]["description"] = "A solution of the work that came with the stamp (ALTCHA)."
     properties["subject"]["description"] = "Leave it empty: what fills it is taken for spam."
     return schema | {"required": ["url", "author", "message"], "title": "Submission"}
 

@@ -9,7 +9,7 @@ time, and can still be found and undone.
 The points stand here and nowhere else, so that their sums can be overlooked.
 """
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Decision = Literal["accept", "hold", "spam", "reject"]
@@ -36,6 +36,10 @@ WORD: Final = HOLD
 FOREIGN_SCRIPT: Final = 3
 # Of a text that another network sent before, and then yet another one.
 REPEATED, OFTEN_REPEATED = 3, 6
+# Of forms: opened by nobody, as those of readers without JavaScript are; sent faster than a person
+# types; and the worse ones, which no widget of ours sends.
+UNSTAMPED, EXPIRED, HASTY, REPLAYED, FORGED = 3, 2, 3, 4, HOLD
+NO_WORK: Final = 3
 # When a whole site gets more than it should, a wave may run: all wait, and what is doubted for
 # another reason besides goes to the spam.
 CROWD: Final = 6
@@ -47,11 +51,13 @@ BANNED: Final = 100
 HOLDS_FROM: Final = {"all": 0, "first": 0, "suspicious": HOLD, "none": BANNED}
 
 TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))
+UNKNOWN_FORM: Final = Verdict("reject", HOLD, ("no form stamp that holds",))
 _ACCEPTED: Final = Verdict("accept")
 _HELD: Final = Verdict("hold")
 
 
-def judge(findings: Sequence[Finding], holds_from: int, spam_from: int) -> Verdict:
+@lru_cache(maxsize=1_024)
+def judge(findings: tuple[Finding, ...], holds_from: int, spam_from: int) -> Verdict:
     """Decide on a submission by what the layers found.
 
     From `holds_from` points on it is held (0: always), from `spam_from` filed as spam (0: never).

@@ -103,7 +103,7 @@ class Stacosys:
             subject=legacy.captcha,
         )
         submission = check(fields, self._intake.bounds, locate)
-        await self._intake.submit(request, _with_avatar(submission, legacy.email or ""))
+        await self._intake.submit(request, _as_sent_by_old_clients(submission, legacy.email or ""))
 
 
 def _known(form: dict[str, str]) -> dict[str, str]:
@@ -120,8 +120,9 @@ def stacosys_site(site: str) -> str:
     return site if is_site(site) else ""
 
 
-def _with_avatar(submission: Submission, email: str) -> Submission:
+def _as_sent_by_old_clients(submission: Submission, email: str) -> Submission:
     digest = email.strip().lower()
     if "@" in digest:
         digest = avatar(digest)
-    return msgspec.structs.replace(submission, avatar=digest if _DIGEST(digest) else "")
+    digest = digest if _DIGEST(digest) else ""
+    return msgspec.structs.replace(submission, avatar=digest, stamp=None)

@@ -24,6 +24,10 @@ SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
 UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
 NAME_LENGTH = 40
+NO_SITE = (
+    "A web site must begin with http:// or https:// and have no spaces and"
+    f" at most {SITE_LENGTH} characters. Please correct it, or leave it empty."
+)
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 
 
@@ -47,7 +51,8 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission as sent. An optional field may be absent or null.
 
     `site` is the author's web site, `notify` the wish to be told of answers by mail. `subject` is
-    the anti-spam field: forms hide it from people, so what fills it is a program.
+    an anti-spam field: forms hide it from people, so what fills it is a program. `stamp` and
+    `work` are what the form got when it was opened.
     """
 
     url: str = ""
@@ -60,10 +65,15 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     key: str | None = None
     notify: bool | None = None
     subject: str | None = None
+    stamp: str | None = None
+    work: str | None = None
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
-    """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url."""
+    """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url.
+
+    `stamp` is None where the client cannot know of any.
+    """
 
     place: tuple[str, str]
     author: str
@@ -76,6 +86,12 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     key: str
     honeypot: str
     notify: bool = False
+    stamp: str | None = ""
+    work: str = ""
+
+    def itself(self) -> int:
+        """Give a number that a retry of this submission has too, and hardly another one."""
+        return hash((self.key or (self.author, self.message), self.place))
 
 
 # Gives the site's name and the canonical url for the url of a page; raises ValueError.
@@ -224,10 +240,7 @@ def check(
     _check_text(wrong, "message", message, bounds.message_length, "Please write a comment.")
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
-        wrong["site"] = (
-            "A web site must begin with http:// or https:// and have no spaces and"
-            f" at most {SITE_LENGTH} characters. Please correct it, or leave it empty."
-        )
+        wrong["site"] = NO_SITE
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
     if fields.key and not _KEY(fields.key):
@@ -247,6 +260,8 @@ def check(
         fields.key or "",
         fields.subject or "",
         bool(fields.notify),
+        fields.stamp or "",
+        fields.work or "",
     )
 
 

@@ -4,7 +4,7 @@ import { network } from "./count.js";
 const DEADLINE = 40000; // ms; the service's is 30 s
 
 /** {data}, or why not: {status, wait, message, fields}. */
-async function call(target, options) {
+export async function call(target, options) {
   let answer, data;
   try {
     answer = await network.send(target, { signal: AbortSignal.timeout(DEADLINE), ...options });
@@ -16,10 +16,3 @@ async function call(target, options) {
 
 export const list = (url, after) =>
   call("api/comments?" + new URLSearchParams(after ? { url, after } : { url }));
-
-export const submit = (submission) =>
-  call("api/comments", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(submission),
-  });

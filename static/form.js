@@ -1,8 +1,7 @@
 // <comment-form>, made by <comment-thread>. The text stays here until the service has it.
-import { submit } from "./api.js";
 import { network } from "./count.js";
 import { make } from "./render.js";
-import { explain, words } from "./words.js";
+import { words } from "./words.js";
 
 const FIELDS = {
   message: { required: true, rows: 4 },
@@ -33,6 +32,7 @@ export class CommentForm extends HTMLElement {
   #error = make("p", "error", { role: "alert" });
   #button = make("button", "button", {}, words.send);
   #key;
+  #sender;
 
   connectedCallback() {
     if (this.#form.isConnected) return; // only moved
@@ -54,6 +54,7 @@ export class CommentForm extends HTMLElement {
     this.onsubmit = this.#submit;
     this.oninput = this.#edited;
     this.addEventListener("invalid", this.#invalid, true);
+    this.addEventListener("focusin", () => this.#open().catch(() => {}));
     this.#restore();
     this.append(this.#form);
   }
@@ -116,14 +117,26 @@ export class CommentForm extends HTMLElement {
     const draft = this.#keep();
     const parent = this.parent || undefined;
     this.#setBusy(true);
-    const answer = await submit({ ...draft, parent, title: document.title });
+    let sender;
+    try {
+      sender = await this.#open();
+    } catch {
+      return this.#form.submit(); // as without a script; the draft stays
+    }
+    const answer = await sender.send({ ...draft, parent, title: document.title });
     this.#setBusy(false);
     for (const name in FIELDS) this.#mark(this.#form[name], answer.fields?.[name]);
-    if (!answer.data) return this.#fail(answer);
+    if (!answer.data) return this.#fail(answer, sender);
+    this.#sender = undefined;
     storage("removeItem", this.#draft);
     writer = { ...draft, message: "", key: undefined };
     this.#restore();
     this.#tell("comment-submitted", answer.data);
+  }
+
+  /** Gets ready to send one comment. */
+  #open() {
+    return (this.#sender ||= import("./send.js").then(({ open }) => open(this.url)));
   }
 
   #setBusy(busy) {
@@ -132,9 +145,10 @@ export class CommentForm extends HTMLElement {
     if (busy) this.#error.textContent = "";
   }
 
-  #fail(answer) {
+  #fail(answer, { explain }) {
     this.#error.textContent = explain(answer, this.#marked);
     if (answer.status == 409) this.#key = undefined; // the next try is a new comment
+    if (answer.code == "stamp") this.#sender = undefined;
     this.#marked?.focus();
   }
 }

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import altcha
 import msgspec
 import pytest
 
@@ -285,3 +286,20 @@ def test_a_closed_page_says_so_and_takes_no_comment(tmp_path: Path) -> None:
         assert (answer.status, data(answer)["error"]["code"]) == (400, "closed")
         assert service.submit("In time", "/q/").status == 201
         assert "closes" not in data(service.get("/api/comments?url=/none/"))
+
+
+def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
+    answer = service.get("/api/stamp?url=/p/")
+    assert dict(answer.headers)["Cache-Control"] == "no-store"
+    assert answer.tags == ()
+    invitation = data(answer)
+    challenge = altcha.Challenge.from_dict(invitation["work"])
+    solution = altcha.solve_challenge(challenge)
+    assert solution
+    work = altcha.Payload(challenge, solution).to_base64()
+    service.now += 9
+    service.submit(stamp=invitation["stamp"], work=work)
+    sql = "SELECT score, reasons FROM comment"
+    assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
+    assert data(service.get("/api/stamp?url=/p/")) != invitation
+    assert service.get("/api/stamp?url=https://evil.example/").status == 400

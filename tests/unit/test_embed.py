@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.config import Moderation
+from commentsvc.config import Moderation, Spam
 from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
 from commentsvc.threads import set_state
@@ -234,3 +234,19 @@ def test_every_refusal_is_a_page(
     assert '<p class="commentsvc-error" role="alert">' in answer.body.decode()
     Outline(answer.body)
     assert service.stored() == []
+
+
+def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(stamp="require", rate_limit="off"))
+    with served(tmp_path, settings) as service:
+        form = "url=/p/&author=Ann&message=Hello&subject="
+        asked = service.form("/embed/thread", form)
+        page = asked.body.decode()
+        assert asked.status == 400
+        assert "please send it again" in " ".join(page.split())
+        assert ">\nHello</textarea>" in page
+        stamp = re.findall(r'name="stamp" value="([^"]+)"', page)
+        service.now += 9
+        assert service.form("/embed/thread", f"{form}&stamp={stamp[0]}").status == 201
+        [entry] = service.stored()
+        assert entry.comment.source == "Hello"

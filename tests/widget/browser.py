@@ -111,6 +111,7 @@ class Answers:
         self.comments: list[dict[str, object]] = []
         self.status = "approved"  # what a new comment gets
         self.part = 1000  # comments in one answer
+        self.work: object = None  # what a form has to do
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self._refusals: dict[str, dict[str, Any]] = {}  # Any: keywords of Route.fulfill
@@ -156,6 +157,9 @@ class Answers:
             self._read(route, parts.path, parse_qs(parts.query))
 
     def _read(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
+        if path == "/api/stamp":
+            self._send(route, 200, json.dumps({"stamp": "a stamp", "work": self.work}))
+            return
         if path == "/api/comments/counts":
             counts = {url: len(self.comments) if url == POST else 0 for url in query["url"]}
             self._send(route, 200, json.dumps({"counts": counts}))

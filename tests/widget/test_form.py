@@ -37,6 +37,7 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
         "site": "https://rosa.example/",
         "message": TEXT,
         "subject": "",
+        "stamp": "a stamp",
     }
 
 

@@ -1,0 +1,108 @@
+"""A form's stamp and work: what the browser does while its reader writes."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from commentsvc.work import Work
+from tests.widget.browser import Answers, fill, send
+
+KEYS = [b"k" * 32]
+
+
+@pytest.fixture
+def work(answers: Answers) -> Work:
+    """The service's own, which asks for fifty numbers."""
+    asking = Work(KEYS, 100, lambda _: 50)
+    answers.work = asking.ask("a stamp", 0.0)
+    return asking
+
+
+def loaded(answers: Answers) -> list[str]:
+    return [target.partition("?")[0] for _, target in answers.requests]
+
+
+def test_a_reader_who_does_not_write_loads_nothing_for_it(
+    open_post: Callable[[], Page], answers: Answers
+) -> None:
+    open_post()
+    assert not {"/static/send.js", "/static/work.js", "/api/stamp"} & set(loaded(answers))
+
+
+def test_who_begins_to_write_gets_one_stamp_for_each_comment(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    for number in (1, 2):
+        form.get_by_label("Comment").fill(f"Comment {number}")
+        form.get_by_label("Name").fill("Rosa")
+        form.get_by_label("Name").blur()
+        send(form)
+        expect(page.locator(f"#comment-{100 + number}")).to_be_visible()
+        assert loaded(answers).count("/api/stamp") == number
+    assert "/api/stamp?url=%2Fposts%2Fwet-wood%2F" in [target for _, target in answers.requests]
+    assert [sent["stamp"] for sent in answers.submissions] == ["a stamp", "a stamp"]
+
+
+def test_the_browser_does_the_work_that_the_service_asks_for(
+    page: Page, form: Locator, answers: Answers, work: Work
+) -> None:
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    [sent] = answers.submissions
+    assert work.is_done(sent["work"], "a stamp")
+
+
+def test_work_that_takes_too_long_holds_nobody_up(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    answers.work = Work(KEYS, 1, lambda _: 10**8).ask("a stamp", 0.0)
+    fill(form)
+    send(form)
+    expect(form.get_by_role("button")).to_have_text("Sending …")
+    expect(page.locator("#comment-101")).to_be_visible(timeout=6_000)
+    [sent] = answers.submissions
+    assert "work" not in sent
+    assert sent["stamp"] == "a stamp"
+
+
+def test_without_a_stamp_a_comment_is_sent_all_the_same(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    answers.refuse("GET", 503)
+    fill(form)
+    answers.recover()
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+
+
+def test_after_a_refused_stamp_the_next_try_has_another_one(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    fill(form)
+    answers.refuse("POST", 400, body='{"error": {"code": "stamp", "message": "Once more."}}')
+    send(form)
+    expect(form.get_by_role("alert")).to_have_text("Once more.")
+    answers.recover()
+    send(form)
+    expect(page.locator("#comment-101")).to_be_visible()
+    assert loaded(answers).count("/api/stamp") == 2
+
+
+def test_where_the_script_for_sending_is_missing_the_plain_form_is_sent(
+    page: Page, form: Locator
+) -> None:
+    posted: list[str] = []
+    page.route(re.compile(r"/static/send\.js"), lambda route: route.abort())
+
+    def answer(route: Route) -> None:
+        posted.append(route.request.post_data or "")
+        route.fulfill(body="<h1>Thank you</h1>", content_type="text/html")
+
+    page.route(re.compile(r"/embed/thread$"), answer)
+    fill(form)
+    send(form)
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    assert "author=Rosa+Weber" in posted[0]
