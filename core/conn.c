@@ -276,21 +276,34 @@ static bool keep_rest(struct conn *conn, struct slice in)
     return true;
 }
 
-/* Serve all that can be served of `in`, then send and say how it stands. */
-static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice in)
+/* Serve what can be served of `in`, until the client does not take its answers. */
+static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, bool *served)
 {
     struct head head = {0};
     int next = CONN_GO_ON;
-    bool served = false;
-    while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in.size > 0) {
-        size_t before = in.size;
-        next = serve(conn, tools, &in, &head);
-        served |= in.size < before && !conn->request;
+    while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in->size > 0) {
+        size_t before = in->size;
+        next = serve(conn, tools, in, &head);
+        *served |= in->size < before && !conn->request;
         if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !flush(conn, tools))
             return CONN_CLOSE;
     }
-    if (next == CONN_CLOSE || !keep_rest(conn, in) || !flush(conn, tools))
-        return CONN_CLOSE;
+    return next;
+}
+
+/* Serve all that can be served of `in`, then send and say how it stands. */
+static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice in)
+{
+    int next;
+    bool served = false, held_up;
+    do {
+        next = serve_all(conn, tools, &in, &served);
+        held_up = next == CONN_GO_ON && outlet_owes(&conn->outlet);
+        if (next == CONN_CLOSE || !keep_rest(conn, in) || !flush(conn, tools))
+            return CONN_CLOSE;
+        in = buffer_slice(&conn->input);
+        /* The client may have taken the rest just now: nothing else will wake us for `in`. */
+    } while (held_up && !outlet_owes(&conn->outlet) && in.size > 0);
     if (next == CONN_MISS)
         return CONN_MISS;
     if (outlet_owes(&conn->outlet)) {

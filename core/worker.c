@@ -28,6 +28,7 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         .slot_count = setup->limits->connections / setup->workers + 1,
         .replies = {.event = -1},
     };
+    worker->first_parked = worker->slot_count;
     size_t store_bytes = setup->limits->store_bytes / setup->workers;
     worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
     if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->key) < 0 ||
@@ -38,7 +39,6 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     counter_set(&worker->tools.counters.slots, worker->slot_count);
     for (uint32_t i = 0; i < worker->slot_count; i++)
         worker->slots[i].next = i + 1;
-    worker->first_parked = worker->slot_count;
     /* Replies need no bound of their own: there is one at most for each request in flight. */
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;

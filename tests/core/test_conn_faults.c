@@ -41,7 +41,7 @@ void *__wrap_realloc(void *block, size_t size)
 }
 
 /* How the connection's end of the pair behaves. */
-static enum { WELL, SHORT, INTERRUPTED, AGAIN, RESET } behaviour;
+static enum { WELL, FULL, SHORT, INTERRUPTED, AGAIN, RESET } behaviour;
 
 static bool fails(int fd, size_t *size)
 {
@@ -68,6 +68,10 @@ static bool fails(int fd, size_t *size)
 
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 {
+    if (behaviour == FULL && conn && fd == conn->fd) {
+        errno = EAGAIN;
+        return -1;
+    }
     return fails(fd, &size) ? -1 : __real_send(fd, data, size, flags);
 }
 
@@ -128,6 +132,20 @@ static void a_socket_that_is_not_ready_is_asked_again_later(void)
     CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
     CHECK(has(heard(), "first"));
     CHECK_EQUAL(conn->state, CONN_READING);
+    pair_close();
+}
+
+/* The rest of a pipeline has to be served although nothing else happens on the connection. */
+static void what_is_taken_late_does_not_hold_up_the_pipeline(void)
+{
+    pair_open();
+    stock("/1", "first");
+    behaviour = FULL;
+    CHECK_EQUAL(say(GET("/1") GET("/2") GET("/1")), CONN_MISS);
+    behaviour = WELL;
+    CHECK_EQUAL(answer("second", NULL), CONN_GO_ON);
+    CHECK_EQUAL(times(heard(), "first"), 2);
+    CHECK_EQUAL(conn->input.size, 0);
     pair_close();
 }
 
@@ -212,6 +230,7 @@ int main(void)
     RUN(reads_and_writes_of_one_byte_lose_nothing);
     RUN(an_interrupted_call_is_made_again);
     RUN(a_socket_that_is_not_ready_is_asked_again_later);
+    RUN(what_is_taken_late_does_not_hold_up_the_pipeline);
     RUN(a_reset_closes);
     RUN(without_memory_only_this_connection_is_closed);
     RUN(without_memory_a_client_is_not_admitted);
