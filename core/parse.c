@@ -188,9 +188,19 @@ struct framing {
     bool conditional;
 };
 
+/* A tab among the blanks behind a value does not belong to it (RFC 9110 section 5.5), but there are
+ * servers to which it does. They would not know the length or the coding again. */
+static bool has_tab_behind(struct slice value)
+{
+    const char *at = value.data + value.size;
+    while (*at == ' ') /* the line ends in CRLF */
+        at++;
+    return *at == '\t';
+}
+
 static int read_length(struct slice value, struct head *head, struct framing *framing)
 {
-    if (framing->has_length || value.size == 0)
+    if (framing->has_length || value.size == 0 || has_tab_behind(value))
         return 400;
     framing->has_length = true;
     uint64_t length = 0;
@@ -208,7 +218,7 @@ static int read_length(struct slice value, struct head *head, struct framing *fr
 /* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
 static int read_coding(struct slice value, struct head *head, struct framing *framing)
 {
-    if (framing->has_coding || head->http10)
+    if (framing->has_coding || head->http10 || has_tab_behind(value))
         return 400;
     framing->has_coding = true;
     if (slice_equal_nocase(value, SLICE("chunked"))) {

@@ -171,8 +171,17 @@ static void a_length_is_digits_once(void)
     CHECK_EQUAL(PARSE(WITH("Content-Length: 18446744073709551609")), PARSE_DONE);
     CHECK_EQUAL(PARSE(WITH("Content-Length: 18446744073709551616")), 413);
     CHECK_EQUAL(PARSE(WITH("Content-Length: 99999999999999999999999")), 413);
-    static const char *const wrong[] = {
-        "", "+1", "-1", "1 1", "0x1", "1,1", "1.0", "1\t1", "1\r\nContent-Length: 1"};
+    static const char *const wrong[] = {"",
+                                        "+1",
+                                        "-1",
+                                        "1 1",
+                                        "0x1",
+                                        "1,1",
+                                        "1.0",
+                                        "1\t1",
+                                        "1\t",
+                                        "1 \t ",
+                                        "1\r\nContent-Length: 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[128];
         int size = snprintf(line, sizeof line, WITH("Content-Length: %s"), wrong[i]);
@@ -191,6 +200,8 @@ static void one_final_chunked_is_the_only_coding(void)
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding:")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked;a=b")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: \vchunked")), 400);
+    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding:\tchunked ")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked \t")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked\r\nContent-Length: 3")), 400);
     CHECK_EQUAL(PARSE(WITH("Content-Length: 3\r\nTransfer-Encoding: chunked")), 400);
