@@ -81,14 +81,14 @@ def describe(request: _core.Request) -> bytes:
 
 
 @contextmanager
-def running(listen: str) -> Iterator[str]:
-    """Run a probe in an OS thread of its own; gives its address."""
+def running(listen: str) -> Iterator[Probe]:
+    """Run a probe in an OS thread of its own."""
     probe = Probe(listen)
     probe.server.start()
     loop = Thread(target=probe.run)
     loop.start()
     try:
-        yield probe.server.address
+        yield probe
     finally:
         probe.server.stop(1)
         probe.server.join()

@@ -13,8 +13,8 @@ CASES = all_cases()
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with probe.running("127.0.0.1:0") as address:
-        yield address
+    with probe.running("127.0.0.1:0") as running:
+        yield running.server.address
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
