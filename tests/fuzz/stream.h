@@ -59,7 +59,8 @@ static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 {
     unsigned seed = (unsigned)stream.size;
     pair_connect();
-    while (conn && (stream.size > 0 || pending || has_bytes_to_read() || conn->output.size > 0)) {
+    while (conn && (stream.size > 0 || pending || has_bytes_to_read() ||
+                    (conn_interest(conn) & EPOLLOUT))) {
         size_t most = in_pieces ? 1 + (size_t)rand_r(&seed) % (1 + stream.size / 8) : stream.size;
         slice_skip(&stream,
                    say_some(slice_of(stream.data, most < stream.size ? most : stream.size)));
