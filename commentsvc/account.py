@@ -5,8 +5,9 @@ from collections.abc import Callable
 from commentsvc import moderators, passwords, sessions
 from commentsvc.database import Database, Transaction
 from commentsvc.forms import Form
+from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.pages import see, show
+from commentsvc.pages import see
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
 from commentsvc.throttle import Throttle
@@ -26,6 +27,7 @@ class Account:
         self,
         database: Database,
         gate: Gate,
+        frame: Frame,
         cookies: Cookies,
         throttle: Throttle,
         lifetime: Lifetime,
@@ -34,6 +36,7 @@ class Account:
         """Take where accounts are, and a clock that never goes back, in seconds."""
         self._database = database
         self._gate = gate
+        self._frame = frame
         self._cookies = cookies
         self._throttle = throttle
         self._lifetime = lifetime
@@ -102,4 +105,6 @@ class Account:
         mine = await self._database.read(
             lambda reader: sessions.of_moderator(reader, moderator_id, self._lifetime, visit.now)
         )
-        return show("account.html", status, visit=visit, sessions=mine, done=done, problem=problem)
+        return await self._frame.show(
+            "account.html", visit, status, sessions=mine, done=done, problem=problem
+        )

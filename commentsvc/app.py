@@ -199,7 +199,7 @@ def _router(
         *api.routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
-        *Desk(settings, database, keys, time.time, time.monotonic).routes(),
+        *Desk(settings, database, keys, bridge.stats, time.time, time.monotonic).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),
         *Ops(settings, database, bridge.stats, outbox, blog).routes(),
     ]

@@ -3,12 +3,17 @@
 from collections.abc import Callable, Sequence
 
 from commentsvc.account import Account
+from commentsvc.commentpage import CommentPage
 from commentsvc.config import Settings
+from commentsvc.dashboard import Dashboard
 from commentsvc.database import Database
+from commentsvc.frame import Frame
 from commentsvc.gate import Gate
+from commentsvc.reviewing import Reviewing
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
 from commentsvc.signin import SignIn
+from commentsvc.threadpages import ThreadPages
 from commentsvc.throttle import Throttle
 from commentsvc.web import Proxies
 
@@ -23,20 +28,26 @@ class Desk:
         settings: Settings,
         database: Database,
         keys: Sequence[bytes],
+        stats: Callable[[], dict[str, int]],
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
-        """Take the secret `keys`, and two clocks in seconds."""
+        """Take the secret `keys`, the core's `stats`, and two clocks in seconds."""
         lifetime = Lifetime(
             most=settings.moderation.session_days * 24 * _HOUR,
             idle=settings.moderation.session_idle_hours * _HOUR,
         )
         cookies, throttle = Cookies(keys), Throttle()
+        frame = Frame(database)
         gate = Gate(database, cookies, lifetime, now)
         proxies = Proxies(settings.server.trusted_proxies)
         self._parts = (
             SignIn(database, gate, cookies, proxies, throttle, lifetime, monotonic),
-            Account(database, gate, cookies, throttle, lifetime, monotonic),
+            Reviewing(database, gate, frame, settings.sites),
+            CommentPage(database, gate, frame, settings.sites, settings.comments),
+            ThreadPages(database, gate, frame, settings.sites),
+            Dashboard(settings, database, gate, frame, stats),
+            Account(database, gate, frame, cookies, throttle, lifetime, monotonic),
         )
 
     def routes(self) -> list[Route]:

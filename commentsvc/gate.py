@@ -213,4 +213,4 @@ def _again(request: Request) -> Response:
     Who follows a link from another site, such as a web mailer's, comes without the cookie although
     signed in. What our own page asks for then comes with it.
     """
-    return show("again.html", headers=(("Refresh", "0"),), target=_target(request))
+    return show("again.html", 200, (("Refresh", "0"),), target=_target(request))

@@ -8,6 +8,8 @@ frame or open ours. All addresses are relative, so that the pages work under any
 A page belongs to who asked for it, so it has no tags and is never stored.
 """
 
+import re
+import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -33,6 +35,10 @@ HEADERS: Final[Headers] = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
 DAY: Final = 86_400_000  # ms
+HOME: Final = "queue"  # where moderators begin
+
+# A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
+_TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
 # The last step that is shorter than its limit, in ms, names an age.
 _AGES: Final = (
@@ -66,6 +72,14 @@ def _utc(moment: int) -> datetime:
     return datetime.fromtimestamp(moment / 1_000, UTC)
 
 
+HUES: Final = 8  # colours of authors in the style file
+
+
+def hue(author: str) -> int:
+    """The number of the colour that stands for an author, the same each time."""
+    return zlib.crc32(author.encode(errors="replace")) % HUES
+
+
 # What tells browsers and systems apart, in this order: a later word stands in earlier names too.
 _BROWSERS: Final = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 _SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
@@ -93,7 +107,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(ago=ago, browser=browser, exactly=exactly, machine=machine)
+    environment.filters.update(ago=ago, browser=browser, exactly=exactly, hue=hue, machine=machine)
     return environment
 
 
@@ -104,16 +118,21 @@ def template(name: str) -> Template:
 
 def show(
     name: str,
-    /,
-    status: int = 200,
+    code: int = 200,
     headers: Sequence[tuple[str, str]] = (),
+    /,
     **values: Any,  # Any: what the template shows
 ) -> Response:
     """The page that the template `name` makes of `values`."""
     body = template(name).render(values).encode(errors="replace")
-    return Response(status, (HTML, *HEADERS, *headers), body)
+    return Response(code, (HTML, *HEADERS, *headers), body)
 
 
 def see(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
     """Send a browser to the page at `target`, relative to this one (303: by GET)."""
     return Response(303, (("Location", target), *HEADERS, *headers), b"")
+
+
+def target(wanted: str) -> str:
+    """Where to send a browser that wants to go there: the first page for what is none of ours."""
+    return wanted if _TARGET.fullmatch(wanted) else HOME

@@ -6,7 +6,6 @@ the same time for names that exist and for others.
 """
 
 import logging
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -15,7 +14,7 @@ from commentsvc.database import Database, Transaction
 from commentsvc.forms import Form
 from commentsvc.gate import Gate, Visit
 from commentsvc.moderators import Moderator
-from commentsvc.pages import see, show
+from commentsvc.pages import HOME, see, show, target
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
 from commentsvc.throttle import Throttle
@@ -23,9 +22,6 @@ from commentsvc.web import Proxies, Request, Response, first
 
 log = logging.getLogger(__name__)
 
-HOME: Final = "account"
-# A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
-_TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 WRONG: Final = "This name and this password do not fit together."
 
 
@@ -67,7 +63,7 @@ class SignIn:
 
     async def form(self, request: Request, visit: Visit) -> Response:
         """GET /moderation/sign-in[?to=PAGE]: 200 with the form."""
-        to = _target(first(request.parameters(), "to"))
+        to = target(first(request.parameters(), "to"))
         if visit.session is not None:
             return see(to)
         empty = not await self._database.read(moderators.everyone)
@@ -78,7 +74,7 @@ class SignIn:
 
         403 where name and password do not fit, 429 or 503 where too many were tried.
         """
-        name, to = first(form, "name").strip(), _target(first(form, "to"))
+        name, to = first(form, "name").strip(), target(first(form, "to"))
         account = await self._database.read(lambda reader: moderators.find(reader, name))
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
         self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
@@ -110,10 +106,6 @@ class SignIn:
         await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
         _, cookie = self._gate.renew()
         return see("sign-in", cookie)
-
-
-def _target(to: str) -> str:
-    return to if _TARGET.fullmatch(to) else HOME
 
 
 def _form(

@@ -39,9 +39,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"cursor", "decisions", "derived", "passwords", "ratelimit", "spam", "sqlite", "statements"}
     )
-    | {"outgoing"},
+    | {"chart", "outgoing"},
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"})
-    | {"delivery", "links", "posting"},
+    | {"delivery", "links", "posting", "verdicts"},
     frozenset({"auth", "sessions", "smtp", "submission", "subscribing", "urls"}),
     frozenset({"adding"}),
     frozenset({"duplicates", "rules", "stamps", "work"}),
@@ -52,7 +52,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
     frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "ops"}),
-    frozenset({"account", "signin", "stacosys"}),
+    frozenset({"frame", "signin", "stacosys"}),
+    frozenset({"account", "dashboard", "reviewing"}),
+    frozenset({"commentpage", "threadpages"}),
     frozenset({"chores", "desk"}),
     frozenset({"server"}),
     frozenset({"app"}),

@@ -70,7 +70,8 @@ class Served:
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
             *ops.routes(),
         ]
-        desk = Desk(settings, database, keys, lambda: self.now, lambda: self.monotonic)
+        clocks = (lambda: self.now, lambda: self.monotonic)
+        desk = Desk(settings, database, keys, lambda: STATS, *clocks)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import moderators
+from commentsvc.pages import HOME
 from commentsvc.sessions import COOKIE, KNOWN_COOKIE
 from tests.unit.seat import HASH, PASSWORD, Seat, employ, header, seated, text
 from tests.unit.served import Served, served
@@ -32,9 +33,9 @@ def test_the_first_address_leads_to_a_page(service: Served) -> None:
 
 def test_name_and_password_sign_in(seat: Seat) -> None:
     answer = seat.sign_in()
-    assert (answer.status, header(answer, "Location")) == (303, "account")
+    assert (answer.status, header(answer, "Location")) == (303, HOME)
     assert seat.is_signed_in()
-    assert header(seat.get("sign-in"), "Location") == "account", "nothing to sign in"
+    assert header(seat.get("sign-in"), "Location") == HOME, "nothing to sign in"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_signing_out_ends_the_session(service: Served, seat: Seat) -> None:
 )
 def test_nobody_is_sent_elsewhere_after_signing_in(seat: Seat, to: str) -> None:
     answer = seat.sign_in(to=to)
-    assert header(answer, "Location") == "account"
+    assert header(answer, "Location") == HOME
 
 
 def test_one_comes_back_to_the_page_that_was_asked_for(seat: Seat) -> None:

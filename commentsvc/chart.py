@@ -1,0 +1,100 @@
+"""Chart: the comments of each day as stacked bars, as numbers for an SVG picture.
+
+DESIGN. Pure geometry: bars, lines and labels in the units of the picture, which its template draws
+with classes only, since the pages' policy allows no style in a page. The colours follow the page's
+scheme, and a table next to the picture holds the same numbers for whoever cannot see it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from commentsvc.models import APPROVED, DELETED, PENDING, SPAM
+
+WIDTH: Final = 720
+HEIGHT: Final = 220
+LEFT: Final = 48  # for the numbers
+RIGHT: Final = 24  # for the half of the last date
+BELOW: Final = 26  # for the dates
+ABOVE: Final = 8
+GAP: Final = 0.25  # of a day's width, between two bars
+LINES: Final = 4  # at most, besides the one at 0
+
+# From the bottom up: what readers see stands on the ground.
+ORDER: Final = (APPROVED, PENDING, SPAM, DELETED)
+
+
+class Box(msgspec.Struct, frozen=True):
+    """A piece of a bar: the comments of a status on a day."""
+
+    status: str
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A label, and where it stands on its axis."""
+
+    at: float
+    text: str
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """The picture: its boxes, the lines with their numbers, the dates below."""
+
+    boxes: list[Box]
+    lines: list[Mark]
+    dates: list[Mark]
+
+
+def step(most: int) -> int:
+    """The distance of the lines, 1, 2 or 5 times a power of ten, for bars up to `most`."""
+    size = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * size * LINES >= most:
+                return factor * size
+        size *= 10
+
+
+def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
+    """The chart of the numbers by status of one or more consecutive days (Unix time / 86,400 s)."""
+    most = max(1, *(sum(numbers.values()) for _, numbers in days))
+    distance = step(most)
+    top = distance * -(-most // distance)
+    scale = (HEIGHT - ABOVE - BELOW) / top
+    ground = float(HEIGHT - BELOW)
+    wide = (WIDTH - LEFT - RIGHT) / len(days)
+    boxes, dates = [], []
+    every = max(1, len(days) // 6)
+    for place, (day, numbers) in enumerate(days):
+        x, y = LEFT + place * wide, ground
+        for status in ORDER:
+            if number := numbers.get(status, 0):
+                height = number * scale
+                y -= height
+                title = f"{date(day)}: {number} {status}"
+                left, width = round(x + GAP * wide / 2, 2), round(wide * (1 - GAP), 2)
+                boxes.append(Box(status, left, round(y, 2), width, round(height, 2), title))
+        if (len(days) - 1 - place) % every == 0:
+            dates.append(Mark(round(x + wide / 2, 2), date(day)))
+    lines = [
+        Mark(round(ground - number * scale, 2), short(number))
+        for number in range(0, top + 1, distance)
+    ]
+    return Chart(boxes, lines, dates)
+
+
+def short(number: int) -> str:
+    """A number of comments, in thousands where it is large: ``40``, ``1.5k``."""
+    return str(number) if number < 1_000 else f"{number / 1_000:g}k"
+
+
+def date(day: int) -> str:
+    """A day (Unix time / 86,400 s) as on the chart: ``4 Nov``."""
+    return f"{datetime.fromtimestamp(day * 86_400, UTC):%-d %b}"

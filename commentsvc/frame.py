@@ -1,0 +1,30 @@
+"""Frame: what surrounds each page for moderators: where else there is something to do.
+
+Its numbers are read anew for each page, by indexes that hold no approved comment.
+"""
+
+from typing import Any
+
+from commentsvc import pages, review
+from commentsvc.database import Database
+from commentsvc.gate import Visit
+from commentsvc.web import Response
+
+
+class Frame:
+    """Shows pages with the list of all pages around them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def show(
+        self,
+        name: str,
+        visit: Visit,
+        code: int = 200,
+        /,
+        **values: Any,  # Any: what the template shows
+    ) -> Response:
+        """The page that the template `name` makes of `values` for a moderator."""
+        waiting = await self._database.read(review.numbers)
+        return pages.show(name, code, visit=visit, waiting=waiting, **values)

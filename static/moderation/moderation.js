@@ -1,0 +1,109 @@
+/* The moderation pages work without this. It adds the keys, a box that ticks all, and keeps the
+   place in the list: a decision loads the page anew, and then the next comment is in focus. */
+
+const PLACE = "commentsvc-place"; // in sessionStorage: page and number of the comment in focus
+
+const comments = [...document.querySelectorAll(".comments .comment")];
+const boxes = comments.map((comment) => comment.querySelector("[type=checkbox]"));
+
+/** The number of the comment that has the focus, or in which it is; -1 for none. */
+function current() {
+  return comments.findIndex((comment) => comment.contains(document.activeElement));
+}
+
+/** Go to the comment of that number, the first or last at the ends. */
+function go(number) {
+  const comment = comments[Math.max(0, Math.min(number, comments.length - 1))];
+  comment?.focus({ preventScroll: true });
+  comment?.scrollIntoView({ block: "nearest" });
+}
+
+/** The button or link of that key: of the comment in focus, else of the page. */
+function find(key) {
+  const inside = comments[current()] ?? document.querySelector(".comment.whole");
+  const selector = `[data-key="${CSS.escape(key)}"]`;
+  return inside?.querySelector(selector) ?? document.querySelector(`${selector}:not(.comment *)`);
+}
+
+function tick() {
+  const box = boxes[current()];
+  if (box) {
+    box.checked = !box.checked;
+    count();
+  }
+}
+
+const keys = {
+  j: () => go(current() + 1),
+  k: () => go(current() < 0 ? 0 : current() - 1),
+  x: tick,
+  "/": () => find("/")?.focus(),
+};
+
+function press(event) {
+  const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) {
+    return;
+  }
+  const act = keys[event.key] ?? ("asduo".includes(event.key) && (() => find(event.key)?.click()));
+  if (act) {
+    event.preventDefault();
+    act();
+  }
+}
+
+/** Say how many are ticked, and let the buttons for them wait until some are. */
+function count() {
+  const number = boxes.filter((box) => box.checked).length;
+  document.querySelector(".chosen").textContent = number ? `${number} selected` : "";
+  all.checked = number === boxes.length;
+  all.indeterminate = number > 0 && number < boxes.length;
+  for (const button of document.querySelectorAll(".bulk button")) {
+    button.disabled = !number;
+  }
+}
+
+/** Put a box that ticks all in the place of the link that does. */
+function boxForAll() {
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  const label = document.createElement("label");
+  label.className = "every";
+  label.append(box, " Select all");
+  box.addEventListener("change", () => {
+    for (const one of boxes) {
+      one.checked = box.checked;
+    }
+    count();
+  });
+  document.querySelector("a.every").replaceWith(label);
+  return box;
+}
+
+/** Remember where we are, so that the page that comes back can go on there. */
+function leave(event) {
+  const number = current();
+  if (number >= 0 && event.submitter?.name === "one") {
+    sessionStorage.setItem(PLACE, `${location.pathname} ${number}`);
+  }
+}
+
+function comeBack() {
+  const [path, number] = (sessionStorage.getItem(PLACE) ?? "").split(" ");
+  sessionStorage.removeItem(PLACE);
+  if (path === location.pathname) {
+    go(Number(number));
+  }
+}
+
+let all;
+document.documentElement.classList.add("scripted");
+document.addEventListener("keydown", press);
+if (comments.length) {
+  all = boxForAll();
+  document.querySelector(".list").addEventListener("change", count);
+  document.querySelector(".list").addEventListener("submit", leave);
+  count();
+  comeBack();
+}
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

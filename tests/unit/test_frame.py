@@ -1,0 +1,20 @@
+"""frame: what each page says of the others."""
+
+import re
+from pathlib import Path
+
+from tests.unit.seat import seated, text
+from tests.unit.served import served
+from tests.unit.stored import add
+
+
+def test_every_page_tells_how_much_waits_and_where_one_is(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        for status in ("pending", "pending", "spam", "approved"):
+            add(service.database, status=status)
+        seat = seated(service)
+        for page in ("queue", "comments?status=spam", "threads", "dashboard", "account"):
+            html = text(seat.get(page))
+            assert re.findall(r'class="number">(\d+)<', html) == ["2", "1"], page
+            assert html.count('aria-current="page"') == 1, page
+            assert f'href="{page}" aria-current="page"' in html
