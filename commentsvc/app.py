@@ -127,7 +127,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         )
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        stack.callback(asyncio.create_task(chores.run(database)).cancel)
+        stack.callback(asyncio.create_task(chores.run(database, settings.privacy)).cancel)
         stack.enter_context(spared_collector())
         start.announce(address)
         start.manager.tell("READY=1", f"MAINPID={os.getpid()}")

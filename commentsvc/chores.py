@@ -3,14 +3,18 @@
 DESIGN. Feeding the index of words costs as much as storing the comment. So it is done in pieces,
 after a pause in which no comment came, and stops as soon as one comes: submissions never wait for
 more than one piece. Under a load that never pauses nothing is fed, and search says how much is
-missing.
+missing. In such a pause old hashes of networks are dropped too.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Final
 
-from commentsvc import search
+from commentsvc import privacy, search
+from commentsvc.config import Privacy
 from commentsvc.database import Database, DatabaseError
+from commentsvc.network import DAY
 
 # Without a submission for so long, nobody is writing just now; in seconds.
 PAUSE: Final = 1.0
@@ -18,8 +22,13 @@ PAUSE: Final = 1.0
 PIECE: Final = 200
 
 
-async def run(database: Database, pause: float = PAUSE) -> None:
-    """Do the chores of `database` until cancelled."""
+async def run(
+    database: Database,
+    kept: Privacy,
+    pause: float = PAUSE,
+    now: Callable[[], float] = time.time,
+) -> None:
+    """Do the chores of `database` until cancelled; `now` is Unix time in seconds."""
     before = None
     while True:
         await asyncio.sleep(pause)
@@ -27,6 +36,14 @@ async def run(database: Database, pause: float = PAUSE) -> None:
             last = database.read_now(search.last)
             while last == before and await database.write(lambda tx: search.feed(tx, PIECE)):
                 last = database.read_now(search.last)
+            if last == before:
+                await _forget(database, int((now() - kept.network_days * DAY) * 1_000))
             before = last
         except DatabaseError:
             before = None  # it is full or busy, as requests tell: later
+
+
+async def _forget(database: Database, before: int) -> None:
+    """Drop the hashes of networks from before that moment, a piece of them."""
+    if database.read_now(lambda reader: privacy.is_due(reader, before)):
+        await database.write(lambda tx: privacy.drop_networks(tx, before, PIECE))

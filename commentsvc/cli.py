@@ -10,7 +10,16 @@ from pathlib import Path
 
 import click
 
-from commentsvc import ban_verbs, config, datadir, mail_verbs, staff, thread_verbs, verbs
+from commentsvc import (
+    ban_verbs,
+    config,
+    datadir,
+    mail_verbs,
+    privacy_verbs,
+    staff,
+    thread_verbs,
+    verbs,
+)
 from commentsvc.config import Settings, SettingsError
 from commentsvc.console import Failure, Program, config_option, data_option, expected, find_settings
 
@@ -29,6 +38,7 @@ for verb in (*verbs.ALL, thread_verbs.thread, ban_verbs.ban):
     main.add_command(verb)
 main.add_command(staff.moderator)
 main.add_command(mail_verbs.mail)
+main.add_command(privacy_verbs.forget)
 
 
 @main.command()

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc import bans, comments, moderation, moderators, threads
+from commentsvc import bans, comments, moderation, moderators, privacy, threads
 from commentsvc.sqlite import Transaction
 
 # Who decides in a terminal: stands in a comment's history.
@@ -154,6 +154,16 @@ class Unban(_Order, frozen=True):
         return Answer(changed=(self.id,))
 
 
+class Forget(_Order, frozen=True):
+    """Erase all comments of the author with the address `email`."""
+
+    email: str
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        return Answer(changed=privacy.forget(tx, self.email, COMMAND_LINE, now))
+
+
 class Staff(_Order, frozen=True):
     """Add or remove the moderator `name`, or set a new password, of which this is a hash."""
 
@@ -173,7 +183,7 @@ class Staff(_Order, frozen=True):
         return Answer()
 
 
-Order = Change | Undo | Edit | Close | Move | Merge | Alias | Ban | Unban | Staff
+Order = Change | Undo | Edit | Close | Move | Merge | Alias | Ban | Unban | Forget | Staff
 
 
 def _told(outcome: moderation.Outcome) -> Answer:

@@ -47,6 +47,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"duplicates", "rules", "stamps", "work"}),
     frozenset({"bans"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
+    frozenset({"privacy"}),
     frozenset({"database", "mail", "orders", "pages", "review", "search", "throttle"}),
     frozenset({"standing"}),
     frozenset({"layers"}),
@@ -59,7 +60,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"server"}),
     frozenset({"app"}),
     frozenset({"commands", "reload"}),
-    frozenset({"ban_verbs", "mail_verbs", "staff", "thread_verbs", "verbs"}),
+    frozenset({"ban_verbs", "mail_verbs", "privacy_verbs", "staff", "thread_verbs", "verbs"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from commentsvc import chores, search
-from commentsvc.database import Database, DatabaseFull, Transaction
-from tests.unit.stored import add, opened
+from commentsvc.config import Privacy
+from commentsvc.database import Database, DatabaseFull, Reader, Transaction
+from commentsvc.network import DAY
+from tests.unit.stored import NOW, add, opened
 
 PAUSE = 0.01  # seconds
 
@@ -22,7 +24,7 @@ def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(chores, "PIECE", 3)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, PAUSE))
+        doing = asyncio.create_task(chores.run(database, Privacy(), PAUSE))
         await wait_until_fed(database)
         await asyncio.to_thread(add, database)
         await wait_until_fed(database)
@@ -48,7 +50,7 @@ def test_a_submission_ends_the_work_until_the_next_pause(
     monkeypatch.setattr(search, "last", last)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, 0))
+        doing = asyncio.create_task(chores.run(database, Privacy(), 0))
         async with asyncio.timeout(20):
             while looks < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
@@ -71,7 +73,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(search, "feed", feed)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, PAUSE))
+        doing = asyncio.create_task(chores.run(database, Privacy(), PAUSE))
         await wait_until_fed(database)
         doing.cancel()
 
@@ -79,3 +81,24 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         add(database)
         asyncio.run(scene(database))
     assert next(failures, None) is None
+
+
+def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(
+            chores.run(database, Privacy(network_days=1), PAUSE, lambda: NOW / 1_000 + DAY)
+        )
+
+        def count(reader: Reader) -> int:
+            sql = "SELECT count(*) FROM comment WHERE network IS NOT NULL"
+            return int(reader.execute(sql).fetchone()[0])
+
+        async with asyncio.timeout(20):
+            while database.read_now(count) != 1:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        for moment in (NOW - 2, NOW - 1, NOW + 1):
+            add(database, moment, network=b"network!")
+        asyncio.run(scene(database))

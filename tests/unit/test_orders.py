@@ -15,6 +15,7 @@ from commentsvc.orders import (
     Change,
     Close,
     Edit,
+    Forget,
     Merge,
     Move,
     Order,
@@ -33,6 +34,7 @@ ORDERS: dict[str, Order] = {
     '{"do":"merge","site":"blog","url":"/a/","into":"/b/"}': Merge("blog", "/a/", "/b/"),
     '{"do":"ban","kind":"word","value":"tea","expires":null}': Ban(kind="word", value="tea"),
     '{"do":"unban","id":3}': Unban(id=3),
+    '{"do":"forget","email":"a@b.example"}': Forget(email="a@b.example"),
     '{"do":"alias","site":"blog","alias":"/b/","url":null}': Alias("blog", "/b/", None),
 }
 
