@@ -1,0 +1,75 @@
+"""Crowd: a database of many comments, of every status, made by SQL in a minute for a million.
+
+It is for what moderators ask, where the number of comments counts and not what they say: words and
+pages are drawn by rules of arithmetic that give few common and many rare ones.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from commentsvc import comments, migrations, search
+from commentsvc.database import Database, Transaction
+
+SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
+PAGES: Final = 50  # comments have one page among them
+FIRST: Final = 1_700_000_000_000  # Unix milliseconds of the first comment
+STEP: Final = 60_000  # milliseconds between two comments
+FEED: Final = 20_000  # comments that are indexed in a transaction
+
+# Of the comment i: numbers below 65,536 that look drawn by chance; and one below {1}, the smaller
+# the more often. No product leaves the 63 bits of SQLite's integers.
+_DRAWN: Final = "((i * 2654435761 + {0} * 104729) % 4294967291 * 48271 % 2147483647 / 32768)"
+_SKEWED: Final = f"({_DRAWN} * {_DRAWN.replace('{0}', '{0}7')} * {{1}} / 4294967296)"
+_STATUS: Final = (
+    "CASE WHEN i % 20 < 16 THEN 'approved' WHEN i % 20 < 18 THEN 'spam' WHEN i % 20 = 18"
+    " THEN 'deleted' ELSE 'pending' END"
+)
+
+
+def make(path: Path, number: int, words: int) -> None:
+    """Make the database at `path` with a `number` of comments of so many `words`, and feed it."""
+    migrations.upgrade(path)
+    database = Database(path, synchronous="normal", purge=lambda tags: None)
+    database.open()
+    try:
+        database.write_now(lambda tx: comments.sync_sites(tx, SITES))
+        database.write_now(lambda tx: _fill(tx, number, words))
+        while database.write_now(lambda tx: search.feed(tx, FEED)):
+            pass
+    finally:
+        database.close_now()
+
+
+def _fill(tx: Transaction, number: int, words: int) -> None:
+    text = " || ' ' || ".join(f"'w' || {_SKEWED.format(n, 30_000)}" for n in range(words))
+    site = "CASE WHEN i % 100 = 0 THEN 2 ELSE 1 END"
+    pages = number // PAGES
+    tx.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+        " INSERT INTO thread (id, site_id, url, title)"
+        f" SELECT i, {site}, '/' || (2000 + i % 25) || '/post-' || i || '/', 'Post ' || i FROM n",
+        (pages,),
+    )
+    tx.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?),"
+        f" m AS MATERIALIZED (SELECT i, 1 + {_SKEWED.format(91, pages)} AS page,"
+        f" {_STATUS} AS status, {text} AS text FROM n)"
+        " INSERT INTO comment (site_id, thread_id, status, author, email, avatar, author_site,"
+        " source, html, created, published, token_hash, token_expires)"
+        " SELECT t.site_id, t.id, m.status, 'Reader ' || (i % 9973), CASE WHEN i % 3 = 0 THEN"
+        " 'reader' || (i % 9973) || '@mail' || (i % 97) || '.example' ELSE '' END, '', '', text,"
+        f" '<p>' || text || '</p>', {FIRST} + i * {STEP}, CASE WHEN m.status = 'approved' THEN"
+        f" {FIRST} + i * {STEP} + 5000 END, x'00', 0 FROM m JOIN thread AS t ON t.id = m.page"
+        " ORDER BY i",
+        (number,),
+    )
+    tx.execute(
+        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+        " SELECT id, id, 'status', 'pending', status, created, 'Mo' FROM comment"
+        " WHERE status <> 'pending'"
+    )
+    tx.execute(
+        "UPDATE thread SET count = (SELECT count(*) FROM comment AS c"
+        " WHERE c.thread_id = thread.id AND c.status = 'approved')"
+    )
+    tx.execute("UPDATE site SET count = (SELECT sum(count) FROM thread WHERE site_id = site.id)")
