@@ -32,7 +32,7 @@ struct store_queue {
 struct store {
     struct purges *purges; /* borrows */
     struct hash_key key;
-    size_t limit; /* bytes of all kept replies */
+    size_t limit; /* bytes of all kept replies, without what the allocator needs for itself */
     size_t count;
     uint64_t evictions;
     uint64_t stale;         /* dropped when looked up, or not kept, because of a purge */
