@@ -81,7 +81,9 @@ class Server:
         ``not_modified`` (hits with 304), ``misses``, ``refusals``, ``writes`` (system calls),
         ``stored``, ``stored_bytes``, ``evictions``, ``stale`` (dropped because of a purge),
         ``waiting`` and ``returning`` (depths of the mailboxes to Python and back), ``overflows``
-        (requests that found the first one full), ``dropped`` (replies that came too late);
+        (requests that found the first one full), ``starved`` (accepts that found no descriptor;
+        `fileno` becomes readable then, too, and `drain` gives nothing), ``dropped`` (replies that
+        came too late);
         ``refused_STATUS`` and ``closed_REASON`` of requests and connections; ``latency_N``, the
         misses that took at most N microseconds and more than the N before, ``latency_inf``, and
         the microseconds of all of them, ``latency_sum``.

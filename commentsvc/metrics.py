@@ -36,6 +36,7 @@ COUNTERS: Final = {
     "misses": "Requests handed to Python",
     "accepted": "Connections that were accepted",
     "dropped": "Replies that came too late for their clients",
+    "starved": "Accepts for which the system had no file descriptor or memory",
     "overflows": "Requests for which the mailbox to Python had no room, answered with 503",
     "evictions": "Answers that had to leave the response store for others",
     "stale": "Answers that were dropped because of a purge",
@@ -103,7 +104,8 @@ def statistics(stats: Stats, status: str) -> list[str]:
         f"{stats['refusals']} refused ({refused})",
         f"misses: {_times(stats)}",
         f"connections: {stats['connections']} open, with {stats['slots']} slots; "
-        f"{stats['accepted']} accepted; closed: {_listed(_group(stats, 'closed'))}",
+        f"{stats['accepted']} accepted, {stats['starved']} times no descriptor; "
+        f"closed: {_listed(_group(stats, 'closed'))}",
         f"store: {stats['stored']} answers, {stats['stored_bytes'] / 1024:.1f} KiB; "
         f"{stats['evictions']} evictions, {stats['stale']} stale",
         f"mailboxes: {stats['waiting']} requests wait for Python, {stats['returning']} replies for "

@@ -20,6 +20,9 @@ from commentsvc.handover import Sockets
 
 _log = logging.getLogger(__name__)
 
+# Without a new sign of it for so long, a shortage is over; in seconds.
+RECOVERED = 60.0
+
 FAILURE = web.HttpError(
     500, "failed", "The server made a mistake. It is in its log; please try again later."
 )
@@ -56,6 +59,8 @@ class Bridge:
         )
         self._answering: Answering | None = None
         self._lent = False
+        self._starved = 0
+        self._starved_at = -RECOVERED
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -115,8 +120,24 @@ class Bridge:
         return Sockets(tuple(listeners), tuple(connections), self._lent)
 
     def _drain(self) -> None:
-        for call in self._core.drain():
+        calls = self._core.drain()
+        for call in calls:
             self._begin(call)
+        if not calls:
+            self._look_for_starving()
+
+    def _look_for_starving(self) -> None:
+        """Say once that clients wait for file descriptors, and again when it begins anew."""
+        count, now = self._core.stats()["starved"], asyncio.get_running_loop().time()
+        if count == self._starved:
+            return
+        if now - self._starved_at > RECOVERED:
+            _log.warning(
+                "no file descriptor is left for further clients: they wait, or idle ones are let "
+                "go; raise the limit of open files (LimitNOFILE=, ulimit -Hn) above "
+                "server.connections"
+            )
+        self._starved, self._starved_at = count, now
 
     def _begin(self, call: _core.Request) -> None:
         assert self._answering is not None

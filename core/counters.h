@@ -57,6 +57,7 @@ struct counters {
     counter connections;  /* now */
     counter slots;        /* places for them */
     counter dropped;      /* replies whose client had left, or has been refused meanwhile */
+    counter starved;      /* accepts for which the system had no descriptor or memory */
     counter overflows;    /* requests for which the mailbox to Python had no room */
     counter stored;       /* answers in the store now */
     counter stored_bytes; /* and their bytes */

@@ -20,6 +20,7 @@ static const struct {
     {"connections", offsetof(struct counters, connections)},
     {"slots", offsetof(struct counters, slots)},
     {"dropped", offsetof(struct counters, dropped)},
+    {"starved", offsetof(struct counters, starved)},
     {"overflows", offsetof(struct counters, overflows)},
     {"stored", offsetof(struct counters, stored)},
     {"stored_bytes", offsetof(struct counters, stored_bytes)},

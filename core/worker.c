@@ -19,12 +19,16 @@
 #define KEY_LISTENER UINT64_MAX
 #define KEY_MAILBOX (UINT64_MAX - 1)
 
+/* Milliseconds between two tellings of one and the same misery. */
+enum { TELL_MS = 1000 };
+
 int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup)
 {
     *worker = (struct worker){
         .index = index,
         .requests = setup->requests,
         .poller = {-1},
+        .starved_at = -TELL_MS,
         .slot_count = setup->limits->connections / setup->workers + 1,
         .replies = {.event = -1},
     };
@@ -172,13 +176,25 @@ static void turn(struct worker *worker, struct conn *conn, uint32_t events)
     settle(worker, conn, next);
 }
 
-/* Free the connection that has been idle longest; false when none is idle. */
+/* Free the connection that has been idle longest; false when none is idle. One that has sent
+ * something which we have not read is none: it may have been accepted a moment ago. */
 static bool reap(struct worker *worker)
 {
-    struct deadline *oldest = deadlines_oldest(&worker->tools.deadlines, DEADLINE_IDLE);
-    if (oldest)
-        end(worker, (struct conn *)oldest, CLOSED_REAPED);
-    return oldest != NULL;
+    for (int tries = 0; tries < LIMIT_ACCEPTS; tries++) {
+        struct deadline *oldest = deadlines_oldest(&worker->tools.deadlines, DEADLINE_IDLE);
+        if (!oldest)
+            return false;
+        struct conn *conn = (struct conn *)oldest;
+        int64_t moment = oldest->moment;
+        uint64_t key = key_of(worker, conn);
+        settle(worker, conn, conn_read(conn, &worker->tools));
+        conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
+        if (conn && conn_is_idle(conn) && conn->deadline.moment == moment)
+            end(worker, conn, CLOSED_REAPED);
+        if (!find(worker, (uint32_t)key, (uint32_t)(key >> 32)))
+            return true;
+    }
+    return false;
 }
 
 static void admit(struct worker *worker, int fd, const char *peer)
@@ -225,6 +241,22 @@ void worker_adopt(struct worker *worker, int fd)
         admit(worker, fd, peer);
 }
 
+/* No descriptor is left, or no memory: make room, or wait a while. Python looks at the counter when
+ * it is woken without a request. Whether there is room. */
+static bool make_room(struct worker *worker)
+{
+    int64_t now = worker->tools.clock.now;
+    counter_add(&worker->tools.counters.starved, 1);
+    if (now - worker->starved_at >= TELL_MS) {
+        worker->starved_at = now;
+        mailbox_wake(worker->requests);
+    }
+    if (reap(worker))
+        return true;
+    door_shut(&worker->door, &worker->poller, now);
+    return false;
+}
+
 /* True when more clients may wait. */
 static bool accept_from(struct worker *worker, int listener)
 {
@@ -234,10 +266,8 @@ static bool accept_from(struct worker *worker, int listener)
         if (fd >= 0) {
             admit(worker, fd, peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            if (!reap(worker)) {
-                door_shut(&worker->door, &worker->poller, worker->tools.clock.now);
+            if (!make_room(worker))
                 return false;
-            }
         } else if (!is_passing(errno)) {
             return false;
         }

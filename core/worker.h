@@ -34,6 +34,7 @@ struct worker {
     uint32_t first_free;   /* slot_count when there is none */
     uint32_t first_parked; /* the same */
     struct tools tools;
+    int64_t starved_at;      /* monotonic milliseconds: when Python was told so last */
     bool parks;              /* at a stop; set before `stop_at` */
     bool stopping;           /* the stop has begun */
     _Atomic int64_t stop_at; /* monotonic milliseconds; 0: go on */

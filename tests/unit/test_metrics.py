@@ -70,7 +70,7 @@ def test_the_statistics_are_a_line_for_each_subject(stats: dict[str, int]) -> No
         "requests: 0, of them 7 hits (0 with 304) and 0 misses; 3 refused (400 1, 503 2)",
         "misses: 0.300 ms on average, 50 % within 0.064 ms, 90 % within 0.064 ms, "
         "99 % within 1.024 ms",
-        "connections: 0 open, with 0 slots; 0 accepted; closed: none",
+        "connections: 0 open, with 0 slots; 0 accepted, 0 times no descriptor; closed: none",
         "store: 0 answers, 2.0 KiB; 0 evictions, 0 stale",
         "mailboxes: 0 requests wait for Python, 0 replies for workers; "
         "0 requests found no room, 0 replies came too late",
