@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from commentsvc import moderation, review, verdicts
+from commentsvc import bans, moderation, review, verdicts
 from commentsvc.config import Comments, Site
 from commentsvc.database import Database, Reader
 from commentsvc.forms import Form
@@ -75,15 +75,16 @@ class CommentPage:
         problem: str = "",
         text: str | None = None,
     ) -> Response:
-        def work(reader: Reader) -> tuple[Entry | None, dict[int, Told], list[Change], int]:
+        def work(reader: Reader) -> tuple[Entry | None, dict[int, Told], list[Change], int, str]:
             return (
                 review.one(reader, comment_id),
                 verdicts.of(reader, [comment_id]),
                 moderation.history(reader, comment_id),
                 moderation.last_act(reader, visit.moderator.name),
+                bans.network_of(reader, comment_id),
             )
 
-        entry, told, history, last_act = await self._database.read(work)
+        entry, told, history, last_act, network = await self._database.read(work)
         if entry is None:
             raise HttpError(404, "not_found", "There is no such comment, or no more.")
         return await self._frame.show(
@@ -94,6 +95,7 @@ class CommentPage:
             entry=entry,
             told=told,
             history=history,
+            network=network,
             origins=self._origins,
             problem=problem,
             text=entry.comment.source if text is None else text,

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from commentsvc.account import Account
+from commentsvc.banpages import BanPages
 from commentsvc.commentpage import CommentPage
 from commentsvc.config import Settings
 from commentsvc.dashboard import Dashboard
 from commentsvc.database import Database
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate
+from commentsvc.outboxpages import OutboxPages
 from commentsvc.reviewing import Reviewing
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
@@ -46,6 +48,8 @@ class Desk:
             Reviewing(database, gate, frame, settings.sites),
             CommentPage(database, gate, frame, settings.sites, settings.comments),
             ThreadPages(database, gate, frame, settings.sites),
+            BanPages(database, gate, frame),
+            OutboxPages(database, gate, frame),
             Dashboard(settings, database, gate, frame, stats),
             Account(database, gate, frame, cookies, throttle, lifetime, monotonic),
         )

@@ -55,7 +55,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "ops"}),
     frozenset({"frame", "signin", "stacosys"}),
     frozenset({"account", "dashboard", "reviewing"}),
-    frozenset({"commentpage", "threadpages"}),
+    frozenset({"banpages", "commentpage", "outboxpages", "threadpages"}),
     frozenset({"chores", "desk"}),
     frozenset({"server"}),
     frozenset({"app"}),

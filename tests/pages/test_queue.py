@@ -203,6 +203,8 @@ def test_everybody_can_use_the_pages(
         "comment?id=1",
         "threads",
         "thread?id=1",
+        "bans?kind=word&value=walrus",
+        "outbox",
         "dashboard",
         "settings",
         "account",
