@@ -1,6 +1,7 @@
 """A server is replaced while readers read and comments are sent: nobody notices.
 
-COMMENTSVC_RESTARTS says how often (5).
+COMMENTSVC_RESTARTS says how often (5). The long form is
+`COMMENTSVC_RESTARTS=100 python -m pytest -o faulthandler_timeout=0 tests/journey/test_upgrade.py`.
 """
 
 import http.client
