@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "stream.h"
 
-enum { LONGEST_STREAM = 64 * 1024, LONGEST_ANSWER = 512 };
+enum { LONGEST_STREAM = 64 * 1024, LONGEST_ANSWER = LARGE_ANSWER + 512 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

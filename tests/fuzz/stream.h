@@ -8,17 +8,23 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
+/* Bytes of an answer that is sent from the store without a copy. */
+enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
+
 /* Answer the pending request. A GET or HEAD without a body is answered by its target alone and
- * stored; everything else by all that was read of it. */
+ * stored; everything else by all that was read of it. What begins with "/L" gets a large answer. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
     struct slice target = request_target(pending), all = target;
     if (!pending->storable)
         all.size += pending->fields_size + pending->body_size; /* they lie behind it */
-    char text[32];
-    snprintf(text, sizeof text, "%d %016llx", pending->storable ? 0 : (int)pending->method,
-             (unsigned long long)hash_bytes(&key, all.data, all.size));
+    static char text[LARGE_ANSWER + 1];
+    int size =
+        snprintf(text, sizeof text, "%d %016llx", pending->storable ? 0 : (int)pending->method,
+                 (unsigned long long)hash_bytes(&key, all.data, all.size));
+    if (target.size > 1 && target.data[1] == 'L')
+        memset(text + size, 'x', LARGE_ANSWER - (size_t)size);
     answer(text, pending->storable ? "t" : NULL);
 }
 
