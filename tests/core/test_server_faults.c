@@ -150,9 +150,10 @@ static void answer_all(void)
 static int next_response(struct slice *text, bool head_only, struct slice *body)
 {
     const char *end = text->size ? memmem(text->data, text->size, "\r\n\r\n", 4) : NULL;
-    int status = 0;
-    if (!end || sscanf(text->data, "HTTP/1.1 %d ", &status) != 1)
+    if (!end || end - text->data < 12 || memcmp(text->data, "HTTP/1.1 ", 9) != 0)
         return 0;
+    /* Not by sscanf, which looks for a NUL first. */
+    int status = (int)strtoul(text->data + 9, NULL, 10);
     struct slice head = slice_of(text->data, (size_t)(end - text->data) + 4);
     const char *length = memmem(head.data, head.size, "Content-Length: ", 16);
     size_t size = head_only || !length ? 0 : strtoul(length + 16, NULL, 10);
