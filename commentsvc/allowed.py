@@ -140,3 +140,21 @@ ADDRESSES = Meta(
 def words(*allowed: str) -> Meta:
     """Describe a Literal of these words."""
     return Meta(description=" or ".join(f'"{word}"' for word in allowed))
+
+
+def _tidy_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
+    for url in urls:
+        if not url or re.fullmatch(str(URL.pattern), url) is None:
+            raise ValueError(url)
+    return tuple(dict.fromkeys(urls))
+
+
+URLS = Meta(
+    description='a list of addresses such as "https://hooks.example/comments"',
+    extra={"tidy": _tidy_urls},
+)
+SECRET_URL = Meta(pattern=URL.pattern, description=URL.description, extra={"secret": True})
+NETWORKS = Meta(
+    description='a list of networks such as "10.0.0.0/8" without host bits',
+    extra={"tidy": lambda networks: tuple(str(ipaddress.ip_network(n)) for n in networks)},
+)

@@ -110,7 +110,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         database = _open(settings, data / datadir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
-        outbox = Outbox(database, channels.channels(settings, Links(keys)), time.time)
+        outbox = Outbox(database, channels.channels(settings, Links(keys), time.time), time.time)
         bridge.serve(_router(settings, database, keys, bans, bridge, outbox, start.blog), sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()

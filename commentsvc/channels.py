@@ -5,11 +5,16 @@ name the same channels: a row for a channel that is no longer configured waits u
 or until it is too old.
 """
 
+import hashlib
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final
+from urllib.parse import urlsplit
 
-from commentsvc.config import Settings
+from commentsvc import hooks
+from commentsvc.config import Hooks, Settings
 from commentsvc.delivery import Channel, Connection
+from commentsvc.hooks import Hook, Message, Told
 from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.outgoing import MAIL, Post, Target
@@ -39,15 +44,39 @@ class MailChannel:
 def targets(settings: Settings) -> list[Target]:
     """Who is told of every new comment."""
     mail = settings.mail
-    if not mail.host:
-        return []
-    return [Target(MAIL, address, PERIODS[mail.digest]) for address in mail.moderators]
+    told = mail.moderators if mail.host else ()
+    by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
+    webhooks = _webhooks(settings.hooks)
+    return by_mail + [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
 
 
-def channels(settings: Settings, links: Links) -> dict[str, Channel]:
+def channels(settings: Settings, links: Links, now: Callable[[], float]) -> dict[str, Channel]:
     """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
-    found: dict[str, Channel] = {}
+    forms = _forms(settings.hooks)
+    found: dict[str, Channel] = {name: Hook(settings, form, now) for name, form in forms.items()}
     if settings.mail.host:
         mails = Mails(settings, links)
         found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))
     return found
+
+
+def _forms(settings: Hooks) -> dict[str, Callable[[Told], Message]]:
+    """What is sent to each hook of the settings, by the name of its channel."""
+    forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
+    for name, wanted, form in (
+        ("ntfy", settings.ntfy, hooks.ntfy),
+        ("telegram", settings.telegram_token, hooks.telegram),
+        ("slack", settings.slack, hooks.slack),
+        ("discord", settings.discord, hooks.discord),
+    ):
+        if wanted:
+            forms[name] = form(settings)
+    return forms
+
+
+def _webhooks(settings: Hooks) -> dict[str, str]:
+    """The webhooks' addresses by channel, named so that a secret path is not shown."""
+    return {
+        f"webhook {urlsplit(url).hostname} {hashlib.sha256(url.encode()).hexdigest()[:6]}": url
+        for url in settings.webhooks
+    }

@@ -28,6 +28,7 @@ from commentsvc.allowed import (
     KEY,
     LISTEN,
     NAME,
+    NETWORKS,
     ORIGINS,
     PATH,
     PROXIES,
@@ -35,10 +36,12 @@ from commentsvc.allowed import (
     READ,
     REDIRECT,
     SECRET,
+    SECRET_URL,
     SWITCH,
     TITLE,
     UNWANTED,
     URL,
+    URLS,
     USER,
     whole,
     words,
@@ -158,6 +161,23 @@ class Mail(Struct, frozen=True, kw_only=True):
         return "Mail(...)"
 
 
+class Hooks(Struct, frozen=True, kw_only=True):
+    """Programs and messengers that are told of comments."""
+
+    webhooks: Annotated[tuple[str, ...], URLS] = ()
+    secret: Annotated[str, SECRET] = ""
+    ntfy: Annotated[str, URL] = ""
+    ntfy_token: Annotated[str, SECRET] = ""
+    telegram_token: Annotated[str, SECRET] = ""
+    telegram_chat: Annotated[str, USER] = ""
+    slack: Annotated[str, SECRET_URL] = ""
+    discord: Annotated[str, SECRET_URL] = ""
+    networks: Annotated[tuple[str, ...], NETWORKS] = ()
+
+    def __repr__(self) -> str:
+        return "Hooks(...)"
+
+
 class Stacosys(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
@@ -189,6 +209,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     spam: Spam = Spam()
     privacy: Privacy = Privacy()
     mail: Mail = Mail()
+    hooks: Hooks = Hooks()
     stacosys: Stacosys = Stacosys()
     feed: Feed = Feed()
     auth: Auth = Auth()
@@ -246,13 +267,13 @@ def load(
             reading.problems.append(
                 f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
             )
-    reading.problems += _contradictions(parts["server"], parts["mail"])
+    reading.problems += _contradictions(parts["server"], parts["mail"], parts["hooks"])
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
 
 
-def _contradictions(server: Server, mail: Mail) -> Iterator[str]:
+def _contradictions(server: Server, mail: Mail, hooks: Hooks) -> Iterator[str]:
     """What is wrong with settings that are each right, one line for each."""
     if mail.host:
         for name, value, reason in (
@@ -261,6 +282,10 @@ def _contradictions(server: Server, mail: Mail) -> Iterator[str]:
         ):
             if not value:
                 yield f"mail.host is set, but {name} is not: {reason}. Set it too."
+    if hooks.webhooks and not hooks.secret:
+        yield "hooks.webhooks is set, but hooks.secret is not: it signs them. Set it too."
+    if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
+        yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
     if mail.user and mail.security == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '

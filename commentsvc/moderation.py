@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from commentsvc import statements, subscribing
+from commentsvc import posting, statements, subscribing
 from commentsvc.adding import CommentsError, Spot, count_shown
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, MOVES, STATUS, TEXT
@@ -86,6 +86,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     count_shown(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscribing.published(tx, comment_id, comment_id, now)
+    posting.changed(tx, changed, now)
     return Outcome(act if changed else 0, tuple(changed), unchanged)
 
 
@@ -104,6 +105,7 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> O
     tx.execute(statements.SET_TEXT, (source, render(source), now, comment_id))
     if status == APPROVED:
         count_shown(tx, {spot: 0})
+    posting.changed(tx, [comment_id], now)
     return Outcome(act, (comment_id,), {})
 
 
@@ -174,6 +176,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> Outcome:
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
         changed.append(comment_id)
     count_shown(tx, shown)
+    posting.changed(tx, changed, now)
     return Outcome(0, tuple(changed), unchanged)
 
 

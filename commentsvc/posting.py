@@ -49,6 +49,13 @@ TELL: Final = (
     " FROM target AS t CROSS JOIN comment AS c"
     " WHERE c.id BETWEEN ?1 AND ?2 AND c.status <> 'spam' ON CONFLICT DO NOTHING"
 )
+# One row tells of several changes: it says what the comment is by the time it is sent.
+TELL_CHANGE: Final = (
+    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created, due, deadline)"
+    " SELECT t.channel, 'changed', t.recipient, ?1, 'queued', ?2, ?2, ?2 + ?3 FROM target AS t"
+    " WHERE t.changes AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = ?1"
+    " AND o.channel = t.channel AND o.kind = 'changed' AND o.state = 'queued' AND o.tries = 0)"
+)
 DUE: Final = (
     f"SELECT {_COLUMNS} FROM outbox"  # noqa: S608 - a constant
     " WHERE state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?"
@@ -113,6 +120,12 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
 def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell the targets of the new comments with the ids from `first` to `last`."""
     tx.execute(TELL, (first, last, now, PATIENCE))
+
+
+def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
+    """Tell those targets that want it of changes of the comments `ids`."""
+    if tx.execute("SELECT 1 FROM target WHERE changes LIMIT 1").fetchone():
+        tx.execute_many(TELL_CHANGE, [(number, now, PATIENCE) for number in ids])
 
 
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[Post]:

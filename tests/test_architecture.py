@@ -32,6 +32,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "models",
             "moments",
             "network",
+            "remote",
             "templating",
             "trace",
         }
@@ -48,7 +49,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"bans"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
     frozenset({"privacy"}),
-    frozenset({"database", "mail", "orders", "pages", "review", "search", "throttle"}),
+    frozenset({"database", "hooks", "mail", "orders", "pages", "review", "search", "throttle"}),
     frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),

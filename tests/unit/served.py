@@ -61,7 +61,9 @@ class Served:
         )
         api = Api(settings, database, sites, origins, intake)
         self.links = Links([b"key" * 16])
-        self.outbox = Outbox(database, channels.channels(settings, self.links), lambda: self.now)
+        self.outbox = Outbox(
+            database, channels.channels(settings, self.links, lambda: self.now), lambda: self.now
+        )
         ops = Ops(settings, database, lambda: STATS, self.outbox, blog)
         self.routes: list[Route] = [
             *api.routes(),

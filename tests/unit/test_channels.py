@@ -15,7 +15,7 @@ SETTINGS = Settings(server=Server(public_url="https://c.example"), mail=mail_set
 
 def test_by_default_nobody_is_told_and_nothing_sent() -> None:
     assert channels.targets(Settings()) == []
-    assert channels.channels(Settings(), LINKS) == {}
+    assert channels.channels(Settings(), LINKS, lambda: 0.0) == {}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
 
 def test_every_target_has_a_channel() -> None:
     named = {target.channel for target in channels.targets(SETTINGS)}
-    assert named == set(channels.channels(SETTINGS, LINKS))
+    assert named == set(channels.channels(SETTINGS, LINKS, lambda: 0.0))
 
 
 def test_a_file_of_certificates_that_is_missing_is_told_at_the_start() -> None:
     settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
     with pytest.raises(OSError, match="No such file"):
-        channels.channels(settings, LINKS)
+        channels.channels(settings, LINKS, lambda: 0.0)

@@ -115,6 +115,11 @@ def test_origins_are_written_as_browsers_do() -> None:
         ("MAIL_DIGEST", "weekly"),
         ("MAIL_LINK_DAYS", "0"),
         ("MAIL_REPLIES", "perhaps"),
+        ("HOOKS_WEBHOOKS", "hooks.example"),
+        ("HOOKS_WEBHOOKS", "file:///etc/passwd"),
+        ("HOOKS_NTFY", "ntfy.sh/x"),
+        ("HOOKS_SLACK", "slack"),
+        ("HOOKS_NETWORKS", "10.0.0.1/8"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
@@ -160,7 +165,7 @@ def test_several_sites_are_read_in_order(tmp_path: Path) -> None:
 
 
 def test_a_secret_does_not_stand_in_the_settings_text() -> None:
-    names = ("AUTH_SECRET_KEY", "MAIL_PASSWORD")
+    names = ("AUTH_SECRET_KEY", "MAIL_PASSWORD", "HOOKS_SECRET", "HOOKS_NTFY_TOKEN")
     settings = config.load(None, {f"COMMENTSVC_{name}": "s" * 32 for name in names})
     assert settings.auth.secret_key == settings.mail.password == "s" * 32
     assert "sss" not in repr(settings)
@@ -172,6 +177,13 @@ def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:
         "mail.host is set, but server.public_url is not",
         "mail.host is set, but mail.sender is not",
     ]
+
+
+def test_hooks_need_their_secrets() -> None:
+    environ = {"COMMENTSVC_HOOKS_WEBHOOKS": "https://h.example/", "COMMENTSVC_HOOKS_SECRET": ""}
+    found = problems(environ | {"COMMENTSVC_HOOKS_TELEGRAM_TOKEN": "1:a"})
+    assert found[0].startswith("hooks.webhooks is set, but hooks.secret is not")
+    assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
 
 
 def test_a_password_is_not_sent_in_the_clear() -> None:

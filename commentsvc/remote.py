@@ -1,0 +1,119 @@
+"""Remote: a request to another server, to a public address only, and bounded.
+
+DESIGN. An address that an operator has typed, or copied from somewhere, must not become a way into
+the machine's own network. So the name is resolved here; where any of its addresses is not public
+(private, loopback, link-local, metadata, multicast, or such a one inside an IPv6 address) nothing
+is sent, unless the operator allows that network; and the connection goes to the address that was
+looked at, whatever the name means a moment later. TLS still verifies the name (certifi). No
+redirect is followed, no proxy of the environment used, and little of the answer is read.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+import certifi
+import httpx2
+
+DEADLINE: Final = 20.0  # seconds for all of it
+ANSWER: Final = 2_048  # bytes of an answer that are read: an error's first words
+
+# RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+
+
+class RemoteError(Exception):
+    """There is no answer; the text says why, for the operator."""
+
+
+class Answer(NamedTuple):
+    """What the other server said: its status, and the first words of its answer."""
+
+    status: int
+    text: str
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address, and each one inside it, is one of the public Internet."""
+    ip = ip_address(address.partition("%")[0])
+    return all(each.is_global and not each.is_multicast for each in _within(ip))
+
+
+def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+    """An address, and the IPv4 addresses that it carries."""
+    if isinstance(ip, IPv4Address):
+        return [ip]
+    if ip.ipv4_mapped:
+        return [ip.ipv4_mapped]
+    inner = [ip.sixtofour, *(ip.teredo or ())]
+    if ip in _TRANSLATED:
+        inner.append(IPv4Address(int(ip) & 0xFFFFFFFF))
+    return [ip, *(each for each in inner if each)]
+
+
+async def post(
+    url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str] = ()
+) -> Answer:
+    """POST `body` to `url`; `networks` are allowed although not public. Raises RemoteError."""
+    try:
+        async with asyncio.timeout(DEADLINE):
+            return await _post(url, body, headers, networks)
+    except TimeoutError as error:
+        raise RemoteError(f"no answer within {DEADLINE:.0f} s") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        raise RemoteError(str(error) or type(error).__name__) from error
+
+
+async def _post(
+    url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str]
+) -> Answer:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    address = await _resolve(host, port, networks)
+    there = f"[{address}]" if ":" in address else address
+    target = f"{parts.scheme}://{there}:{port}{parts.path or '/'}"
+    request = httpx2.Request(
+        "POST",
+        f"{target}?{parts.query}" if parts.query else target,
+        headers={**headers, "Host": parts.netloc, "User-Agent": "commentsvc"},
+        content=body,
+        extensions={"sni_hostname": host, "timeout": httpx2.Timeout(DEADLINE).as_dict()},
+    )
+    async with httpx2.AsyncHTTPTransport(verify=_context(), trust_env=False) as transport:
+        response = await transport.handle_async_request(request)
+        try:
+            text = b""
+            async for piece in response.aiter_raw():
+                text += piece
+                if len(text) >= ANSWER:
+                    break
+            return Answer(response.status_code, text[:ANSWER].decode(errors="replace"))
+        finally:
+            await response.aclose()
+
+
+async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
+    """An address of `host`, all of whose addresses may be reached. Raises RemoteError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in found]
+    allowed = [ip_network(network) for network in networks]
+    for address in addresses:
+        inside = any(ip_address(address.partition("%")[0]) in network for network in allowed)
+        if not inside and not is_public(address):
+            raise RemoteError(
+                f"{host} is {address}, which is no public address. If that is meant, add its"
+                " network to hooks.networks."
+            )
+    return addresses[0]
+
+
+@cache
+def _context() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
