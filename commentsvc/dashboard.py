@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from commentsvc import chart, search
+from commentsvc import chart, posting, search
 from commentsvc.config import SECTIONS, Settings
 from commentsvc.database import Database
 from commentsvc.frame import Frame
@@ -73,6 +73,7 @@ class Dashboard:
             site=site,
             sites=self._sites,
             core=self._stats(),
+            backlogs=await self._database.read(posting.backlogs),
         )
 
     async def settings(self, request: Request, visit: Visit) -> Response:

@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc import config, search
+from commentsvc import config, posting, search
 from commentsvc.config import SECTIONS, Auth, Settings
 from commentsvc.dashboard import by_day, told
+from commentsvc.outgoing import Target
 from commentsvc.search import Day
 from tests.unit.seat import seated, text
 from tests.unit.served import NOW, SETTINGS, Served, served
@@ -87,3 +88,12 @@ def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
                 hidden += 1
     assert hidden
     assert "not set" in repr(told(config.load(None, {})))
+
+
+def test_what_waits_to_be_sent_is_told(service: Served) -> None:
+    seat = seated(service)
+    assert "nothing waits" in text(seat.get("dashboard"))
+    target = Target("mail", "me@blog.example", 0, changes=False)
+    service.database.write_now(lambda tx: posting.sync_targets(tx, [target]))
+    add(service.database, now=int(NOW * 1_000) - 120_000, status="pending")
+    assert "mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
