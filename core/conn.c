@@ -315,6 +315,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     if (conn->closing)
         return begin_linger(conn, tools);
     conn->state = CONN_READING;
+    conn->again |= !conn_is_idle(conn); /* the rest may have come while this was served */
     await_bytes(conn, tools, served);
     return CONN_GO_ON;
 }
@@ -336,6 +337,7 @@ static enum conn_next drop_bytes(struct conn *conn, struct tools *tools)
     ssize_t count = receive(conn->fd, tools->in, LIMIT_READ);
     if (count == 0 || count == -2)
         return CONN_CLOSE;
+    conn->again |= count < 0 || count == LIMIT_READ;
     if (count > 0)
         conn->dropped += (size_t)count;
     return conn->dropped > LIMIT_LINGER ? CONN_CLOSE : CONN_GO_ON;
@@ -355,6 +357,7 @@ enum conn_next conn_read(struct conn *conn, struct tools *tools)
     char *into = behind ? conn->input.data + conn->input.size : tools->in;
     size_t room = behind ? conn->input.capacity - conn->input.size : LIMIT_READ;
     ssize_t count = receive(conn->fd, into, room);
+    conn->again |= count == -1 || (size_t)count == room;
     if (count == -1)
         return CONN_GO_ON;
     if (count <= 0)

@@ -46,6 +46,7 @@ struct conn {
     enum closed closed;           /* why it ends, if it ends now */
     bool closing;                 /* the last answer is written; nothing more is served */
     bool muted;                   /* while WAITING: bytes came and are not asked for again */
+    bool again;                   /* there may be more to read than was read: watch anew */
     uint32_t watched;             /* events that the poller watches, the worker's to keep */
     struct buffer input;          /* bytes read but not served */
     size_t scanned;               /* of them looked at, for the parser */

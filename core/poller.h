@@ -13,6 +13,13 @@ struct poller {
 int poller_init(struct poller *poller);
 void poller_fini(struct poller *poller);
 
+/* The events to ask for where each change is to be told once, with the end of the client's bytes as
+ * one of them. To tell states the kernel would look at every socket a second time. */
+static inline uint32_t poller_edges(uint32_t interest)
+{
+    return interest | EPOLLET | (interest & EPOLLIN ? EPOLLRDHUP : 0);
+}
+
 /* Watch `fd` for `events` (EPOLLIN …) under the name `key`; 0, or -1 with errno. */
 int poller_add(struct poller *poller, int fd, uint32_t events, uint64_t key);
 

@@ -153,10 +153,12 @@ static void settle(struct worker *worker, struct conn *conn, enum conn_next next
             park(worker, conn);
             return;
         }
-        if (interest == conn->watched)
+        if (interest == conn->watched && !conn->again)
             return;
         conn->watched = interest;
-        if (poller_change(&worker->poller, conn->fd, interest, key_of(worker, conn)) == 0)
+        conn->again = false;
+        if (poller_change(&worker->poller, conn->fd, poller_edges(interest),
+                          key_of(worker, conn)) == 0)
             return;
         conn->closed = CLOSED_FAILED;
     }
@@ -167,10 +169,13 @@ static void turn(struct worker *worker, struct conn *conn, uint32_t events)
 {
     struct tools *tools = &worker->tools;
     enum conn_next next = CONN_GO_ON;
-    if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING))
+    if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING)) {
+        /* The end of its bytes makes no event of its own when it came with the last of them. */
+        conn->again = events & EPOLLRDHUP && conn->state != CONN_WAITING;
         next = conn_read(conn, tools);
-    else if (events & (EPOLLERR | EPOLLHUP))
+    } else if (events & (EPOLLERR | EPOLLHUP)) {
         next = conn_hang_up(conn);
+    }
     if (next == CONN_GO_ON && events & EPOLLOUT)
         next = conn_write(conn, tools);
     settle(worker, conn, next);
@@ -222,7 +227,7 @@ static void admit(struct worker *worker, int fd, const char *peer)
     slot->conn = conn;
     counter_add(&tools->counters.connections, 1);
     conn->watched = EPOLLIN;
-    if (poller_add(&worker->poller, fd, EPOLLIN, key_of(worker, conn)) < 0)
+    if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN), key_of(worker, conn)) < 0)
         release(worker, conn);
 }
 

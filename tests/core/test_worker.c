@@ -38,6 +38,47 @@ static void requests_and_replies_cross_the_mailboxes(void)
     end();
 }
 
+/* The poller tells each change once, and these come as one. */
+static void a_request_that_comes_with_the_end_of_its_client_is_answered_and_closed(void)
+{
+    begin(10, 10);
+    static const char *const texts[] = {GET("/a"), GET("/a"), "BAD\r\n\r\n", "GET /cut"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int client = dial(&endpoint);
+        CHECK(send(client, texts[i], strlen(texts[i]), MSG_MORE) > 0);
+        CHECK_EQUAL(shutdown(client, SHUT_WR), 0); /* in one segment with the text */
+        if (i == 0)
+            worker_send(&worker, make_reply(next_request(), "hello", "t"));
+        CHECK_EQUAL(has(hear(client, NULL), "hello"), i < 2);
+        close(client);
+    }
+    AWAIT(worker.tools.counters.connections == 0);
+    CHECK_EQUAL(worker.tools.counters.hits, 1);
+    end();
+}
+
+static void what_one_read_does_not_take_is_read_by_the_next(void)
+{
+    char text[1100];
+    int size = sprintf(text, "GET /a HTTP/1.1\r\nHost: h\r\nX: %0991d\r\n\r\n", 0);
+    int count = 3 * LIMIT_READ / size;
+    CHECK_EQUAL(LIMIT_READ % size, 0); /* a full read ends between two requests */
+    prepare(10, 10);
+    int client = dial(&endpoint);
+    for (int i = 0; i < count; i++)
+        put(client, text);
+    put(client, GET("/last"));
+    CHECK_EQUAL(worker_start(&worker), 0);
+    worker_send(&worker, make_reply(next_request(), "hello", "t"));
+    struct request *last = next_request();
+    CHECK_TEXT(request_target(last), "/last");
+    CHECK_EQUAL(worker.tools.counters.hits, count - 1);
+    worker_send(&worker, make_reply(last, "goodbye", NULL));
+    hear(client, "goodbye");
+    close(client);
+    end();
+}
+
 /* Rule 2. */
 static void a_reply_never_reaches_the_next_tenant_of_its_slot(void)
 {
@@ -212,6 +253,8 @@ static void every_client_gets_its_own_answer(void)
 int main(void)
 {
     RUN(requests_and_replies_cross_the_mailboxes);
+    RUN(a_request_that_comes_with_the_end_of_its_client_is_answered_and_closed);
+    RUN(what_one_read_does_not_take_is_read_by_the_next);
     RUN(a_reply_never_reaches_the_next_tenant_of_its_slot);
     RUN(an_answer_whose_client_left_is_stored_all_the_same);
     RUN(a_full_mailbox_is_answered_with_503);
