@@ -13,11 +13,11 @@ import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import Environment, Template
 
+from commentsvc import templating
 from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, Response
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
@@ -93,20 +93,9 @@ def browser(agent: str) -> str:
     return told or "An unknown browser"
 
 
-def _source(name: str) -> str:
-    return (files("commentsvc") / "templates" / "moderation" / name).read_text("utf-8")
-
-
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_source),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    environment = templating.environment("moderation")
     environment.filters.update(ago=ago, browser=browser, exactly=exactly, hue=hue, machine=machine)
     return environment
 
