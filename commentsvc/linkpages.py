@@ -92,7 +92,7 @@ class LinkPages:
             await self._database.write(work)
         except (LinkError, *FAILURES) as error:
             return _failed(error)
-        return self._page(200, title=WORDS[action][2], back=self._address(entry))
+        return _rendered(200, title=WORDS[action][2], back=self._address(entry))
 
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
@@ -155,14 +155,11 @@ class LinkPages:
         question, button, _ = WORDS[action]
         back, status = self._address(entry), entry.comment.status
         if status not in MOVES[action]:
-            return self._page(200, title=f"The comment is {STATES[status]} already.", back=back)
-        return self._page(200, title=question, button=button, entry=entry, back=back)
+            return _rendered(200, title=f"The comment is {STATES[status]} already.", back=back)
+        return _rendered(200, title=question, button=button, entry=entry, back=back)
 
     def _address(self, entry: Entry) -> str:
         return self._origins.get(entry.site, "") + entry.url
-
-    def _page(self, status: int, **values: Any) -> Response:  # Any: what the template shows
-        return _rendered(status, **values)
 
 
 def _failed(error: Exception) -> Response:
