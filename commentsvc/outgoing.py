@@ -14,10 +14,6 @@ from commentsvc.models import CommentTable, SiteTable, Table
 
 MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
 
-# What a row tells.
-SUBMITTED: Final = "submitted"
-DIGEST: Final = "digest"
-
 # What becomes of a row of the outbox. An open one is a digest that still collects.
 OPEN: Final = "open"
 QUEUED: Final = "queued"
