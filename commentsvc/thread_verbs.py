@@ -4,6 +4,7 @@ DESIGN. As `verbs`. A page's address is brought to its canonical form here, by t
 site, so that what a moderator copies from a browser names the thread that readers see.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,12 @@ import click
 from commentsvc.console import config_option, data_option, find_settings
 
 _site = click.option("--site", default="", metavar="NAME", help="Of which site; else the first.")
-_url = click.argument("url", metavar="URL")
+
+
+def _of_page(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the parameters `data`, `settings_file`, `site` and `url`."""
+    url = click.argument("url", metavar="URL")
+    return data_option(config_option(_site(url(command))))
 
 
 @click.group()
@@ -49,40 +55,28 @@ def _set(
 
 
 @thread.command()
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 def close(data: Path, settings_file: Path | None, site: str, url: str) -> None:
     """Take no more comments for the page URL; what is there stays readable."""
     click.echo(f"closed {_set(data, settings_file, site, url, 'closed')}")
 
 
 @thread.command("open")
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
     """Take comments for the page URL, however old it is."""
     click.echo(f"open {_set(data, settings_file, site, url, 'open')}")
 
 
 @thread.command()
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
     """Let the page URL close by its age, as the site's close_days says; the usual state."""
     click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
 
 
 @thread.command()
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 @click.argument("to", metavar="TO")
 def move(data: Path, settings_file: Path | None, site: str, url: str, to: str) -> None:
     """Put the comments of the page URL under its new address TO; the old one leads there."""
@@ -95,10 +89,7 @@ def move(data: Path, settings_file: Path | None, site: str, url: str, to: str) -
 
 
 @thread.command()
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 @click.argument("into", metavar="INTO")
 def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str) -> None:
     """Put the comments of the page URL among those of the page INTO; it cannot be undone."""
@@ -111,10 +102,7 @@ def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str
 
 
 @thread.command()
-@data_option
-@config_option
-@_site
-@_url
+@_of_page
 @click.argument("alias", metavar="ALIAS")
 def alias(data: Path, settings_file: Path | None, site: str, url: str, alias: str) -> None:
     """Let the address ALIAS lead to the comments of the page URL."""
