@@ -3,13 +3,14 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 # A machine that is busy must not fail a property; tests that bound time measure CPU time.
 settings.register_profile("commentsvc", deadline=None)
@@ -53,3 +54,30 @@ def chromium() -> "Iterator[Browser]":
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def visit(browser: "Browser", origin: str) -> "Iterator[BrowserContext]":
+    """A reader with an empty browser, for whom addresses begin at `origin`."""
+    context = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC")
+    context.set_default_timeout(10_000)  # ms
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+@contextmanager
+def watched_tab(context: "BrowserContext") -> "Iterator[Page]":
+    """A tab. The test fails when a script did, or the Content-Security-Policy was violated."""
+    page = context.new_page()
+    complaints: list[str] = []
+
+    def note(message: "ConsoleMessage") -> None:
+        if "Content Security Policy" in message.text:
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert not complaints

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, StorageState
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
+from tests.conftest import visit, watched_tab
 from tests.journey.program import Service, command, serving
 from tests.pages.desk import PASSWORD, sign_in
 
@@ -33,26 +34,15 @@ def cookies(chromium: Browser, service: Service) -> StorageState:
 @pytest.fixture
 def context(chromium: Browser, service: Service) -> Iterator[BrowserContext]:
     """An empty browser."""
-    context = chromium.new_context(base_url=service.address, locale="en-GB", timezone_id="UTC")
-    context.set_default_timeout(10_000)  # ms
-    yield context
-    context.close()
+    with visit(chromium, service.address) as context:
+        yield context
 
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    """A tab. The test fails when a script did, or the Content-Security-Policy was violated."""
-    page = context.new_page()
-    complaints: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if "Content Security Policy" in message.text:
-            complaints.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert not complaints
+    """A tab that must have nothing to complain of."""
+    with watched_tab(context) as page:
+        yield page
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from commentsvc.links import Links
 from commentsvc.models import Entry
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
+from commentsvc.outgoing import Post
 from commentsvc.router import Route, Router
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
@@ -160,3 +161,9 @@ def faults(response: Response) -> list[str]:
     assert error["code"]
     assert error["message"].endswith(".")
     return sorted(error.get("fields", {}))
+
+
+def waiting(service: Served) -> list[Post]:
+    """The rows of the outbox that wait, oldest first."""
+    found = service.database.read_now(lambda r: posting.listing(r, "queued", 1 << 62, 100))
+    return found[::-1]

@@ -1,27 +1,14 @@
 """account: a new password, and sessions that end."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from commentsvc.sessions import COOKIE
 from tests.unit.seat import PASSWORD, Seat, header, seated, text
-from tests.unit.served import Served, served
+from tests.unit.served import Served
 
 NEW = "four words are better"
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def seat(service: Served) -> Seat:
-    return seated(service)
 
 
 def test_a_new_password_signs_in_and_the_old_one_no_more(service: Served, seat: Seat) -> None:

@@ -16,12 +16,6 @@ from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
 def moderated(tmp_path: Path) -> Iterator[Served]:
     settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
     with served(tmp_path, settings) as running:

@@ -1,28 +1,15 @@
 """banpages: bans by a form, and lifted by a button."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from commentsvc import bans
 from commentsvc.bans import Ban
 from commentsvc.pages import DAY
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import NOW, Served, served
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
 from tests.unit.stored import add
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def seat(service: Served) -> Seat:
-    return seated(service)
 
 
 def listed(service: Served) -> list[Ban]:

@@ -19,11 +19,6 @@ HASH = bytes.fromhex("0123456789abcdef")
 
 
 @pytest.fixture
-def purged() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
         yield database

@@ -1,19 +1,10 @@
 """commentpage: one comment, its text and its history."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import Served, served
+from tests.unit.served import Served
 from tests.unit.stored import add
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture

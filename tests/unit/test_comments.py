@@ -20,11 +20,6 @@ from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 
 
 @pytest.fixture
-def purged() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
         yield database

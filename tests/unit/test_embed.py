@@ -1,7 +1,6 @@
 """embed: the thread and the form as HTML, with and without mistakes."""
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,12 +13,6 @@ from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
 from commentsvc.threads import set_state
 from tests.unit.served import SETTINGS, Served, faults, served
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 def reply(number: int, parent: int | None = None) -> Item:

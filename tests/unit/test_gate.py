@@ -1,27 +1,13 @@
 """gate: who sees a page, whose forms are taken, and what others hear."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from commentsvc import sessions
 from commentsvc.sessions import COOKIE, Cookies
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import NOW, Served, served
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
 
 DAY = 86_400.0  # seconds
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def seat(service: Served) -> Seat:
-    return seated(service)
 
 
 def pages(service: Served, method: str) -> list[str]:

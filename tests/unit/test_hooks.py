@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc import hooks, moderation, posting
+from commentsvc import hooks, moderation
 from commentsvc.channels import channels, targets
 from commentsvc.config import Hooks
 from commentsvc.delivery import DeliveryError, Refused, Unreachable
 from commentsvc.hooks import Hook, Message
 from commentsvc.links import Links
-from commentsvc.outgoing import Post
 from commentsvc.remote import Answer
-from tests.unit.served import NOW, SETTINGS, Served, served
+from tests.unit.served import NOW, SETTINGS, Served, served, waiting
 
 ALL = Hooks(
     webhooks=("https://hooks.example/secret-path",),
@@ -42,16 +41,11 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def rows(service: Served) -> list[Post]:
-    found = service.database.read_now(lambda r: posting.listing(r, "queued", 1 << 62, 100))
-    return found[::-1]
-
-
 def messages(service: Served) -> dict[str, tuple[Message, Any]]:
     """What waits, by channel: the message, and what its JSON holds."""
     ways = channels(WITH_HOOKS, Links([b"k"]), lambda: NOW)
     found = {}
-    for post in rows(service):
+    for post in waiting(service):
         message = service.database.read_now(
             lambda reader, post=post: ways[post.channel].compose(reader, post)  # type: ignore[misc] # mypy cannot see the default
         )
@@ -85,7 +79,7 @@ def test_a_webhook_is_signed_as_standard_webhooks_says(service: Served) -> None:
 def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
     service.submit()
     form = hooks.webhook("https://h.example/", secret)
-    [post] = [post for post in rows(service) if post.channel.startswith("webhook")]
+    [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
     hook = Hook(WITH_HOOKS, form, lambda: NOW)
     message = service.database.read_now(lambda reader: hook.compose(reader, post))
     assert message
@@ -99,7 +93,7 @@ def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served
     for to in ("spam", "approved"):
         service.database.write_now(lambda tx, to=to: moderation.change(tx, [1], to, "Mo", 5))  # type: ignore[misc] # as above
     service.database.write_now(lambda tx: moderation.undo_last(tx, [1], "Mo", 6))
-    changes = [post for post in rows(service) if post.kind == "changed"]
+    changes = [post for post in waiting(service) if post.kind == "changed"]
     assert [post.channel.split()[:2] for post in changes] == [["webhook", "hooks.example"]]
     _, event = messages(service)["webhook"]
     assert (event["type"], event["data"]["status"]) == ("comment.changed", "spam")
@@ -143,7 +137,7 @@ def test_no_words_of_a_reader_are_markup_of_a_messenger(service: Served) -> None
 
 def test_a_long_comment_is_cut(service: Served) -> None:
     service.submit("x" * 200)
-    post = rows(service)[0]
+    post = waiting(service)[0]
     entry = service.stored()[0]
     long = replace(entry, comment=replace(entry.comment, source="x" * 9_000))
     told = hooks.Told(long, post, "https://blog.example/p/", 0)
@@ -181,14 +175,14 @@ def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
     with served(tmp_path, settings) as service:
         service.submit()
         asyncio.run(service.outbox.deliver("ntfy"))
-        [post] = rows(service)
+        [post] = waiting(service)
         assert "no public address" in post.error
         assert "hooks.networks" in post.error
 
 
 def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
     service.submit()
-    post = rows(service)[0]
+    post = waiting(service)[0]
     hook = Hook(WITH_HOOKS, hooks.slack(ALL), lambda: NOW)
     gone = replace(post, comment_id=99)
     assert service.database.read_now(lambda reader: hook.compose(reader, gone)) is None

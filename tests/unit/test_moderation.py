@@ -14,11 +14,6 @@ TAGS = {"thread:blog:/post/", "site:blog"}
 
 
 @pytest.fixture
-def purged() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
         yield database

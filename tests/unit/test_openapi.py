@@ -1,22 +1,13 @@
 """openapi: the document says what the routes do."""
 
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from commentsvc.config import Settings
 from commentsvc.openapi import OPERATIONS, document
 from commentsvc.schemas import Json
-from tests.unit.served import Served, data, served
+from tests.unit.served import Served, data
 
 DOCUMENT = document(Settings())
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 def references(node: object) -> Iterator[str]:

@@ -1,30 +1,15 @@
 """outboxpages: what became of each mail, and sending it again."""
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-
-import pytest
 
 from commentsvc import posting
 from commentsvc.outboxpages import MOST
 from commentsvc.outgoing import Target
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import NOW, Served, served
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
 from tests.unit.stored import add
 
 MS = int(NOW * 1_000)
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def seat(service: Served) -> Seat:
-    return seated(service)
 
 
 def post(service: Served, recipient: str = "me@blog.example") -> None:

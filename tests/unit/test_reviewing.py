@@ -1,29 +1,16 @@
 """reviewing: lists, decisions, and the way back."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from commentsvc import search
 from commentsvc.reviewing import MOST
 from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import NOW, Served, served
+from tests.unit.served import NOW, Served
 from tests.unit.stored import add
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def seat(service: Served) -> Seat:
-    return seated(service)
 
 
 def submit(service: Served, **changes: object) -> int:

@@ -1,23 +1,14 @@
 """schemas: real answers have the shapes that the document tells of."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from commentsvc.config import Settings
 from commentsvc.schemas import Json, components, reference
 from commentsvc.submission import Fields
-from tests.unit.served import Served, data, served
+from tests.unit.served import Served, data
 
 SCHEMAS = components(Settings())["schemas"]
 KINDS = {"string": str, "integer": int, "object": dict, "array": list, "null": type(None)}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 def fits(value: object, schema: Json) -> bool:

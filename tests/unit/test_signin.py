@@ -1,8 +1,6 @@
 """signin: in and out, and nobody by another way."""
 
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,13 +8,7 @@ from commentsvc import moderators
 from commentsvc.pages import HOME
 from commentsvc.sessions import COOKIE, KNOWN_COOKIE
 from tests.unit.seat import HASH, PASSWORD, Seat, employ, header, seated, text
-from tests.unit.served import Served, served
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
+from tests.unit.served import Served
 
 
 @pytest.fixture

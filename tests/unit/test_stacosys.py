@@ -1,22 +1,13 @@
 """stacosys: what its released clients send, and what they expect back."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from commentsvc.moments import local
 from commentsvc.stacosys import stacosys_site
-from tests.unit.served import NOW, Served, data, served
+from tests.unit.served import NOW, Served, data
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 MULTIPART = "multipart/form-data; boundary=x"
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 def parts(**fields: str) -> bytes:

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc import moderation, posting
+from commentsvc import moderation
 from commentsvc.config import Server
 from commentsvc.mail import Mails
-from commentsvc.outgoing import Post
 from commentsvc.posting import DAY
 from tests.unit.mailserver import mail_settings
-from tests.unit.served import SETTINGS, Served, faults, served
+from tests.unit.served import SETTINGS, Served, faults, served, waiting
 
 WITH_MAIL = replace(
     SETTINGS, server=Server(public_url="https://c.example"), mail=mail_settings(25, moderators=())
@@ -32,20 +31,14 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def rows(service: Served) -> list[Post]:
-    """The rows that wait, oldest first."""
-    found = service.database.read_now(lambda r: posting.listing(r, "queued", 1 << 62, 100))
-    return found[::-1]
-
-
 def kinds(service: Served) -> list[tuple[str, int | None]]:
-    return [(post.kind, post.comment_id) for post in rows(service)]
+    return [(post.kind, post.comment_id) for post in waiting(service)]
 
 
 def letter(service: Served, kind: str) -> EmailMessage | None:
     """The last mail of a kind, None where it has nothing to tell."""
     mails = Mails(WITH_MAIL, service.links)
-    [*_, post] = [post for post in rows(service) if post.kind == kind]
+    [*_, post] = [post for post in waiting(service) if post.kind == kind]
     found = service.database.read_now(lambda reader: mails.compose(reader, post))
     if found is None:
         return None

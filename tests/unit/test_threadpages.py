@@ -1,21 +1,13 @@
 """threadpages: closing, moving and merging pages by forms."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from commentsvc.threadpages import MOST
 from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import Served, data, served
+from tests.unit.served import Served, data
 from tests.unit.stored import add
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture

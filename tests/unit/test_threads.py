@@ -13,11 +13,6 @@ from tests.unit.stored import NOW, add, decide, opened
 
 
 @pytest.fixture
-def purged() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     """/a/ has two approved comments and one of each other status, /b/ has one."""
     with opened(tmp_path, purged.extend) as database:

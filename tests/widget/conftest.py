@@ -6,12 +6,11 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
-    ConsoleMessage,
     Locator,
     Page,
 )
 
-from tests.conftest import find_program
+from tests.conftest import find_program, visit, watched_tab
 from tests.widget.browser import POST, SERVICE, Answers, build_blog, serve
 
 
@@ -32,10 +31,8 @@ def blog(hugo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
     """A reader with an empty browser, who looks at the blog."""
-    context = chromium.new_context(base_url=blog, locale="en-GB", timezone_id="UTC")
-    context.set_default_timeout(10_000)  # ms
-    yield context
-    context.close()
+    with visit(chromium, blog) as context:
+        yield context
 
 
 @pytest.fixture
@@ -48,18 +45,9 @@ def answers(context: BrowserContext) -> Answers:
 
 @pytest.fixture
 def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
-    """A tab. The test fails when a script did, or the Content-Security-Policy was violated."""
-    page = context.new_page()
-    complaints: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if "Content Security Policy" in message.text:
-            complaints.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert not complaints
+    """A tab that must have nothing to complain of."""
+    with watched_tab(context) as page:
+        yield page
 
 
 @pytest.fixture
