@@ -15,7 +15,6 @@ import logging
 import os
 import signal
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -29,6 +28,7 @@ from commentsvc import (
     datadir,
     descriptors,
     handover,
+    logs,
     metrics,
     migrations,
     posting,
@@ -88,7 +88,7 @@ def run(settings: Settings, start: Start) -> None:
     Raises DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
     it cannot start.
     """
-    set_up_logging()
+    logs.set_up()
     descriptors.provide(settings.server.connections)
     asyncio.run(_serve(settings, start))
 
@@ -239,29 +239,6 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGUSR1)
 
 
-class OneLine(logging.Formatter):
-    """One line per event, whatever a message holds: nobody can forge a second one.
-
-    An exception follows as its text and the frames it came through, the innermost first.
-    """
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line for `record`."""
-        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-        line = f"{moment} {record.levelname.lower()} {record.name}: {record.getMessage()}"
-        if record.exc_info and record.exc_info[1]:
-            line += f": {_trace(record.exc_info[1])}"
-        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
-def _trace(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    path = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames))
-    text = f"{type(error).__name__}: {error} ({path})"
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return f"{text}, after {_trace(cause)}" if cause else text
-
-
 @contextmanager
 def spared_collector() -> Iterator[None]:
     """Let the garbage collector pass over what is there for good, and come less often.
@@ -278,11 +255,3 @@ def spared_collector() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
-
-
-def set_up_logging() -> None:
-    """Write one line per event to stderr, for the service manager to keep."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(OneLine())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("commentsvc").setLevel(logging.INFO)

@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "configread",
             "descriptors",
             "forms",
+            "logs",
             "manager",
             "markup",
             "metrics",
