@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,20 +28,16 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         .requests = setup->requests,
         .poller = {-1},
         .starved_at = -TELL_MS,
-        .slot_count = setup->limits->connections / setup->workers + 1,
         .replies = {.event = -1},
     };
-    worker->first_parked = worker->slot_count;
     size_t store_bytes = setup->limits->store_bytes / setup->workers;
-    worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
+    uint32_t slots = setup->limits->connections / setup->workers + 1;
     if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->key) < 0 ||
-        !worker->slots) {
+        slots_init(&worker->slots, slots) < 0) {
         errno = ENOMEM;
         return -1;
     }
-    counter_set(&worker->tools.counters.slots, worker->slot_count);
-    for (uint32_t i = 0; i < worker->slot_count; i++)
-        worker->slots[i].next = i + 1;
+    counter_set(&worker->tools.counters.slots, slots);
     /* Replies need no bound of their own: there is one at most for each request in flight. */
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;
@@ -54,17 +49,6 @@ int worker_listen(struct worker *worker, int listener)
     return door_add(&worker->door, listener);
 }
 
-static uint64_t key_of(const struct worker *worker, const struct conn *conn)
-{
-    return (uint64_t)worker->slots[conn->slot].serial << 32 | conn->slot;
-}
-
-static struct conn *find(struct worker *worker, uint32_t slot, uint32_t serial)
-{
-    struct slot *place = &worker->slots[slot];
-    return slot < worker->slot_count && place->serial == serial ? place->conn : NULL;
-}
-
 static void release(struct worker *worker, struct conn *conn)
 {
     struct counters *counters = &worker->tools.counters;
@@ -72,12 +56,7 @@ static void release(struct worker *worker, struct conn *conn)
         trace_end(worker->tools.trace, conn->line, TRACE_LEFT, SLICE(""), 0);
     counter_add(&counters->closed[conn->closed], 1);
     counter_set(&counters->connections, counters->connections - 1);
-    struct slot *slot = &worker->slots[conn->slot];
-    slot->conn = NULL;
-    slot->serial++;
-    slot->next = worker->first_free;
-    worker->first_free = conn->slot;
-    conn_free(conn);
+    slots_free(&worker->slots, conn);
 }
 
 /* Free a connection for a reason of the worker's. */
@@ -91,36 +70,27 @@ static void end(struct worker *worker, struct conn *conn, enum closed reason)
  * since an event for it may already have been fetched. */
 static void park(struct worker *worker, struct conn *conn)
 {
-    struct slot *slot = &worker->slots[conn->slot];
     poller_remove(&worker->poller, conn->fd);
     deadline_clear(&conn->deadline);
-    slot->serial++;
-    slot->next = worker->first_parked;
-    worker->first_parked = conn->slot;
+    slots_park(&worker->slots, conn);
     counter_add(&worker->tools.counters.closed[CLOSED_STOPPED], 1); /* as far as we know */
     counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
 }
 
 int worker_take_parked(struct worker *worker)
 {
-    if (worker->first_parked == worker->slot_count)
-        return -1;
-    struct slot *slot = &worker->slots[worker->first_parked];
-    worker->first_parked = slot->next;
-    int fd = conn_detach(slot->conn);
-    slot->conn = NULL;
-    return fd;
+    struct conn *conn = slots_take_parked(&worker->slots);
+    return conn ? conn_detach(conn) : -1;
 }
 
 void worker_fini(struct worker *worker)
 {
-    for (int fd; worker->slots && (fd = worker_take_parked(worker)) >= 0;)
+    for (int fd; (fd = worker_take_parked(worker)) >= 0;)
         close(fd);
-    for (uint32_t i = 0; worker->slots && i < worker->slot_count; i++)
-        if (worker->slots[i].conn)
-            end(worker, worker->slots[i].conn, CLOSED_STOPPED);
-    free(worker->slots);
-    worker->slots = NULL;
+    for (uint32_t i = 0; i < worker->slots.count; i++)
+        if (worker->slots.all[i].conn)
+            end(worker, worker->slots.all[i].conn, CLOSED_STOPPED);
+    slots_fini(&worker->slots);
     tools_fini(&worker->tools);
     mailbox_fini(&worker->replies);
     door_fini(&worker->door, &worker->poller);
@@ -130,8 +100,8 @@ void worker_fini(struct worker *worker)
 static enum conn_next submit(struct worker *worker, struct conn *conn)
 {
     struct request *request = conn_take_request(conn);
-    request->address =
-        (struct address){worker->index, conn->slot, worker->slots[conn->slot].serial};
+    uint64_t key = slots_key(&worker->slots, conn);
+    request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
     if (mailbox_push(worker->requests, &request->message))
         return CONN_GO_ON;
     request_free(request);
@@ -158,7 +128,7 @@ static void settle(struct worker *worker, struct conn *conn, enum conn_next next
         conn->watched = interest;
         conn->again = false;
         if (poller_change(&worker->poller, conn->fd, poller_edges(interest),
-                          key_of(worker, conn)) == 0)
+                          slots_key(&worker->slots, conn)) == 0)
             return;
         conn->closed = CLOSED_FAILED;
     }
@@ -191,12 +161,12 @@ static bool reap(struct worker *worker)
             return false;
         struct conn *conn = (struct conn *)oldest;
         int64_t moment = oldest->moment;
-        uint64_t key = key_of(worker, conn);
+        uint64_t key = slots_key(&worker->slots, conn);
         settle(worker, conn, conn_read(conn, &worker->tools));
-        conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
+        conn = slots_find(&worker->slots, key);
         if (conn && conn_is_idle(conn) && conn->deadline.moment == moment)
             end(worker, conn, CLOSED_REAPED);
-        if (!find(worker, (uint32_t)key, (uint32_t)(key >> 32)))
+        if (!slots_find(&worker->slots, key))
             return true;
     }
     return false;
@@ -206,7 +176,7 @@ static void admit(struct worker *worker, int fd, const char *peer)
 {
     struct tools *tools = &worker->tools;
     counter_add(&tools->counters.accepted, 1);
-    if (worker->first_free == worker->slot_count && !reap(worker)) {
+    if (slots_are_full(&worker->slots) && !reap(worker)) {
         /* Every connection is at work: say so, as far as the socket takes it, and close. */
         if (render_refusal(&tools->out, 503, true, &tools->clock))
             (void)!write(fd, tools->out.data, tools->out.size);
@@ -221,13 +191,10 @@ static void admit(struct worker *worker, int fd, const char *peer)
         counter_add(&tools->counters.closed[CLOSED_FAILED], 1);
         return;
     }
-    struct slot *slot = &worker->slots[worker->first_free];
-    conn->slot = worker->first_free;
-    worker->first_free = slot->next;
-    slot->conn = conn;
+    slots_take(&worker->slots, conn);
     counter_add(&tools->counters.connections, 1);
     conn->watched = EPOLLIN;
-    if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN), key_of(worker, conn)) < 0)
+    if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN), slots_key(&worker->slots, conn)) < 0)
         release(worker, conn);
 }
 
@@ -297,7 +264,8 @@ static void deliver(struct worker *worker)
         message = message->next;
         /* First into the store, so that the rest of the same pipeline finds it there. */
         bool kept = reply->tag_count > 0 && store_keep(&worker->tools.store, reply);
-        struct conn *conn = find(worker, reply->address.slot, reply->address.serial);
+        uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
+        struct conn *conn = slots_find(&worker->slots, key);
         if (conn)
             settle(worker, conn, conn_reply(conn, &worker->tools, reply));
         else
@@ -313,8 +281,8 @@ static void deliver(struct worker *worker)
 
 static void park_idle(struct worker *worker)
 {
-    for (uint32_t i = 0; i < worker->slot_count; i++) {
-        struct conn *conn = worker->slots[i].conn;
+    for (uint32_t i = 0; i < worker->slots.count; i++) {
+        struct conn *conn = worker->slots.all[i].conn;
         if (conn && conn_is_idle(conn))
             park(worker, conn);
     }
@@ -339,8 +307,8 @@ static void begin_stop(struct worker *worker)
 /* Time is up: whoever sent a request, or a part of one, is told to come again. */
 static void end_stop(struct worker *worker)
 {
-    for (uint32_t i = 0; i < worker->slot_count; i++) {
-        struct conn *conn = worker->slots[i].conn;
+    for (uint32_t i = 0; i < worker->slots.count; i++) {
+        struct conn *conn = worker->slots.all[i].conn;
         bool owed = conn && (conn->state == CONN_WAITING ||
                              (conn->state == CONN_READING && !conn_is_idle(conn)));
         if (owed)
@@ -356,7 +324,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
     } else if (key == KEY_LISTENER) {
         accept_some(worker);
     } else {
-        struct conn *conn = find(worker, (uint32_t)key, (uint32_t)(key >> 32));
+        struct conn *conn = slots_find(&worker->slots, key);
         if (conn)
             turn(worker, conn, event->events);
     }

@@ -3,24 +3,17 @@
 #ifndef CORE_WORKER_H
 #define CORE_WORKER_H
 
-#include "conn.h"
 #include "door.h"
 #include "hash.h"
 #include "mailbox.h"
 #include "poller.h"
+#include "slots.h"
 #include "tools.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* A place for a connection. The serial counts its tenants. */
-struct slot {
-    struct conn *conn; /* owns */
-    uint32_t serial;
-    uint32_t next; /* of the free, or of the parked */
-};
 
 struct worker {
     uint32_t index;
@@ -29,10 +22,7 @@ struct worker {
     struct mailbox *requests; /* borrows: the one to Python */
     struct poller poller;
     struct door door;
-    struct slot *slots; /* owns */
-    uint32_t slot_count;
-    uint32_t first_free;   /* slot_count when there is none */
-    uint32_t first_parked; /* the same */
+    struct slots slots;
     struct tools tools;
     int64_t starved_at;      /* monotonic milliseconds: when Python was told so last */
     bool parks;              /* at a stop; set before `stop_at` */

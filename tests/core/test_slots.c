@@ -1,0 +1,83 @@
+/* Slots and their tenants; that nobody gets what is meant for a former one. */
+#include "pair.h"
+
+#include "slots.h"
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static bool no_memory;
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return no_memory ? NULL : __real_calloc(count, size);
+}
+
+static struct slots slots;
+
+static struct conn *tenant(void)
+{
+    pair_connect();
+    close(client);
+    slots_take(&slots, conn);
+    return conn;
+}
+
+static void a_connection_is_found_by_its_key_until_it_leaves(void)
+{
+    make_tools();
+    CHECK_EQUAL(slots_init(&slots, 2), 0);
+    struct conn *first = tenant(), *second = tenant();
+    uint64_t key = slots_key(&slots, first);
+    CHECK(slots_find(&slots, key) == first &&
+          slots_find(&slots, slots_key(&slots, second)) == second);
+    CHECK(slots_are_full(&slots));
+    slots_free(&slots, first);
+    CHECK(!slots_are_full(&slots) && slots_find(&slots, key) == NULL);
+    struct conn *third = tenant();
+    CHECK_EQUAL((uint32_t)slots_key(&slots, third), (uint32_t)key);
+    CHECK(slots_find(&slots, key) == NULL && slots_find(&slots, slots_key(&slots, third)) == third);
+    CHECK(slots_find(&slots, 2) == NULL);
+    slots_free(&slots, second);
+    slots_free(&slots, third);
+    slots_fini(&slots);
+    tools_fini(&tools);
+}
+
+static void a_parked_one_is_found_no_more_and_taken_once(void)
+{
+    make_tools();
+    CHECK_EQUAL(slots_init(&slots, 3), 0);
+    CHECK(slots_take_parked(&slots) == NULL);
+    struct conn *stays = tenant(), *first = tenant(), *second = tenant();
+    uint64_t key = slots_key(&slots, first);
+    slots_park(&slots, first);
+    slots_park(&slots, second);
+    CHECK(slots_find(&slots, key) == NULL && slots_find(&slots, slots_key(&slots, stays)) == stays);
+    CHECK(slots_are_full(&slots));
+    CHECK(slots_take_parked(&slots) == second);
+    CHECK(slots_take_parked(&slots) == first);
+    CHECK(slots_take_parked(&slots) == NULL);
+    conn_free(first);
+    conn_free(second);
+    slots_free(&slots, stays);
+    slots_fini(&slots);
+    tools_fini(&tools);
+}
+
+static void without_memory_there_are_none_and_the_end_is_safe(void)
+{
+    no_memory = true;
+    CHECK_EQUAL(slots_init(&slots, 3), -1);
+    no_memory = false;
+    slots_fini(&slots);
+    slots_fini(&slots);
+}
+
+int main(void)
+{
+    RUN(a_connection_is_found_by_its_key_until_it_leaves);
+    RUN(a_parked_one_is_found_no_more_and_taken_once);
+    RUN(without_memory_there_are_none_and_the_end_is_safe);
+    return check_end();
+}
