@@ -41,7 +41,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"cursor", "decisions", "derived", "passwords", "ratelimit", "spam", "sqlite", "statements"}
     )
-    | {"chart", "outgoing"},
+    | {"chart", "outgoing", "settings"},
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"})
     | {"delivery", "links", "posting", "verdicts"},
     frozenset({"auth", "sessions", "smtp", "submission", "subscribing", "urls"}),
@@ -81,6 +81,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "outgoing": "test_migrations holds the tables, test_posting what is done with them",
     "templating": "test_embed and test_mail: all that is written by templates",
     "app": "tests/journey: the composed program is only itself as a whole",
+    "settings": "test_config: each value in and out of its bounds",
     "server": "tests/wire: the Bridge needs the core and a socket",
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
