@@ -10,6 +10,7 @@
  */
 #include "conn.h"
 
+#include "answer.h"
 #include "etag.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ struct conn *conn_new(int fd, const char *peer, struct tools *tools)
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     memcpy(conn->peer, peer, strnlen(peer, PEER_SIZE - 1));
     deadline_init(&conn->deadline);
-    deadline_set(&conn->deadline, &tools->deadlines, DEADLINE_IDLE, tools->clock.now);
+    tools_set_deadline(tools, &conn->deadline, DEADLINE_IDLE);
     return conn;
 }
 
@@ -78,97 +79,12 @@ bool conn_is_idle(const struct conn *conn)
     return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
 }
 
-static void set_deadline(struct conn *conn, struct tools *tools, enum deadline_kind kind)
-{
-    deadline_set(&conn->deadline, &tools->deadlines, kind, tools->clock.now);
-}
-
-/* Send the answers of this turn, then `body`, behind what is owed already; false when the
- * connection must close. */
-static bool flush_with(struct conn *conn, struct tools *tools, struct slice body)
-{
-    struct slice answers = buffer_slice(&tools->out);
-    tools->out.size = 0;
-    size_t taken = 0;
-    enum outlet_result result =
-        outlet_send(&conn->outlet, conn->fd, answers, body, &taken, &tools->counters.writes);
-    if (result == OUTLET_GONE)
-        conn->closed = CLOSED_CLIENT;
-    if (taken > 0 && outlet_owes(&conn->outlet) && conn->state == CONN_WRITING)
-        set_deadline(conn, tools, DEADLINE_WRITE);
-    return result == OUTLET_SENT;
-}
-
-static bool flush(struct conn *conn, struct tools *tools)
-{
-    return flush_with(conn, tools, slice_of(NULL, 0));
-}
-
-static enum conn_next begin_linger(struct conn *conn, struct tools *tools)
-{
-    conn->closed = CLOSED_LAST;
-    /* RFC 9112 section 9.6: half close and read on, lest a reset destroy the last answer. */
-    if (shutdown(conn->fd, SHUT_WR) < 0)
-        return CONN_CLOSE;
-    buffer_fini(&conn->input);
-    conn->state = CONN_LINGERING;
-    set_deadline(conn, tools, DEADLINE_LINGER);
-    return CONN_GO_ON;
-}
-
-/* Trace the end of the request in hand. Its answer begins in `out` behind `before` bytes, and goes
- * on with `apart` others. */
-static void tell(const struct conn *conn, struct tools *tools, enum trace_kind kind, size_t before,
-                 size_t apart, uint32_t python)
-{
-    size_t size = tools->out.size - before + apart;
-    trace_end(tools->trace, conn->line, kind, slice_of(tools->out.data + before, size), python);
-}
-
-/* Append a refusal and forget the request in hand. */
-static enum conn_next refuse(struct conn *conn, struct tools *tools, int status)
-{
-    counters_refuse(&tools->counters, status);
-    request_free(conn->request);
-    conn->request = NULL;
-    conn->closing = true;
-    size_t before = tools->out.size;
-    if (!render_refusal(&tools->out, status, !conn->without_body, &tools->clock))
-        return CONN_CLOSE;
-    if (tools->trace)
-        tell(conn, tools, TRACE_REFUSED, before, 0, 0);
-    return CONN_GO_ON;
-}
-
-/* Append a stored or a new answer; `more` bytes of the client have been read behind the request. */
-static enum conn_next append_reply(struct conn *conn, struct tools *tools,
-                                   const struct reply *reply, bool not_modified, bool without_body,
-                                   bool more)
-{
-    const struct part *part = not_modified ? &reply->brief : &reply->whole;
-    /* At a stop all that was read is answered, so "close" goes with the last of it. */
-    if (tools->stopping && !more)
-        conn->persistence = PERSIST_NOT;
-    if (conn->persistence == PERSIST_NOT)
-        conn->closing = true;
-    struct slice apart = slice_of(NULL, 0);
-    if (!without_body && part->body_size >= LIMIT_COPIED)
-        apart = slice_of(reply_bytes(reply, part) + part->head_size, part->body_size);
-    bool with_body = !without_body && apart.size == 0, waited = conn->state == CONN_WAITING;
-    size_t before = tools->out.size;
-    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence, &tools->clock))
-        return CONN_CLOSE;
-    if (tools->trace)
-        tell(conn, tools, waited ? TRACE_MISS : TRACE_HIT, before, apart.size, reply->python);
-    return apart.size > 0 && !flush_with(conn, tools, apart) ? CONN_CLOSE : CONN_GO_ON;
-}
-
 static enum conn_next miss(struct conn *conn, struct tools *tools)
 {
     conn->state = CONN_WAITING;
     conn->muted = false;
     conn->asked = clock_exact();
-    set_deadline(conn, tools, DEADLINE_HANDLER);
+    tools_set_deadline(tools, &conn->deadline, DEADLINE_HANDLER);
     return CONN_MISS;
 }
 
@@ -188,7 +104,7 @@ static int serve_body(struct conn *conn, struct tools *tools, struct slice *in)
                 return CONN_CLOSE;
             break;
         default:
-            return refuse(conn, tools, result);
+            return answer_refusal(conn, tools, result);
         }
     }
 }
@@ -199,7 +115,7 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
 {
     int status = body_init(&conn->body, head, tools->limits->body);
     if (status != 0)
-        return refuse(conn, tools, status);
+        return answer_refusal(conn, tools, status);
     conn->request = request_new(head);
     if (!conn->request)
         return CONN_CLOSE;
@@ -209,7 +125,7 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
     counter_add(&tools->counters.misses, 1);
     if (!body_is_present(head))
         return miss(conn, tools);
-    set_deadline(conn, tools, DEADLINE_BODY);
+    tools_set_deadline(tools, &conn->deadline, DEADLINE_BODY);
     struct slice go_on = SLICE("HTTP/1.1 100 Continue\r\n\r\n");
     if (head->expect_continue && in->size == 0 &&
         !buffer_append(&tools->out, go_on.data, go_on.size))
@@ -230,7 +146,7 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
             bool known = head->if_none_match.size > 0 &&
                          etag_is_named(head->if_none_match, reply_etag(reply));
             counter_add(&tools->counters.not_modified, known);
-            return append_reply(conn, tools, reply, known, head->method == METHOD_HEAD,
+            return answer_reply(conn, tools, reply, known, head->method == METHOD_HEAD,
                                 in->size > 0);
         }
     }
@@ -251,7 +167,7 @@ static int serve(struct conn *conn, struct tools *tools, struct slice *in, struc
         return STARVED;
     conn->scanned = 0;
     if (result != PARSE_DONE)
-        return refuse(conn, tools, result);
+        return answer_refusal(conn, tools, result);
     slice_skip(in, head->size);
     return serve_head(conn, tools, head, in);
 }
@@ -264,7 +180,7 @@ static void await_bytes(struct conn *conn, struct tools *tools, bool served)
                               : conn->input.size == 0 ? DEADLINE_IDLE
                                                       : DEADLINE_HEAD;
     if (served || kind == DEADLINE_IDLE || kind != conn->deadline.kind)
-        set_deadline(conn, tools, kind);
+        tools_set_deadline(tools, &conn->deadline, kind);
 }
 
 /* Keep what was not served of `in`, which lies in `input` or in the shared block. */
@@ -285,7 +201,7 @@ static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, b
         size_t before = in->size;
         next = serve(conn, tools, in, &head);
         *served |= in->size < before && !conn->request;
-        if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !flush(conn, tools))
+        if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !answer_send(conn, tools))
             return CONN_CLOSE;
     }
     return next;
@@ -299,7 +215,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     do {
         next = serve_all(conn, tools, &in, &served);
         held_up = next == CONN_GO_ON && outlet_owes(&conn->outlet);
-        if (next == CONN_CLOSE || !keep_rest(conn, in) || !flush(conn, tools))
+        if (next == CONN_CLOSE || !keep_rest(conn, in) || !answer_send(conn, tools))
             return CONN_CLOSE;
         in = buffer_slice(&conn->input);
         /* The client may have taken the rest just now: nothing else will wake us for `in`. */
@@ -308,12 +224,12 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
         return CONN_MISS;
     if (outlet_owes(&conn->outlet)) {
         if (conn->state != CONN_WRITING)
-            set_deadline(conn, tools, DEADLINE_WRITE);
+            tools_set_deadline(tools, &conn->deadline, DEADLINE_WRITE);
         conn->state = CONN_WRITING;
         return CONN_GO_ON;
     }
     if (conn->closing)
-        return begin_linger(conn, tools);
+        return answer_linger(conn, tools);
     conn->state = CONN_READING;
     conn->again |= !conn_is_idle(conn); /* the rest may have come while this was served */
     await_bytes(conn, tools, served);
@@ -371,8 +287,8 @@ enum conn_next conn_read(struct conn *conn, struct tools *tools)
 enum conn_next conn_write(struct conn *conn, struct tools *tools)
 {
     if (conn->state != CONN_WRITING)
-        return flush(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
-    if (!flush(conn, tools))
+        return answer_send(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
+    if (!answer_send(conn, tools))
         return CONN_CLOSE;
     return outlet_owes(&conn->outlet) ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
 }
@@ -390,7 +306,7 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
         counter_add(&tools->counters.dropped, 1);
         return CONN_GO_ON;
     }
-    if (append_reply(conn, tools, reply, reply->not_modified, reply->without_body,
+    if (answer_reply(conn, tools, reply, reply->not_modified, reply->without_body,
                      conn->input.size > 0) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
@@ -402,7 +318,7 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
 
 enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
 {
-    if (refuse(conn, tools, status) == CONN_CLOSE)
+    if (answer_refusal(conn, tools, status) == CONN_CLOSE)
         return CONN_CLOSE;
     return pump(conn, tools, buffer_slice(&conn->input));
 }

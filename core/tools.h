@@ -30,4 +30,11 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
                struct purges *purges, struct hash_key key);
 void tools_fini(struct tools *tools);
 
+/* Let a deadline of this kind begin now, in the place of the one that runs. */
+static inline void tools_set_deadline(struct tools *tools, struct deadline *deadline,
+                                      enum deadline_kind kind)
+{
+    deadline_set(deadline, &tools->deadlines, kind, tools->clock.now);
+}
+
 #endif

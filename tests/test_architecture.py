@@ -85,6 +85,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "server": "tests/wire: the Bridge needs the core and a socket",
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
+    "answer": "tests/core/test_conn*.c: what a client hears of its connection",
     "module": "tests/wire: it needs Python",
     "module_request": "tests/wire: it needs Python",
     "scan_any": "tests/core/test_scan.c, where it is the one in use",

@@ -1,0 +1,23 @@
+/* What a connection says to its client: answers, refusals, the end. */
+#ifndef CORE_ANSWER_H
+#define CORE_ANSWER_H
+
+#include "conn.h"
+
+#include <stdbool.h>
+
+/* Send the answers of this turn behind what is owed already; false when the connection must
+ * close. */
+bool answer_send(struct conn *conn, struct tools *tools);
+
+/* Append a stored or a new answer; `more` bytes of the client have been read behind the request. */
+enum conn_next answer_reply(struct conn *conn, struct tools *tools, const struct reply *reply,
+                            bool not_modified, bool without_body, bool more);
+
+/* Append a refusal and forget the request in hand. */
+enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status);
+
+/* All is said and sent: end our side, and wait for the client's. */
+enum conn_next answer_linger(struct conn *conn, struct tools *tools);
+
+#endif
