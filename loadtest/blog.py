@@ -15,7 +15,7 @@ PAGES = 1_000
 COMMENTS = 20_000
 
 _AUTHORS = ("Ann", "Björn", "Chidi", "Dolores", "Eero", "Fatima", "Grzegorz", "Hye-jin", "Ines")
-_SENTENCES = (
+SENTENCES = (
     "Thank you for writing this down.",
     "I ran into the same thing last week, and it took me an evening to find out why.",
     "Does this still hold for the newest release?",
@@ -83,5 +83,5 @@ def texts(seed: int) -> Iterator[Text]:
     source = random.Random(seed)
     while True:
         author = source.choice(_AUTHORS)
-        message = " ".join(source.choices(_SENTENCES, k=source.randint(1, 5)))
+        message = " ".join(source.choices(SENTENCES, k=source.randint(1, 5)))
         yield Text(author, f"{author.lower()}@mail.example" if author.isascii() else "", message)
