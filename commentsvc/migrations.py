@@ -1,6 +1,6 @@
 """Bringing a database file to the schema of this program.
 
-DESIGN. playhouse.migrations applies the steps below in their order and records each by its name,
+DESIGN. playhouse.migrations applies the `steps` in their order and records each by its name,
 a transaction each. A step is never edited once released: what it made is out there. A new step is
 appended, `models` says what all of them together must give, and a test compares the two.
 
@@ -24,6 +24,7 @@ from typing import Any, Final
 import peewee
 from playhouse.migrations import Migration, Runner
 
+from commentsvc import steps
 from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, fault
 
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
@@ -34,133 +35,6 @@ PATIENCE: Final = 3.0  # seconds to wait for another program's lock
 PAGE: Final = 2_048
 LOOK: Final = 0.3  # seconds of a start for the search for damage; `commentsvc check` takes its time
 LOOK_STEP: Final = 10_000  # virtual machine instructions between two looks at the clock
-
-_FIRST: Final = (
-    "CREATE TABLE site (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL,"
-    " count INTEGER NOT NULL DEFAULT 0) STRICT",
-    "CREATE UNIQUE INDEX site_name ON site (name)",
-    "CREATE TABLE thread (id INTEGER NOT NULL PRIMARY KEY,"
-    " site_id INTEGER NOT NULL REFERENCES site (id), url TEXT NOT NULL, title TEXT NOT NULL,"
-    " count INTEGER NOT NULL DEFAULT 0) STRICT",
-    "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
-    "CREATE TABLE comment (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " site_id INTEGER NOT NULL REFERENCES site (id),"
-    " thread_id INTEGER NOT NULL REFERENCES thread (id),"
-    " parent_id INTEGER REFERENCES comment (id),"
-    " status TEXT NOT NULL CHECK (status IN ('pending', 'approved', 'spam', 'deleted')),"
-    " created INTEGER NOT NULL, published INTEGER, edited INTEGER,"
-    " votes INTEGER NOT NULL DEFAULT 0, key BLOB,"
-    " token_hash BLOB NOT NULL, token_expires INTEGER NOT NULL,"
-    " author TEXT NOT NULL, email TEXT NOT NULL, avatar TEXT NOT NULL, author_site TEXT NOT NULL,"
-    " source TEXT NOT NULL, html TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX comment_key ON comment (key)",
-    "CREATE INDEX comment_by_time ON comment (thread_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_latest ON comment (site_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_by_status ON comment (status) WHERE status <> 'approved'",
-)
-
-_CHANGES: Final = (
-    "CREATE TABLE change (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, act INTEGER NOT NULL,"
-    " comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,"
-    " what TEXT NOT NULL CHECK (what IN ('status', 'text', 'thread')),"
-    " was TEXT NOT NULL, became TEXT NOT NULL, moment INTEGER, made INTEGER NOT NULL,"
-    " who TEXT NOT NULL, undone INTEGER, undone_by TEXT) STRICT",
-    "CREATE INDEX change_comment_id ON change (comment_id)",
-    "CREATE INDEX change_act ON change (act)",
-    "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
-)
-
-_MODERATOR: Final = (
-    "CREATE TABLE moderator (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " name TEXT NOT NULL COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
-    "CREATE TABLE session (id INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL,"
-    " moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,"
-    " created INTEGER NOT NULL, seen INTEGER NOT NULL, agent TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX session_digest ON session (digest)",
-    "CREATE INDEX session_moderator_id ON session (moderator_id)",
-)
-
-_THREADS: Final = (
-    "ALTER TABLE thread ADD COLUMN state TEXT NOT NULL DEFAULT 'aging'"
-    " CHECK (state IN ('aging', 'open', 'closed'))",
-    "ALTER TABLE thread ADD COLUMN alias_id INTEGER REFERENCES thread (id)",
-    "CREATE INDEX thread_by_alias ON thread (alias_id) WHERE alias_id IS NOT NULL",
-    "DROP INDEX comment_by_status",
-    "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
-)
-
-_VERDICT: Final = (
-    "ALTER TABLE comment ADD COLUMN score INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE comment ADD COLUMN reasons TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE comment ADD COLUMN network BLOB",
-    "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
-)
-
-_DERIVED: Final = (
-    "CREATE TABLE fed (id INTEGER NOT NULL PRIMARY KEY, comment_id INTEGER NOT NULL) STRICT",
-    "CREATE TABLE tally (day INTEGER NOT NULL, site_id INTEGER NOT NULL REFERENCES site (id),"
-    " status TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (day, site_id, status)) STRICT",
-    "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page, tokenize ="
-    " 'unicode61 remove_diacritics 2', columnsize = 0)",
-    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
-    "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source,"
-    " thread_id ON comment WHEN OLD.id <= (SELECT comment_id FROM fed) BEGIN DELETE FROM search"
-    " WHERE rowid = OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT"
-    " c.id, c.author, c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email,"
-    " instr(c.email, '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS"
-    " c JOIN thread AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END",
-    "CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search SET page ="
-    " NEW.url || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment WHERE thread_id ="
-    " NEW.id AND status = 'approved' UNION ALL SELECT id FROM comment WHERE status <> 'approved'"
-    " AND status IN ('pending', 'spam', 'deleted') AND thread_id = NEW.id); END",
-    "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <>"
-    " NEW.status AND OLD.id <= (SELECT comment_id FROM fed) BEGIN UPDATE tally SET number = number"
-    " - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status;"
-    " INSERT INTO tally (day, site_id, status, number) VALUES (NEW.created / 86400000,"
-    " NEW.site_id, NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END",
-    "CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT comment_id FROM"
-    " fed) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE tally SET number = number - 1"
-    " WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END",
-)
-
-_BANS: Final = (
-    "CREATE TABLE ban (id INTEGER NOT NULL PRIMARY KEY,"
-    " kind TEXT NOT NULL CHECK (kind IN ('author', 'network', 'word', 'domain')),"
-    " value TEXT NOT NULL, made INTEGER NOT NULL, who TEXT NOT NULL, expires INTEGER) STRICT",
-    "CREATE UNIQUE INDEX ban_kind_value ON ban (kind, value)",
-    "CREATE INDEX comment_by_email ON comment (email, site_id)"
-    " WHERE status = 'approved' AND email <> ''",
-)
-
-_OUTBOX: Final = (
-    "CREATE TABLE target (id INTEGER NOT NULL PRIMARY KEY, channel TEXT NOT NULL,"
-    " recipient TEXT NOT NULL, period INTEGER NOT NULL, changes INTEGER NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",
-    "CREATE TABLE outbox (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL,"
-    " kind TEXT NOT NULL, recipient TEXT NOT NULL,"
-    " comment_id INTEGER REFERENCES comment (id) ON DELETE CASCADE, until INTEGER,"
-    " state TEXT NOT NULL CHECK (state IN ('open', 'queued', 'sent', 'failed')),"
-    " created INTEGER NOT NULL, due INTEGER NOT NULL, deadline INTEGER NOT NULL,"
-    " tries INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '') STRICT",
-    "CREATE INDEX outbox_comment_id ON outbox (comment_id)",
-    "CREATE INDEX outbox_by_due ON outbox (state, channel, due, created) WHERE state = 'queued'",
-    "CREATE UNIQUE INDEX outbox_open ON outbox (channel, recipient) WHERE state = 'open'",
-    "CREATE INDEX outbox_done ON outbox (state, due, channel) WHERE state IN ('sent', 'failed')",
-    "CREATE TABLE spent_link (digest BLOB NOT NULL PRIMARY KEY, expires INTEGER NOT NULL) STRICT",
-)
-
-_SUBSCRIBER: Final = (
-    "CREATE TABLE subscriber (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " site_id INTEGER NOT NULL REFERENCES site (id), email TEXT NOT NULL,"
-    " wish TEXT NOT NULL CHECK (wish IN ('asked', 'confirmed', 'stopped')),"
-    " mailed INTEGER NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
-    "CREATE TABLE watch (comment_id INTEGER NOT NULL PRIMARY KEY"
-    " REFERENCES comment (id) ON DELETE CASCADE,"
-    " subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE) STRICT",
-    "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
-)
 
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
@@ -177,15 +51,15 @@ def _running(statements: tuple[str, ...]) -> Step:
 
 
 STEPS: Final[dict[str, Step]] = {
-    "0001_first": _running(_FIRST),
-    "0002_change": _running(_CHANGES),
-    "0003_moderator": _running(_MODERATOR),
-    "0004_thread": _running(_THREADS),
-    "0005_verdict": _running(_VERDICT),
-    "0006_derived": _running(_DERIVED),
-    "0007_ban": _running(_BANS),
-    "0008_outbox": _running(_OUTBOX),
-    "0009_subscriber": _running(_SUBSCRIBER),
+    "0001_first": _running(steps.FIRST),
+    "0002_change": _running(steps.CHANGES),
+    "0003_moderator": _running(steps.MODERATOR),
+    "0004_thread": _running(steps.THREADS),
+    "0005_verdict": _running(steps.VERDICT),
+    "0006_derived": _running(steps.DERIVED),
+    "0007_ban": _running(steps.BANS),
+    "0008_outbox": _running(steps.OUTBOX),
+    "0009_subscriber": _running(steps.SUBSCRIBER),
 }
 
 

@@ -34,6 +34,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "moments",
             "network",
             "remote",
+            "steps",
             "templating",
             "trace",
         }
@@ -79,6 +80,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "allowed": "test_config: each value in and out of its bounds, as the setting that it is",
     "delivery": "test_smtp and test_outbox: what each failure means, and what is done about it",
     "outgoing": "test_migrations holds the tables, test_posting what is done with them",
+    "steps": "test_migrations: each from the schema before it, and none of them edited",
     "templating": "test_embed and test_mail: all that is written by templates",
     "app": "tests/journey: the composed program is only itself as a whole",
     "settings": "test_config: each value in and out of its bounds",
