@@ -112,9 +112,10 @@ class Embed:
         """GET /embed/thread?url=U[&base=B&view=page&closed=yes]: 200, the thread, a form, as HTML.
 
         It is a fragment, or a whole page with `view=page`. `base` is this service's address for
-        the form, `""` for the page's own host. A closed page has no form, nor one that says so by
-        `closed`. 400 for a bad url, site, base, view or closed. Stored, so a page that closes by
-        its age may show a form until a comment changes; what is sent then is refused.
+        the form; a fragment without it means the page's own host. A closed page has no form, nor
+        one that says so by `closed`. 400 for a bad url, site, base, view or closed. Stored, so a
+        page that closes by its age may show a form until a comment changes; what is sent then is
+        refused.
         """
         form = request.parameters()
         name, base, view = first(form, "site"), first(form, "base"), first(form, "view")
@@ -142,7 +143,9 @@ class Embed:
             count=page.thread.count,
             closed=preset or self._intake.is_past(page.closes),
             url=place.url,
-            action=f"{base.rstrip('/')}/embed/thread{_query(name)}",
+            # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
+            action=("" if view and not base else f"{base.rstrip('/')}/embed/")
+            + f"thread{_query(name)}",
         )
         return Response(
             200, self._fragment, html.encode(), (thread_tag(place.site, page.thread.url),)

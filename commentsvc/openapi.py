@@ -174,6 +174,7 @@ def document(settings: Settings) -> Json:
             "description": DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "servers": [{"url": "."}],  # where the document is: perhaps in a folder of its host
         "paths": paths,
         "components": components(settings),
     }

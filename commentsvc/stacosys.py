@@ -23,7 +23,7 @@ from commentsvc.web import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Request, Res
 
 # The fields of version 3.4's form; any other one is refused, as it was there.
 FORM = frozenset({"url", "author", "message", "email", "site", "token", "remarque"})
-MODERATION = "/moderation"
+MODERATION = "moderation"  # beside /web: the service may be in a folder of its host
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
@@ -91,7 +91,8 @@ class Stacosys:
 
     def moderation(self, request: Request) -> Response:
         """GET /web, /web/login, /web/admin: 302 to our own moderation pages."""
-        return Response(302, (("Location", MODERATION), NOT_STORED), b"")
+        up = "../" * (request.path.count("/") - 1)
+        return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
 
     async def _submit(self, request: Request, legacy: Legacy) -> None:
         locate = self._intake.locator(request)

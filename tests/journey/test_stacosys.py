@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import pytest
 
@@ -81,4 +81,4 @@ def test_what_stacosys_refuses_is_refused(service: Service) -> None:
 def test_its_moderation_pages_lead_to_ours(service: Service) -> None:
     for path in ("/web", "/web/login", "/web/admin"):
         answer = service.request("GET", path)
-        assert (answer.status, answer.headers["Location"]) == (302, "/moderation")
+        assert (answer.status, urljoin(path, answer.headers["Location"])) == (302, "/moderation")

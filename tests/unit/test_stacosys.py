@@ -1,5 +1,7 @@
 """stacosys: what its released clients send, and what they expect back."""
 
+from urllib.parse import urljoin
+
 import pytest
 
 from commentsvc.moments import local
@@ -152,7 +154,9 @@ def test_what_is_no_json_of_version_1_is_refused(service: Served, body: bytes) -
 
 
 @pytest.mark.parametrize("path", ["/web", "/web/login", "/web/admin"])
-def test_its_moderation_pages_lead_to_ours(service: Served, path: str) -> None:
+@pytest.mark.parametrize("folder", ["", "/comments"])  # which a proxy takes away
+def test_its_moderation_pages_lead_to_ours(service: Served, path: str, folder: str) -> None:
     answer = service.get(path)
-    assert (answer.status, dict(answer.headers)["Location"]) == (302, "/moderation")
+    target = urljoin(folder + path, dict(answer.headers)["Location"])
+    assert (answer.status, target) == (302, f"{folder}/moderation")
     assert service.form(path, "action=approve&comment=1").status == 405
