@@ -75,6 +75,13 @@ has_fuzzer() {
         clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null
 }
 
+# Prints the packages of the proxies in config/proxy, and of what their tests ask them with.
+missing_proxies() {
+    for name in nginx caddy curl; do
+        command -v "$name" >/dev/null || [ -x "/usr/sbin/$name" ] || echo "$name"
+    done
+}
+
 has_browser() {
     for name in chromium chromium-browser google-chrome; do
         command -v "$name" >/dev/null && return
@@ -87,6 +94,8 @@ missing_test_packages() {
     has_browser || echo chromium fonts-dejavu-core
     # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
+    # Servers, which Debian starts when it installs them: not unasked either.
+    [ "${CI-}" != true ] || missing_proxies
 }
 
 # Runs apt-get with the given arguments as root; false when nobody here may do that.

@@ -1,0 +1,70 @@
+"""A client of a proxy: HTTP/1.1 over TLS that it verifies, from an address of its choice."""
+
+import http.client
+import json
+import socket
+import ssl
+from typing import NamedTuple
+
+from tests.journey.program import PATIENCE, Answer
+from tests.proxy.fronts import HOST, Place
+
+
+class TlsConnection(http.client.HTTPSConnection):
+    """HTTPS to a port of this machine, whatever the name, from the address `source`."""
+
+    def __init__(self, host: str, port: int, trust: ssl.SSLContext, source: str = "") -> None:
+        super().__init__(host, timeout=PATIENCE, context=trust)
+        self._there, self._source, self._trust = ("127.0.0.1", port), source, trust
+        self.session: ssl.SSLSession | None = None
+
+    def connect(self) -> None:
+        """Connect, and resume `session` if there is one."""
+        bare = socket.create_connection(self._there, PATIENCE, (self._source, 0))
+        self.sock = self._trust.wrap_socket(bare, server_hostname=self.host, session=self.session)
+
+
+class Client(NamedTuple):
+    """Who asks the proxy at a place, from a network that is as good as his own."""
+
+    place: Place
+    trust: ssl.SSLContext
+    source: str = "127.0.0.1"
+
+    def connection(self, host: str = HOST) -> TlsConnection:
+        """A connection, which dials at its first request."""
+        return TlsConnection(host, self.place.https, self.trust, self.source)
+
+    def ask(
+        self, method: str, target: str, body: bytes = b"", host: str = HOST, **headers: str
+    ) -> Answer:
+        """One request by HTTPS on a connection of its own."""
+        return _ask(self.connection(host), method, target, body, headers)
+
+    def ask_plainly(self, target: str, host: str = HOST) -> Answer:
+        """GET by HTTP."""
+        there = http.client.HTTPConnection("127.0.0.1", self.place.http, timeout=PATIENCE)
+        return _ask(there, "GET", target, b"", {"Host": host})
+
+    def submit(self, url: str, prefix: str = "", host: str = HOST, **headers: str) -> Answer:
+        """Send a comment as the widget does."""
+        body = json.dumps({"url": url, "author": "Ann", "message": f"Well said, {url}"}).encode()
+        headers["Content_Type"] = "application/json"
+        return self.ask("POST", f"{prefix}/api/comments", body, host, **headers)
+
+
+def _ask(
+    connection: http.client.HTTPConnection,
+    method: str,
+    target: str,
+    body: bytes,
+    headers: dict[str, str],
+) -> Answer:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    try:
+        connection.request(method, target, body or None, fields)
+        response = connection.getresponse()
+        told = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, told, response.read())
+    finally:
+        connection.close()

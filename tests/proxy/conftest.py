@@ -1,0 +1,98 @@
+"""Fixtures: a certificate authority, a service on a unix socket, and a proxy in front of it."""
+
+import itertools
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.journey.program import Service
+from tests.proxy.client import Client
+from tests.proxy.fronts import BLOG, FRONTS, HOST, Command, Place, check, free_port, running
+
+Begin = Callable[..., Client]
+Network = Iterator[str]
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    """Who signs the proxies' certificates."""
+    return trustme.CA()
+
+
+@pytest.fixture(scope="session")
+def trust(authority: trustme.CA) -> ssl.SSLContext:
+    """What a client trusts: that authority alone."""
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+@pytest.fixture(scope="session")
+def authority_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """That authority's certificate as a file."""
+    path = tmp_path_factory.mktemp("authority") / "ca.pem"
+    path.write_bytes(authority.cert_pem.bytes())
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that takes one comment an hour from each network, and publishes it."""
+    folder = tmp_path_factory.mktemp("service")
+    environ = {
+        "COMMENTSVC_MODERATION_POLICY": "none",
+        "COMMENTSVC_SPAM_RATE_LIMIT": "1/hour",
+        "COMMENTSVC_SERVER_TRUSTED_PROXIES": "unix",
+    }
+    running = Service(folder / "data", listen=f"unix:{folder}/http.sock", environ=environ)
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def begin(
+    service: Service,
+    authority: trustme.CA,
+    trust: ssl.SSLContext,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Begin]:
+    """Start a proxy in front of the service; it ends with the tests of the file."""
+    certificate = authority.issue_cert(HOST, BLOG)
+    with ExitStack() as stack:
+
+        def begin(make: Callable[[Place], Command]) -> Client:
+            folder = tmp_path_factory.mktemp("front")
+            chain, key = folder / "chain.pem", folder / "key.pem"
+            chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
+            key.write_bytes(certificate.private_key_pem.bytes())
+            place = Place(folder, Path(service.address[5:]), chain, key, free_port(), free_port())
+            command = make(place)
+            check(command)
+            stack.enter_context(running(command, place))
+            return Client(place, trust)
+
+        yield begin
+
+
+@pytest.fixture(scope="module", params=FRONTS)
+def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
+    """Each proxy in turn."""
+    return begin(FRONTS[request.param])
+
+
+@pytest.fixture(scope="session")
+def networks() -> Network:
+    """Addresses of this machine, each in a network of its own."""
+    return (f"127.{number}.7.1" for number in itertools.count(1))
+
+
+@pytest.fixture
+def reader(front: Client, networks: Network) -> Client:
+    """A client from a network that nobody has written from."""
+    return front._replace(source=next(networks))

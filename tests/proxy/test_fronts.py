@@ -1,0 +1,121 @@
+"""What each proxy has to do: the real program in front of a real service."""
+
+import ssl
+import subprocess
+
+import pytest
+
+from tests.conftest import find_program
+from tests.proxy.client import Client
+from tests.proxy.conftest import Network
+from tests.proxy.fronts import HOST
+
+YEAR = 365 * 24 * 3600
+COUNT = "/api/comments/count?url=/post/"
+
+
+def max_age(field: str) -> int:
+    """The seconds of a Strict-Transport-Security field."""
+    [age] = [part.strip() for part in field.split(";") if "max-age" in part]
+    return int(age.removeprefix("max-age="))
+
+
+def test_a_comment_is_sent_and_counted_over_https(reader: Client) -> None:
+    assert reader.submit("/sent/").status == 201
+    answer = reader.ask("GET", "/api/comments/count?url=/sent/")
+    assert (answer.status, answer.json()) == (200, {"count": 1})
+
+
+def test_plain_http_is_sent_to_https_without_a_promise(front: Client) -> None:
+    """RFC 6797 section 7.2: no Strict-Transport-Security over plain HTTP."""
+    answer = front.ask_plainly(COUNT)
+    assert answer.status in (301, 308)
+    location = answer.headers["location"].replace(f":{front.place.https}", "")
+    assert location == f"https://{HOST}{COUNT}"
+    assert "strict-transport-security" not in answer.headers
+
+
+@pytest.mark.parametrize("target", [COUNT, "/nothing", "/api/comments/count?url=%00"])
+def test_every_answer_promises_https_for_a_year(front: Client, target: str) -> None:
+    for _ in range(2):  # made anew, and stored
+        answer = front.ask("GET", target)
+        assert max_age(answer.headers["strict-transport-security"]) >= YEAR
+
+
+def test_what_the_core_refuses_promises_it_too(front: Client) -> None:
+    answer = front.ask("GET", "/" + "x" * 9_000)
+    assert answer.status in (400, 414)
+    assert max_age(answer.headers["strict-transport-security"]) >= YEAR
+
+
+def test_a_client_counts_under_its_own_address(front: Client, networks: Network) -> None:
+    """A comment an hour from each network: who writes twice is known again, others are not."""
+    first = front._replace(source=next(networks))
+    second = front._replace(source=next(networks))
+    assert first.submit("/address/1/").status == 201
+    assert first.submit("/address/2/").status == 429
+    assert second.submit("/address/3/").status == 201
+
+
+@pytest.mark.parametrize("name", ["X_Forwarded_For", "Forwarded", "X_Real_IP"])
+def test_a_forged_address_is_not_believed(reader: Client, name: str) -> None:
+    value = "for=203.0.113.9" if name == "Forwarded" else "203.0.113.9"
+    assert reader.submit("/forged/1/", **{name: value}).status == 201
+    assert reader.submit("/forged/2/", **{name: value.replace("9", "200")}).status == 429
+
+
+def test_a_body_over_the_limit_is_too_large(reader: Client) -> None:
+    answer = reader.ask("POST", "/api/comments", bytes(300 << 10), Content_Type="application/json")
+    assert answer.status == 413
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_session_is_resumed(
+    front: Client, trust: ssl.SSLContext, version: ssl.TLSVersion
+) -> None:
+    reused, session = [], None
+    trust.minimum_version = trust.maximum_version = version
+    try:
+        for _ in range(2):
+            connection = front.connection()
+            connection.session = session
+            connection.request("GET", COUNT)
+            connection.getresponse().read()
+            assert isinstance(connection.sock, ssl.SSLSocket)
+            reused.append(connection.sock.session_reused)
+            session = connection.sock.session
+            connection.close()
+    finally:
+        trust.minimum_version = ssl.TLSVersion.TLSv1_2
+        trust.maximum_version = ssl.TLSVersion.TLSv1_3
+    assert reused == [False, True]
+
+
+def test_tls_before_1_2_is_refused(front: Client, trust: ssl.SSLContext) -> None:
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
+        old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        front._replace(trust=old).ask("GET", COUNT)
+
+
+def test_a_connection_is_kept(front: Client) -> None:
+    connection = front.connection()
+    connection.request("GET", COUNT)
+    connection.getresponse().read()
+    socket = connection.sock
+    connection.request("GET", COUNT)
+    assert connection.getresponse().read()
+    assert connection.sock is socket is not None
+    connection.close()
+
+
+def test_http_2_is_spoken(front: Client, authority_file: str) -> None:
+    words = ["-sS", "--http2", "--cacert", authority_file, "-w", " %{http_version}"]
+    there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.place.https}", f"https://{HOST}{COUNT}"]
+    told = subprocess.run(
+        [find_program("curl"), *words, *there], capture_output=True, text=True, check=False
+    )
+    assert told.stdout == '{"count":0} 2', told

@@ -1,0 +1,71 @@
+"""nginx with its micro-cache switched on: fewer questions, and nothing older than a second."""
+
+import time
+from functools import partial
+
+import pytest
+
+from loadtest.service import parse_counters
+from tests.journey.program import Service, wait_for
+from tests.proxy.client import Client
+from tests.proxy.conftest import Begin, Network
+from tests.proxy.fronts import nginx
+
+HITS = "commentsvc_core_hits_total"
+MISSES = "commentsvc_core_misses_total"
+CONFIRMED = "commentsvc_core_not_modified_total"
+
+
+@pytest.fixture(scope="module")
+def cached(begin: Begin) -> Client:
+    return begin(partial(nginx, marks=("#m ",)))
+
+
+def figures(service: Service) -> dict[str, int]:
+    """What the core has counted."""
+    text = service.request("GET", "/metrics").body.decode()
+    return parse_counters(text, (HITS, MISSES, CONFIRMED))
+
+
+def await_second() -> None:
+    """Wait until a second has just begun, so that what follows lies within one."""
+    time.sleep(1 - time.time() % 1)
+
+
+def test_one_question_a_second_reaches_the_service(cached: Client, service: Service) -> None:
+    target = "/api/comments/count?url=/cached/"
+    cached.ask("GET", target)
+    await_second()
+    before = figures(service)[HITS]
+    assert {cached.ask("GET", target).body for _ in range(20)} == {b'{"count":0}'}
+    assert figures(service)[HITS] - before <= 3  # where the machine is slow, seconds end meanwhile
+
+
+def test_a_comment_is_seen_within_a_second(cached: Client, networks: Network) -> None:
+    writer, target = cached._replace(source=next(networks)), "/api/comments/count?url=/seen/"
+    await_second()  # what is kept from here on would live longest
+    assert cached.ask("GET", target).json() == {"count": 0}
+    assert writer.submit("/seen/").status == 201
+    acknowledged = time.time()
+    while cached.ask("GET", target).json() == {"count": 0}:
+        asked = time.time()
+        assert asked - acknowledged <= 1.0
+
+
+def test_what_has_not_changed_is_confirmed_by_its_tag(cached: Client, service: Service) -> None:
+    target = "/api/comments/count?url=/confirmed/"
+
+    def is_confirmed() -> bool:
+        before = figures(service)[CONFIRMED]
+        assert cached.ask("GET", target).json() == {"count": 0}
+        return figures(service)[CONFIRMED] > before
+
+    wait_for(is_confirmed, "a question with If-None-Match")
+
+
+def test_what_is_not_public_is_not_kept(cached: Client, service: Service) -> None:
+    for target in ("/healthz", "/api/stamp?url=/post/", "/moderation/sign-in"):
+        before = figures(service)[MISSES]
+        for _ in range(3):
+            cached.ask("GET", target)
+        assert figures(service)[MISSES] - before >= 3, target

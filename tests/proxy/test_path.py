@@ -1,0 +1,75 @@
+"""A service in a folder of the blog's host: what it writes leads back into that folder."""
+
+import re
+from html import unescape
+from urllib.parse import urljoin
+
+import pytest
+
+from tests.proxy.client import Client
+from tests.proxy.conftest import Begin, Network
+from tests.proxy.fronts import BLOG, FOLDERS
+from tests.proxy.test_fronts import YEAR, max_age
+
+FOLDER = "/comments"
+PAGES = [
+    "/moderation/sign-in",
+    "/embed/thread?url=/post/&view=page",
+    "/mail/comment?t=no",
+]
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def blog(request: pytest.FixtureRequest, begin: Begin) -> Client:
+    """A client of each proxy that can do it."""
+    return begin(FOLDERS[request.param])
+
+
+def test_the_blog_is_served_beside_its_comments(blog: Client, networks: Network) -> None:
+    (blog.place.folder / "blog/index.html").write_text("A blog")
+    assert blog.ask("GET", "/", host=BLOG).body == b"A blog"
+    reader = blog._replace(source=next(networks))
+    answer = reader.submit("/path/1/", FOLDER, BLOG, X_Forwarded_For="203.0.113.9")
+    assert answer.status == 201
+    assert reader.submit("/path/2/", FOLDER, BLOG, X_Forwarded_For="203.0.114.9").status == 429
+    count = blog.ask("GET", f"{FOLDER}/api/comments/count?url=/path/1/", host=BLOG)
+    assert count.json() == {"count": 1}
+    assert max_age(count.headers["strict-transport-security"]) >= YEAR
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_all_that_a_page_leads_to_is_in_the_folder(blog: Client, page: str) -> None:
+    html = blog.ask("GET", FOLDER + page, host=BLOG).body.decode()
+    there = [unescape(link) for link in re.findall(r'(?:href|src|action)="([^"]*)"', html)]
+    own = [urljoin(FOLDER + page, link) for link in there if ":" not in link]
+    own = [link for link in own if link != "/post/"]  # the blog's own page
+    assert own or "embed" not in page
+    for link in own:
+        assert link.startswith(f"{FOLDER}/")
+        assert blog.ask("GET", link, host=BLOG).status != 404
+
+
+def test_it_is_left_by_no_redirect(blog: Client) -> None:
+    for old in ("/web", "/web/login"):
+        answer = blog.ask("GET", FOLDER + old, host=BLOG)
+        assert urljoin(FOLDER + old, answer.headers["location"]) == f"{FOLDER}/moderation"
+
+
+def test_its_description_knows_the_folder(blog: Client) -> None:
+    document = f"{FOLDER}/openapi.json"
+    [server] = blog.ask("GET", document, host=BLOG).json()["servers"]
+    assert urljoin(document, server["url"]) == f"{FOLDER}/"
+
+
+def test_a_posted_form_is_our_own(blog: Client, networks: Network) -> None:
+    """The Origin of a form in the folder is the host's, as the Host field has it."""
+    reader = blog._replace(source=next(networks))
+    answer = reader.ask(
+        "POST",
+        f"{FOLDER}/embed/thread",
+        b"url=/post/&author=Ann&message=Good",
+        BLOG,
+        Content_Type="application/x-www-form-urlencoded",
+        Origin=f"https://{BLOG}",
+    )
+    assert answer.status == 201
