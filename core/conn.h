@@ -13,9 +13,10 @@
 #include "body.h"
 #include "buffer.h"
 #include "deadline.h"
-#include "message.h"
 #include "outlet.h"
 #include "render.h"
+#include "reply.h"
+#include "request.h"
 #include "tools.h"
 
 #include <stdbool.h>

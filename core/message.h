@@ -1,20 +1,12 @@
-/* The two envelopes that cross the seam, each one malloc block that holds copies.
+/* What the two envelopes that cross the seam have in common.
  *
- * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker. Pushing
- * one into a mailbox gives it away, popping receives it, and whoever holds it frees it. A reply is
- * addressed by worker, slot and serial, never by a pointer.
- *
- * A reply is rendered whole when it is made, in Python's pthread, so that the worker only copies
- * bytes; the store keeps the same block.
+ * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker, each one
+ * malloc block that holds copies. Pushing one into a mailbox gives it away, popping receives it, and
+ * whoever holds it frees it. A reply is addressed by worker, slot and serial, never by a pointer.
  */
 #ifndef CORE_MESSAGE_H
 #define CORE_MESSAGE_H
 
-#include "parse.h"
-#include "slice.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The link of a mailbox; the first member of both envelopes. */
@@ -31,90 +23,5 @@ struct address {
 
 /* Bytes of the longest textual address of a peer, with its NUL (as INET6_ADDRSTRLEN). */
 enum { PEER_SIZE = 46 };
-
-struct request {
-    struct message message;
-    struct address address;
-    uint64_t sequence; /* of the purges, from before the look-up */
-    int64_t taken;     /* when Python took it, by `clock_exact` */
-    enum method method;
-    bool storable; /* a GET or HEAD without a body */
-    char peer[PEER_SIZE];
-    size_t target_size, fields_size;
-    size_t body_size, body_capacity;
-    char bytes[]; /* target, fields, body */
-};
-
-/* An envelope for `head` with room for its body; NULL without memory. */
-struct request *request_new(const struct head *head);
-
-/* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`
- * is freed. */
-struct request *request_append(struct request *request, struct slice piece);
-
-void request_free(struct request *request);
-
-struct slice request_target(const struct request *request);
-struct slice request_fields(const struct request *request);
-struct slice request_body(const struct request *request);
-
-/* What Python answers; all slices are borrowed. */
-struct response {
-    int status;
-    struct slice fields; /* lines, each with its CRLF, without those the core writes */
-    struct slice body;
-    const uint32_t *tags; /* places in the table of purges */
-    size_t tag_count;     /* 0: not to be stored */
-};
-
-/* A part of a reply's bytes: a head whose date is written at each use, and the body behind it. */
-struct part {
-    uint32_t start;     /* from the start of the block */
-    uint32_t head_size; /* with its empty line */
-    uint32_t body_size;
-    uint32_t date; /* from `start` to the 29 bytes of the date */
-};
-
-/* What a hit reads comes first and fills one cache line; tags, target and the bytes to send follow
- * the struct, so that the lines which a hit needs lie side by side. */
-struct reply {
-    struct message message;
-    struct reply *chain; /* the store's, as are newer, older, hash, sequence, queue, frequency */
-    uint64_t hash;
-    uint64_t sequence;
-    struct part whole;
-    uint32_t target_size;
-    uint32_t tag_count; /* 0: not to be stored */
-    uint8_t queue;
-    uint8_t frequency;
-    bool without_body; /* the request was HEAD */
-    bool not_modified; /* the request's If-None-Match names our ETag */
-    uint32_t size;     /* of the block */
-    struct reply *newer;
-    struct reply *older;
-    struct part brief; /* the 304 answer; empty unless there are tags */
-    uint32_t etag;     /* from the start of the block to its ETAG_SIZE bytes; 0: there is none */
-    struct address address;
-    uint32_t python; /* microseconds from Python's taking the request to this answer */
-    uint32_t tags[]; /* then the bytes of target, whole, brief */
-};
-
-/* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
-struct reply *reply_new(const struct request *request, const struct response *response);
-
-void reply_free(struct reply *reply);
-
-static inline struct slice reply_target(const struct reply *reply)
-{
-    return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
-}
-
-/* Empty unless there are tags. */
-struct slice reply_etag(const struct reply *reply);
-
-static inline const char *reply_bytes(const struct reply *reply, const struct part *part)
-{
-    return (const char *)reply + part->start;
-}
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "buffer.h"
 #include "clock.h"
-#include "message.h"
+#include "reply.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
 #define CORE_STORE_H
 
 #include "hash.h"
-#include "message.h"
 #include "purges.h"
+#include "reply.h"
 #include "slice.h"
 
 #include <stdbool.h>

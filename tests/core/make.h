@@ -3,9 +3,9 @@
 #define TESTS_MAKE_H
 
 #include "check.h"
-#include "message.h"
 #include "parse.h"
 #include "purges.h"
+#include "reply.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* The envelopes. Nothing here is shared: an envelope has one holder at a time. */
-#include "message.h"
+/* The envelope of an answer. Nothing here is shared: an envelope has one holder at a time. */
+#include "reply.h"
 
 #include "clock.h"
 #include "etag.h"
@@ -8,70 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *copy(char *to, struct slice from)
-{
-    if (from.size > 0)
-        memcpy(to, from.data, from.size);
-    return to + from.size;
-}
-
-struct request *request_new(const struct head *head)
-{
-    /* The length has been checked against the limit; a chunked body grows as it comes. */
-    size_t capacity = head->chunked ? 0 : (size_t)head->content_length;
-    size_t fixed = sizeof(struct request) + head->target.size + head->fields.size;
-    struct request *request = malloc(fixed + capacity);
-    if (!request)
-        return NULL;
-    *request = (struct request){
-        .method = head->method,
-        .target_size = head->target.size,
-        .fields_size = head->fields.size,
-        .body_capacity = capacity,
-    };
-    copy(copy(request->bytes, head->target), head->fields);
-    return request;
-}
-
-struct request *request_append(struct request *request, struct slice piece)
-{
-    if (piece.size > request->body_capacity - request->body_size) {
-        size_t capacity = 2 * request->body_capacity + piece.size;
-        size_t fixed = sizeof *request + request->target_size + request->fields_size;
-        struct request *grown = realloc(request, fixed + capacity);
-        if (!grown) {
-            free(request);
-            return NULL;
-        }
-        request = grown;
-        request->body_capacity = capacity;
-    }
-    copy(request->bytes + request->target_size + request->fields_size + request->body_size, piece);
-    request->body_size += piece.size;
-    return request;
-}
-
-void request_free(struct request *request)
-{
-    free(request);
-}
-
-struct slice request_target(const struct request *request)
-{
-    return slice_of(request->bytes, request->target_size);
-}
-
-struct slice request_fields(const struct request *request)
-{
-    return slice_of(request->bytes + request->target_size, request->fields_size);
-}
-
-struct slice request_body(const struct request *request)
-{
-    return slice_of(request->bytes + request->target_size + request->fields_size,
-                    request->body_size);
-}
 
 /* Whether the client holds the answer named `etag` already (RFC 9110 section 13.1.2). */
 static bool is_known(const struct request *request, struct slice etag)
@@ -89,7 +25,9 @@ static char *render(struct reply *reply, const struct request *request,
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
     struct slice written = {0};
-    at = copy(at, request_target(request));
+    struct slice target = request_target(request);
+    memcpy(at, target.data, target.size);
+    at += target.size;
     reply->whole.start = (uint32_t)(at - start);
     at = render_whole(at, response, etag, &reply->whole, &written);
     if (reply->tag_count == 0)

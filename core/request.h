@@ -1,0 +1,39 @@
+/* The envelope of a request, on its way from a worker to Python. */
+#ifndef CORE_REQUEST_H
+#define CORE_REQUEST_H
+
+#include "message.h"
+#include "parse.h"
+#include "slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request {
+    struct message message;
+    struct address address;
+    uint64_t sequence; /* of the purges, from before the look-up */
+    int64_t taken;     /* when Python took it, by `clock_exact` */
+    enum method method;
+    bool storable; /* a GET or HEAD without a body */
+    char peer[PEER_SIZE];
+    size_t target_size, fields_size;
+    size_t body_size, body_capacity;
+    char bytes[]; /* target, fields, body */
+};
+
+/* An envelope for `head` with room for its body; NULL without memory. */
+struct request *request_new(const struct head *head);
+
+/* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`
+ * is freed. */
+struct request *request_append(struct request *request, struct slice piece);
+
+void request_free(struct request *request);
+
+struct slice request_target(const struct request *request);
+struct slice request_fields(const struct request *request);
+struct slice request_body(const struct request *request);
+
+#endif
