@@ -8,10 +8,10 @@
 #include "worker.h"
 
 #include "listener.h"
+#include "turn.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Names of the descriptors that are no connections; a slot number is never that large. */
@@ -49,34 +49,6 @@ int worker_listen(struct worker *worker, int listener)
     return door_add(&worker->door, listener);
 }
 
-static void release(struct worker *worker, struct conn *conn)
-{
-    struct counters *counters = &worker->tools.counters;
-    if (conn->line && (conn->state == CONN_WAITING || conn->request))
-        trace_end(worker->tools.trace, conn->line, TRACE_LEFT, SLICE(""), 0);
-    counter_add(&counters->closed[conn->closed], 1);
-    counter_set(&counters->connections, counters->connections - 1);
-    slots_free(&worker->slots, conn);
-}
-
-/* Free a connection for a reason of the worker's. */
-static void end(struct worker *worker, struct conn *conn, enum closed reason)
-{
-    conn->closed = reason;
-    release(worker, conn);
-}
-
-/* Leave an idle connection alone until it is taken away. Its slot has another tenant from now on,
- * since an event for it may already have been fetched. */
-static void park(struct worker *worker, struct conn *conn)
-{
-    poller_remove(&worker->poller, conn->fd);
-    deadline_clear(&conn->deadline);
-    slots_park(&worker->slots, conn);
-    counter_add(&worker->tools.counters.closed[CLOSED_STOPPED], 1); /* as far as we know */
-    counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
-}
-
 int worker_take_parked(struct worker *worker)
 {
     struct conn *conn = slots_take_parked(&worker->slots);
@@ -89,66 +61,12 @@ void worker_fini(struct worker *worker)
         close(fd);
     for (uint32_t i = 0; i < worker->slots.count; i++)
         if (worker->slots.all[i].conn)
-            end(worker, worker->slots.all[i].conn, CLOSED_STOPPED);
+            turn_end(worker, worker->slots.all[i].conn, CLOSED_STOPPED);
     slots_fini(&worker->slots);
     tools_fini(&worker->tools);
     mailbox_fini(&worker->replies);
     door_fini(&worker->door, &worker->poller);
     poller_fini(&worker->poller);
-}
-
-static enum conn_next submit(struct worker *worker, struct conn *conn)
-{
-    struct request *request = conn_take_request(conn);
-    uint64_t key = slots_key(&worker->slots, conn);
-    request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
-    if (mailbox_push(worker->requests, &request->message))
-        return CONN_GO_ON;
-    request_free(request);
-    counter_add(&worker->tools.counters.overflows, 1);
-    return conn_refuse(conn, &worker->tools, 503);
-}
-
-/* Do what a connection's turn asks for. It may be gone afterwards. */
-static void settle(struct worker *worker, struct conn *conn, enum conn_next next)
-{
-    worker->tools.out.size = 0;
-    if (worker->tools.out.capacity > LIMIT_OUTPUT_KEPT)
-        buffer_fini(&worker->tools.out);
-    if (next == CONN_MISS)
-        next = submit(worker, conn);
-    if (next == CONN_GO_ON) {
-        uint32_t interest = conn_interest(conn);
-        if (worker->stopping && worker->parks && conn_is_idle(conn)) {
-            park(worker, conn);
-            return;
-        }
-        if (interest == conn->watched && !conn->again)
-            return;
-        conn->watched = interest;
-        conn->again = false;
-        if (poller_change(&worker->poller, conn->fd, poller_edges(interest),
-                          slots_key(&worker->slots, conn)) == 0)
-            return;
-        conn->closed = CLOSED_FAILED;
-    }
-    release(worker, conn);
-}
-
-static void turn(struct worker *worker, struct conn *conn, uint32_t events)
-{
-    struct tools *tools = &worker->tools;
-    enum conn_next next = CONN_GO_ON;
-    if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING)) {
-        /* The end of its bytes makes no event of its own when it came with the last of them. */
-        conn->again = events & EPOLLRDHUP && conn->state != CONN_WAITING;
-        next = conn_read(conn, tools);
-    } else if (events & (EPOLLERR | EPOLLHUP)) {
-        next = conn_hang_up(conn);
-    }
-    if (next == CONN_GO_ON && events & EPOLLOUT)
-        next = conn_write(conn, tools);
-    settle(worker, conn, next);
 }
 
 /* Free the connection that has been idle longest; false when none is idle. One that has sent
@@ -162,10 +80,10 @@ static bool reap(struct worker *worker)
         struct conn *conn = (struct conn *)oldest;
         int64_t moment = oldest->moment;
         uint64_t key = slots_key(&worker->slots, conn);
-        settle(worker, conn, conn_read(conn, &worker->tools));
+        turn_settle(worker, conn, conn_read(conn, &worker->tools));
         conn = slots_find(&worker->slots, key);
         if (conn && conn_is_idle(conn) && conn->deadline.moment == moment)
-            end(worker, conn, CLOSED_REAPED);
+            turn_end(worker, conn, CLOSED_REAPED);
         if (!slots_find(&worker->slots, key))
             return true;
     }
@@ -195,7 +113,7 @@ static void admit(struct worker *worker, int fd, const char *peer)
     counter_add(&tools->counters.connections, 1);
     conn->watched = EPOLLIN;
     if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN), slots_key(&worker->slots, conn)) < 0)
-        release(worker, conn);
+        turn_end(worker, conn, CLOSED_FAILED);
 }
 
 /* Whether a failed accept concerned only that client, so that the next one may be tried. */
@@ -267,7 +185,7 @@ static void deliver(struct worker *worker)
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
         struct conn *conn = slots_find(&worker->slots, key);
         if (conn)
-            settle(worker, conn, conn_reply(conn, &worker->tools, reply));
+            turn_settle(worker, conn, conn_reply(conn, &worker->tools, reply));
         else
             counter_add(&worker->tools.counters.dropped, 1);
         if (!kept)
@@ -284,7 +202,7 @@ static void park_idle(struct worker *worker)
     for (uint32_t i = 0; i < worker->slots.count; i++) {
         struct conn *conn = worker->slots.all[i].conn;
         if (conn && conn_is_idle(conn))
-            park(worker, conn);
+            turn_park(worker, conn);
     }
 }
 
@@ -312,7 +230,7 @@ static void end_stop(struct worker *worker)
         bool owed = conn && (conn->state == CONN_WAITING ||
                              (conn->state == CONN_READING && !conn_is_idle(conn)));
         if (owed)
-            settle(worker, conn, conn_refuse(conn, &worker->tools, 503));
+            turn_settle(worker, conn, conn_refuse(conn, &worker->tools, 503));
     }
 }
 
@@ -326,7 +244,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
     } else {
         struct conn *conn = slots_find(&worker->slots, key);
         if (conn)
-            turn(worker, conn, event->events);
+            turn_take(worker, conn, event->events);
     }
 }
 
@@ -336,7 +254,7 @@ static void expire(struct worker *worker)
     struct deadline *due;
     while ((due = deadlines_due(&tools->deadlines, tools->clock.now))) {
         struct conn *conn = (struct conn *)due;
-        settle(worker, conn, conn_expire(conn, tools));
+        turn_settle(worker, conn, conn_expire(conn, tools));
     }
 }
 

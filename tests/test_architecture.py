@@ -91,6 +91,7 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "module": "tests/wire: it needs Python",
     "module_request": "tests/wire: it needs Python",
     "scan_any": "tests/core/test_scan.c, where it is the one in use",
+    "turn": "tests/core/test_worker*.c: what becomes of a worker's connections",
     "scan_x86": "tests/core/test_scan.c, which runs all that the processor can",
 }
 
