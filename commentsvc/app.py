@@ -15,8 +15,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -35,6 +35,7 @@ from commentsvc import (
     trace,
 )
 from commentsvc.api import Api
+from commentsvc.backups import Backups
 from commentsvc.bans import Bans
 from commentsvc.config import Settings
 from commentsvc.control import Control, NoServer
@@ -48,7 +49,7 @@ from commentsvc.links import Links
 from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
-from commentsvc.router import Router
+from commentsvc.router import Route, Router
 from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
@@ -111,23 +112,22 @@ async def _serve(settings: Settings, start: Start) -> None:
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         outbox = Outbox(database, channels.channels(settings, Links(keys), time.time), time.time)
-        bridge.serve(_router(settings, database, keys, bans, bridge, outbox, start.blog), sockets)
+        backups = Backups(settings.backup, data / datadir.DATABASE, time.time)
+        ops = Ops(settings, database, bridge.stats, outbox, backups, start.blog)
+        desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
+        router = _router(settings, database, keys, bans, [*desk.routes(), *ops.routes()])
+        bridge.serve(router, sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()
         stack.push_async_callback(outbox.stop, MAIL_GRACE)
         address = bridge.address
         if not address.startswith("unix:"):
             address = f"http://{address}"
-        control = Control(
-            data / datadir.CONTROL,
-            database=database,
-            address=address,
-            now=time.time,
-            give_way=succession.begin,
-        )
+        control = _control(data, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        stack.callback(asyncio.create_task(chores.run(database, settings.privacy)).cancel)
+        works = (chores.run(database, settings.privacy), backups.run())
+        await stack.enter_async_context(_meanwhile(*works))
         stack.enter_context(spared_collector())
         start.announce(address)
         start.manager.tell("READY=1", f"MAINPID={os.getpid()}")
@@ -158,10 +158,33 @@ def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Databas
         path,
         synchronous=settings.database.synchronous,
         queue=settings.database.queue,
+        checkpoint_pages=settings.database.checkpoint_pages,
         purge=purge,
     )
     database.open()
     return database
+
+
+def _control(data: Path, database: Database, address: str, succession: Succession) -> Control:
+    return Control(
+        data / datadir.CONTROL,
+        database=database,
+        address=address,
+        now=time.time,
+        give_way=succession.begin,
+    )
+
+
+@asynccontextmanager
+async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Have `works` done during the block; then they are cancelled, and ended before it is left."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock) -> None:
@@ -186,11 +209,9 @@ def _router(
     database: Database,
     keys: Sequence[bytes],
     bans: Bans,
-    bridge: Bridge,
-    outbox: Outbox,
-    blog: Path | None,
+    others: Sequence[Route],
 ) -> Router:
-    """All handlers, and the table of their routes."""
+    """All handlers for readers, and the table of their routes and of the `others` behind them."""
     sites = Sites(settings.sites)
     origins = Origins(settings.sites)
     intake = Intake(settings, database, sites, origins, keys, bans, time.time, time.monotonic)
@@ -199,9 +220,8 @@ def _router(
         *api.routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
-        *Desk(settings, database, keys, bridge.stats, time.time, time.monotonic).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),
-        *Ops(settings, database, bridge.stats, outbox, blog).routes(),
+        *others,
     ]
     return Router(routes, origins)
 

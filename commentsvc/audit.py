@@ -52,16 +52,20 @@ def check(reader: Reader) -> list[str]:
 
     Raises sqlite3.Error where the file cannot be read just now.
     """
-    try:
-        found = reader.execute(f"PRAGMA integrity_check({FAULTS})").fetchall()
-        faults = [" ".join(text.split()) for (text,) in found if text != "ok"]
-    except sqlite3.Error as error:
-        if not isinstance(fault(error), DatabaseUnusable):
-            raise
-        faults = [str(error)]
-    if faults:  # what the rows of a damaged file say is worth nothing
+    if faults := damage(reader):  # what the rows of a damaged file say is worth nothing
         return [f"the file is damaged: {text}" for text in faults]
     for text, sql in CHECKS:
         rows = reader.execute(f"{sql} LIMIT {FAULTS}").fetchall()
         faults.extend(text.format(*row) for row in rows)
     return faults
+
+
+def damage(reader: Reader) -> list[str]:
+    """What SQLite finds wrong with the file itself; [] if nothing. Raises as `check` does."""
+    try:
+        found = reader.execute(f"PRAGMA integrity_check({FAULTS})").fetchall()
+    except sqlite3.Error as error:
+        if not isinstance(fault(error), DatabaseUnusable):
+            raise
+        return [str(error)]
+    return [" ".join(text.split()) for (text,) in found if text != "ok"]

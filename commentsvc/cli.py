@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from commentsvc import (
+    backup_verbs,
     ban_verbs,
     config,
     datadir,
@@ -39,6 +40,8 @@ for verb in (*verbs.ALL, thread_verbs.thread, ban_verbs.ban):
 main.add_command(staff.moderator)
 main.add_command(mail_verbs.mail)
 main.add_command(privacy_verbs.forget)
+main.add_command(backup_verbs.backup)
+main.add_command(backup_verbs.restore)
 
 
 @main.command()

@@ -57,7 +57,7 @@ def write(data: Path, order: Order) -> Answer:
 
     Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
     """
-    path = _database(data)
+    path = database_file(data)
     end = time.monotonic() + START_PATIENCE
     while True:
         with contextlib.suppress(NoServer):
@@ -122,7 +122,7 @@ def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:
 
 
 def _read(data: Path, work: Callable[[Reader], T]) -> T:
-    path = _database(data)
+    path = database_file(data)
     try:
         connection = sqlite.connect(path, READ_PATIENCE, "query_only=1")
     except sqlite3.Error as error:
@@ -135,7 +135,8 @@ def _read(data: Path, work: Callable[[Reader], T]) -> T:
         connection.close()
 
 
-def _database(data: Path) -> Path:
+def database_file(data: Path) -> Path:
+    """The file of the database in the folder `data`. Raises DatabaseUnusable where it is not."""
     path = data / datadir.DATABASE
     if not path.exists():
         raise DatabaseUnusable(f"{data} holds no database; the first start of the server makes it.")

@@ -22,6 +22,7 @@ from commentsvc.manager import Manager
 from commentsvc.settings import (
     SECTIONS,
     Auth,
+    Backup,
     Comments,
     Database,
     Feed,
@@ -39,6 +40,7 @@ from commentsvc.settings import (
 __all__ = [
     "SECTIONS",
     "Auth",
+    "Backup",
     "Comments",
     "Database",
     "Feed",

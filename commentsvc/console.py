@@ -55,6 +55,7 @@ def _tell(error: OSError) -> str:
 def expected() -> tuple[type[Exception], ...]:
     """What may fail for reasons outside the program."""
     from commentsvc.auth import KeyUnusable
+    from commentsvc.backup import BackupError
     from commentsvc.comments import CommentsError
     from commentsvc.control import ControlError
     from commentsvc.manager import SocketsUnusable
@@ -65,6 +66,7 @@ def expected() -> tuple[type[Exception], ...]:
 
     return (
         datadir.DataUnusable,
+        BackupError,
         KeyUnusable,
         CommentsError,
         ControlError,

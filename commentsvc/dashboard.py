@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc import chart, posting, search
+from commentsvc.backups import Backups
 from commentsvc.config import SECTIONS, Settings
 from commentsvc.database import Database
 from commentsvc.frame import Frame
@@ -32,14 +33,16 @@ class Dashboard:
         gate: Gate,
         frame: Frame,
         stats: Callable[[], dict[str, int]],
+        backups: Backups,
     ) -> None:
-        """Take the settings, where comments are, and the core's `stats`."""
+        """Take the settings, where comments are, the core's `stats`, and the backups."""
         self._sections = told(settings)
         self._sites = [site.name for site in settings.sites]
         self._database = database
         self._gate = gate
         self._frame = frame
         self._stats = stats
+        self._backups = backups
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -74,6 +77,7 @@ class Dashboard:
             sites=self._sites,
             core=self._stats(),
             backlogs=await self._database.read(posting.backlogs),
+            backup=self._backups.state(),
         )
 
     async def settings(self, request: Request, visit: Visit) -> Response:

@@ -45,14 +45,14 @@ __all__ = [
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
-AUTOCHECKPOINT: Final = 16_000  # pages (32 MB of WAL): a checkpoint costs two fsyncs more
 WRITER_CACHE: Final = 8_192  # KiB: holds the pages that a batch with random keys touches
 
 
 class Database:
     """The one SQLite file of a service. `migrations.upgrade` has made or checked it before.
 
-    `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait;
+    `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
+    `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
     `purge` gets the tags of each committed transaction, on the writer's OS thread.
     """
 
@@ -62,10 +62,12 @@ class Database:
         *,
         synchronous: str = "full",
         queue: int = 10_000,
+        checkpoint_pages: int = 16_000,
         purge: Callable[[Sequence[str]], None],
         patience: float = WRITER_PATIENCE,
     ) -> None:
         self._path = path
+        self._checkpoint_pages = checkpoint_pages
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
         self._purge = purge
         self._patience = patience
@@ -83,7 +85,7 @@ class Database:
                 "journal_mode=WAL",
                 f"synchronous={self._synchronous}",
                 "foreign_keys=1",
-                f"wal_autocheckpoint={AUTOCHECKPOINT}",
+                f"wal_autocheckpoint={self._checkpoint_pages}",
                 f"cache_size=-{WRITER_CACHE}",
             )
             readers = [self._keep(self._patience, "query_only=1") for _ in range(READERS)]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from commentsvc.account import Account
+from commentsvc.backups import Backups
 from commentsvc.banpages import BanPages
 from commentsvc.commentpage import CommentPage
 from commentsvc.config import Settings
@@ -31,10 +32,11 @@ class Desk:
         database: Database,
         keys: Sequence[bytes],
         stats: Callable[[], dict[str, int]],
+        backups: Backups,
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
-        """Take the secret `keys`, the core's `stats`, and two clocks in seconds."""
+        """Take the secret `keys`, the core's `stats`, the backups, and two clocks in seconds."""
         lifetime = Lifetime(
             most=settings.moderation.session_days * 24 * _HOUR,
             idle=settings.moderation.session_idle_hours * _HOUR,
@@ -50,7 +52,7 @@ class Desk:
             ThreadPages(database, gate, frame, settings.sites),
             BanPages(database, gate, frame),
             OutboxPages(database, gate, frame),
-            Dashboard(settings, database, gate, frame, stats),
+            Dashboard(settings, database, gate, frame, stats, backups),
             Account(database, gate, frame, cookies, throttle, lifetime, monotonic),
         )
 

@@ -25,7 +25,7 @@ import peewee
 from playhouse.migrations import Migration, Runner
 
 from commentsvc import steps
-from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, fault
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, connect_reading, fault
 
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
@@ -85,11 +85,16 @@ def upgrade(path: Path) -> None:
     The caller holds the lock on its directory. Raises DatabaseError: DatabaseUnusable with one line
     that tells what to do where the file is not ours, damaged or newer; then it is left as it was.
     """
-    if _ensure_file(path) and not _look(path):
+    if _ensure_file(path) and not look(path):
         return
     database = peewee.SqliteDatabase(
         str(path),
-        pragmas={"page_size": PAGE, "journal_mode": "wal", "synchronous": "full"},
+        pragmas={
+            "page_size": PAGE,
+            "journal_mode": "wal",
+            "synchronous": "full",
+            "wal_autocheckpoint": 0,  # another program may be the one that makes them
+        },
         timeout=PATIENCE,
     )
     try:
@@ -116,12 +121,9 @@ def _ensure_file(path: Path) -> bool:
     return bool(magic)
 
 
-def _look(path: Path) -> bool:
+def look(path: Path) -> bool:
     """Whether steps are missing. Raises DatabaseError where the file must be left alone."""
-    # Where there is no WAL or journal to read, we need none made, not even an empty one.
-    journals = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
-    how = "?mode=ro" if journals else "?immutable=1"
-    connection = sqlite3.connect(path.absolute().as_uri() + how, uri=True, timeout=PATIENCE)
+    connection = connect_reading(path, PATIENCE, idle=True)
     try:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
         applied = set()

@@ -17,6 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from commentsvc import openapi
+from commentsvc.backups import Backups
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.metrics import CoreCollector
@@ -83,6 +84,28 @@ class OutboxCollector(Collector):
             yield gauge
 
 
+class BackupCollector(Collector):
+    """What became of the backups that the server makes; nothing where it makes none."""
+
+    def __init__(self, backups: Backups) -> None:
+        self._backups = backups
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_backup_…``."""
+        state = self._backups.state()
+        if state is None:
+            return
+        for name, text, value in (
+            ("timestamp_seconds", "when the newest backup was made, 0 for never", state.newest),
+            ("bytes", "its size", state.size),
+            ("failing", "1 while the last attempt failed", bool(state.error)),
+        ):
+            yield GaugeMetricFamily(f"commentsvc_backup_{name}", text, value)
+        yield CounterMetricFamily(
+            "commentsvc_backup_failures", "attempts that failed since the start", state.failures
+        )
+
+
 class Ops:
     """The handlers for health, metrics, the OpenAPI document and files."""
 
@@ -92,6 +115,7 @@ class Ops:
         database: Database,
         stats: Callable[[], dict[str, int]],
         outbox: Outbox,
+        backups: Backups,
         blog: Path | None = None,
     ) -> None:
         """Take the core's `stats`, and the folder of a built blog to serve at ``/`` if any."""
@@ -105,6 +129,7 @@ class Ops:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(OutboxCollector(outbox))
+        self._registry.register(BackupCollector(backups))
         ProcessCollector(registry=self._registry)
 
     def routes(self) -> list[Route]:

@@ -63,6 +63,7 @@ class Database(Struct, frozen=True, kw_only=True):
         "full"
     )
     queue: Annotated[int, whole(100, 1_000_000)] = 10_000
+    checkpoint_pages: Annotated[int, whole(0, 1_000_000)] = 16_000
 
 
 class Site(Struct, frozen=True, kw_only=True):
@@ -163,6 +164,16 @@ class Hooks(Struct, frozen=True, kw_only=True):
         return "Hooks(...)"
 
 
+class Backup(Struct, frozen=True, kw_only=True):
+    """Backups that the server makes by itself; without a `directory` it makes none."""
+
+    directory: Annotated[str, PATH] = ""
+    every: Annotated[Literal["hourly", "daily", "weekly"], words("hourly", "daily", "weekly")] = (
+        "daily"
+    )
+    keep: Annotated[int, whole(1, 1_000)] = 14
+
+
 class Stacosys(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
@@ -195,6 +206,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     privacy: Privacy = Privacy()
     mail: Mail = Mail()
     hooks: Hooks = Hooks()
+    backup: Backup = Backup()
     stacosys: Stacosys = Stacosys()
     feed: Feed = Feed()
     auth: Auth = Auth()

@@ -2,7 +2,8 @@
 
 DESIGN. SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the
 same instant. Therefore exactly one connection does either (see `database`), all others are
-`query_only`, and memory mapping stays off.
+`query_only`, and memory mapping stays off. Only Litestream may be let make the checkpoints, all of
+them: the fault is in the program that makes one, and its versions since 0.5.17 are free of it.
 
     DatabaseError
       DatabaseBusy       the queue is full, or another program holds a lock: try again soon
@@ -82,6 +83,19 @@ def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def connect_reading(path: Path, patience: float, *, idle: bool = False) -> sqlite3.Connection:
+    """Open a file so that nothing can be written and no checkpoint made, not even by closing it.
+
+    Where it is `idle`, nobody writes it meanwhile; without a log to read it then needs no locks,
+    and makes no file beside it. Raises sqlite3.Error.
+    """
+    journals = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
+    how = "immutable=1" if idle and not journals else "mode=ro"
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience, isolation_level=None
+    )
 
 
 class Reader:

@@ -50,9 +50,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"duplicates", "rules", "stamps", "work"}),
     frozenset({"bans"}),
     frozenset({"comments", "migrations", "moderation", "schemas", "threads", "web", "writer"}),
-    frozenset({"privacy"}),
+    frozenset({"backup", "privacy"}),
     frozenset({"database", "hooks", "mail", "orders", "pages", "review", "search", "throttle"}),
-    frozenset({"standing"}),
+    frozenset({"backups", "standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
     frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "ops"}),
@@ -63,7 +63,17 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"server"}),
     frozenset({"app"}),
     frozenset({"commands", "reload"}),
-    frozenset({"ban_verbs", "mail_verbs", "privacy_verbs", "staff", "thread_verbs", "verbs"}),
+    frozenset(
+        {
+            "backup_verbs",
+            "ban_verbs",
+            "mail_verbs",
+            "privacy_verbs",
+            "staff",
+            "thread_verbs",
+            "verbs",
+        }
+    ),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from commentsvc import _core, channels, comments, migrations, posting
 from commentsvc.api import Api
+from commentsvc.backups import Backups
 from commentsvc.bans import Bans
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.database import Database
@@ -50,7 +51,7 @@ class Served:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, blog: Path | None, bans: Bans
+        self, settings: Settings, folder: Path, database: Database, blog: Path | None, bans: Bans
     ) -> None:
         self.now = self.monotonic = NOW
         self.purged: list[str] = []
@@ -65,7 +66,8 @@ class Served:
         self.outbox = Outbox(
             database, channels.channels(settings, self.links, lambda: self.now), lambda: self.now
         )
-        ops = Ops(settings, database, lambda: STATS, self.outbox, blog)
+        self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
+        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, blog)
         self.routes: list[Route] = [
             *api.routes(),
             *Embed(settings, database, sites, intake).routes(),
@@ -74,7 +76,7 @@ class Served:
             *ops.routes(),
         ]
         clocks = (lambda: self.now, lambda: self.monotonic)
-        desk = Desk(settings, database, keys, lambda: STATS, *clocks)
+        desk = Desk(settings, database, keys, lambda: STATS, self.backups, *clocks)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins)
 
@@ -142,7 +144,7 @@ def served(
         names = [site.name for site in settings.sites]
         database.write_now(lambda tx: comments.sync_sites(tx, names))
         database.write_now(lambda tx: posting.sync_targets(tx, channels.targets(settings)))
-        service = Served(settings, database, blog, bans)
+        service = Served(settings, folder, database, blog, bans)
         service.purged = purged
         yield service
     finally:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from commentsvc import config, posting, search
-from commentsvc.config import SECTIONS, Auth, Settings
+from commentsvc.config import SECTIONS, Auth, Backup, Settings
 from commentsvc.dashboard import by_day, told
 from commentsvc.outgoing import Target
 from commentsvc.search import Day
@@ -97,3 +97,19 @@ def test_what_waits_to_be_sent_is_told(service: Served) -> None:
     service.database.write_now(lambda tx: posting.sync_targets(tx, [target]))
     add(service.database, now=int(NOW * 1_000) - 120_000, status="pending")
     assert "mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
+
+
+def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -> None:
+    assert "Backups" not in text(seated(service).get("dashboard"))
+    (tmp_path / "file").touch()
+    for folder, lines in (
+        (tmp_path / "kept", ("The newest was made just now", "0.1 MB")),
+        (tmp_path / "file", ("None has been made yet", "The last attempt failed: ")),
+    ):
+        settings = msgspec.structs.replace(SETTINGS, backup=Backup(directory=str(folder)))
+        (tmp_path / folder.name[:1]).mkdir()
+        with served(tmp_path / folder.name[:1], settings) as backing:
+            backing.backups.round()
+            page = text(seated(backing).get("dashboard"))
+        for words in lines:
+            assert words in page

@@ -128,7 +128,7 @@ def test_the_writer_is_set_for_durability(tmp_path: Path, setting: str, value: i
     def pragma(name: str) -> Callable[[Transaction], object]:
         return lambda tx: tx.execute(f"PRAGMA {name}").fetchone()[0]
 
-    with opened(tmp_path, synchronous=setting) as database:
+    with opened(tmp_path, synchronous=setting, checkpoint_pages=16_000) as database:
         assert database.write_now(pragma("synchronous")) == value
         assert database.write_now(pragma("journal_mode")) == "wal"
         assert database.write_now(pragma("mmap_size")) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.config import Server
+from commentsvc.config import Backup, Server
 from commentsvc.database import DatabaseBusy
 from commentsvc.ops import TAG, blog_paths
 from tests.unit.mailserver import mail_settings
@@ -83,6 +83,19 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
         "oldest_timestamp_seconds": NOW,
         "error_timestamp_seconds": 0,
     }
+
+
+def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service: Served) -> None:
+    assert "commentsvc_backup" not in service.get("/metrics").body.decode()
+    kept = Backup(directory=str(tmp_path / "kept"))
+    with served(tmp_path, replace(SETTINGS, backup=kept)) as backing:
+        text = backing.get("/metrics").body.decode()
+        assert "\ncommentsvc_backup_timestamp_seconds 0.0\n" in text
+        backing.backups.round()
+        text = backing.get("/metrics").body.decode()
+    assert "\ncommentsvc_backup_timestamp_seconds 1.795e+09\n" in text
+    assert "\ncommentsvc_backup_failing 0.0\n" in text
+    assert "\ncommentsvc_backup_failures_total 0.0\n" in text
 
 
 def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:

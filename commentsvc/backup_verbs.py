@@ -1,0 +1,53 @@
+"""Backup verbs: the commands that copy the database, and put a copy back."""
+
+from pathlib import Path
+
+import click
+
+from commentsvc import datadir
+from commentsvc.console import data_option
+
+_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.command()
+@data_option
+@_file
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def backup(data: Path, file: Path, force: bool) -> None:
+    """Copy the database to FILE, whether or not a server runs on it; the copy is checked.
+
+    The settings and the secret key are files of their own in the data folder: keep them, too.
+    """
+    from commentsvc import backup as copying
+    from commentsvc import commands
+
+    size = copying.write(commands.database_file(data), file, replace=force)
+    click.echo(f"{file} is a whole copy ({size / 1e6:.1f} MB)")
+
+
+@click.command()
+@data_option
+@_file
+@click.option("--force", is_flag=True, help="Also a file whose counts are wrong.")
+def restore(data: Path, file: Path, force: bool) -> None:
+    """Put the backup FILE in the place of the database, while no server runs.
+
+    FILE is checked first: that it is a whole database of this program, or of an older one, and that
+    its counts are right. The database that was there is kept beside it.
+    """
+    from commentsvc import backup as copying
+    from commentsvc import moments
+
+    done = copying.restore(data, file, force=force)
+    newest = f", the newest of {moments.local(done.newest)}" if done.newest else ""
+    click.echo(f"restored {done.comments} comments{newest}")
+    for fault in done.faults:
+        click.echo(f"fault: {fault}")
+    if done.kept:
+        click.echo(f"the database before it is kept as {done.kept}")
+    if not (data / datadir.SECRET_KEY).exists():
+        click.echo(
+            f"{data} has no {datadir.SECRET_KEY}: without the old one, sessions, links in mails "
+            "and edit tokens end"
+        )

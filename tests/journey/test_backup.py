@@ -1,0 +1,75 @@
+"""The database is copied while comments come in, lost, and restored; all goes on with the copy."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.journey.program import Service, command, wait_for
+
+Start = Callable[..., Service]
+OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+
+
+class Writing(threading.Thread):
+    """Sends comments to a service until the end."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service = service
+        self.ending = threading.Event()
+        self.acknowledged = 0
+
+    def run(self) -> None:
+        while not self.ending.is_set():
+            assert self.service.submit("/post/", f"number {self.acknowledged}").status == 201
+            self.acknowledged += 1
+
+
+def test_a_lost_database_comes_back_from_a_copy_that_was_made_under_load(
+    data: Path, tmp_path: Path, start: Start
+) -> None:
+    service, copy = start(data, environ=OPEN), tmp_path / "copy"
+    writing = Writing(service)
+    writing.start()
+    try:
+        wait_for(lambda: writing.acknowledged > 20, "comments")
+        before = writing.acknowledged
+        done = command("backup", "--data", data, copy)
+        assert (done.code, done.err) == (0, "")
+        after = writing.acknowledged
+        refused = command("restore", "--data", data, copy)
+        assert refused.code == 1
+        assert "in use by another commentsvc" in refused.err
+    finally:
+        writing.ending.set()
+        writing.join()
+    assert service.stop() == 0
+    shutil.rmtree(data)
+
+    done = command("restore", "--data", data, copy)
+    assert done.code == 0, done.err
+    assert "has no secret.key" in done.out
+    assert command("check", "--data", data).code == 0
+    service = start(data, environ=OPEN)
+    assert before <= service.count("/post/") <= after + 1
+    assert service.submit("/post/", "afterwards").status == 201
+
+
+def test_a_server_makes_backups_by_itself_and_tells_of_failures(
+    data: Path, tmp_path: Path, start: Start
+) -> None:
+    environ = {"COMMENTSVC_BACKUP_DIRECTORY": str(tmp_path / "kept")}
+    service = start(data, environ=environ)
+    wait_for(lambda: bool([*tmp_path.glob("kept/comments-*Z.sqlite3")]), "a backup")
+    assert b"commentsvc_backup_failing 0.0" in service.request("GET", "/metrics").body
+    assert service.stop() == 0
+    [made] = tmp_path.glob("kept/*")
+    assert command("restore", "--data", data, made).code == 0
+
+    (tmp_path / "file").touch()
+    service = start(data, environ={"COMMENTSVC_BACKUP_DIRECTORY": str(tmp_path / "file")})
+    failing = b"commentsvc_backup_failing 1.0"
+    wait_for(lambda: failing in service.request("GET", "/metrics").body, "the failure")
+    assert "no backup is made" in service.log.read_text()
+    assert service.request("GET", "/healthz").status == 200

@@ -1,0 +1,53 @@
+"""The shipped configuration of Litestream, with its own program: replicate, lose, restore."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.journey.program import PATIENCE, ROOT, Service, command, wait_for
+from tests.journey.test_backup import OPEN, Writing
+
+PROGRAM = shutil.which("litestream")
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="not installed: litestream, which Debian lacks")
+def test_all_that_was_acknowledged_comes_back_from_the_replica(
+    data: Path, tmp_path: Path, start: Callable[..., Service]
+) -> None:
+    assert PROGRAM
+    shipped = (ROOT / "config/litestream.yml").read_text()
+    text = re.sub(r"path: /srv/comments\b", f"path: {data}", shipped)
+    text = re.sub(r"url: file:///.*", f"url: file://{tmp_path}/replica", text)
+    (tmp_path / "litestream.yml").write_text(text)
+    service = start(data, environ=OPEN | {"COMMENTSVC_DATABASE_CHECKPOINT_PAGES": "0"})
+    with (tmp_path / "litestream.log").open("wb") as log:
+        words = [PROGRAM, "replicate", "-config", str(tmp_path / "litestream.yml")]
+        litestream = subprocess.Popen(words, stdout=log, stderr=log)
+    try:
+        writing = Writing(service)
+        writing.start()
+        wait_for(lambda: writing.acknowledged > 2_000, "comments")
+        file = data / "comments.sqlite3"
+        wait_for(lambda: file.stat().st_size > 1 << 20, "a checkpoint, which Litestream makes")
+        writing.ending.set()
+        writing.join()
+    finally:
+        litestream.terminate()  # it sends the rest
+        assert litestream.wait(PATIENCE) == 0
+    service.process.kill()
+    service.wait()
+    assert service.log.read_text() == ""
+
+    subprocess.run(
+        [*(PROGRAM, "restore", "-config", tmp_path / "litestream.yml"),
+         *("-o", tmp_path / "restored", data / "comments.sqlite3")],
+        check=True,
+    )  # fmt: skip
+    shutil.rmtree(data)
+    done = command("restore", "--data", data, tmp_path / "restored")
+    assert done.out.startswith(f"restored {writing.acknowledged} comments"), done
+    assert command("check", "--data", data).code == 0
