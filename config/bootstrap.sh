@@ -82,6 +82,11 @@ missing_proxies() {
     done
 }
 
+# True when the load test's clients, which speak TLS, can be built.
+has_openssl() {
+    echo '#include <openssl/ssl.h>' | ${CC:-cc} -E - >/dev/null 2>&1
+}
+
 has_browser() {
     for name in chromium chromium-browser google-chrome; do
         command -v "$name" >/dev/null && return
@@ -92,6 +97,7 @@ has_browser() {
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
     has_browser || echo chromium fonts-dejavu-core
+    has_openssl || echo libssl-dev
     # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
     # Servers, which Debian starts when it installs them: not unasked either.

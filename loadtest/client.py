@@ -63,7 +63,7 @@ def ask(port: int, targets: Path, clients: int, depth: int, seconds: float, core
     """Have wrk ask the `targets` (one per line) for whole `seconds`. Raises ClientError."""
     words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
     words += ["-s", str(FOLDER / "ask.lua"), f"http://127.0.0.1:{port}/", "--"]
-    said, share = _run([*words, str(targets), str(depth)], core)
+    said, share = run([*words, str(targets), str(depth)], core)
     return parse_wrk(said, depth, share)
 
 
@@ -75,7 +75,7 @@ def generate(
     Raises ClientError or ProgramError.
     """
     numbers = [str(port), str(clients), str(depth), str(seconds), str(first)]
-    said, _ = _run([str(programs.generator()), *numbers, str(plan)], core)
+    said, _ = run([str(programs.generator()), *numbers, str(plan)], core)
     return parse_generator(said)
 
 
@@ -121,7 +121,7 @@ def parse_generator(said: str) -> Outcome:
     return Outcome(right, seconds, told["wrong"], 0, **told["latency"], client_share=share)
 
 
-def _run(words: Sequence[str], core: str) -> tuple[str, float]:
+def run(words: Sequence[str], core: str) -> tuple[str, float]:
     """Run a client on `core`; what it said, and the share of the core that it used."""
     before = os.times()
     done = subprocess.run(

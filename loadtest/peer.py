@@ -148,14 +148,17 @@ PEER: dict[str, Callable[[int, Answer], Command]] = {
 }
 
 
-def environment(name: str, python: str, wanted: tuple[str, ...]) -> Path:
-    """Make a virtual environment with `wanted`; its interpreter. Raises AbsentError."""
+def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:
+    """Make a virtual environment with `wanted`; its interpreter. Raises AbsentError.
+
+    `alone`: without what they need in turn, where all of it is pinned and old pins would not build.
+    """
     folder = BUILD / name
     stamp, interpreter = folder / "stamp", folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != " ".join(wanted):
         _run(name, [python, "-m", "venv", "--clear", str(folder)])
-        # Without what they need in turn: all of it is pinned here, and old pins would not build.
-        _run(name, [str(interpreter), "-m", "pip", "install", "-q", "--no-deps", *wanted])
+        pip = [str(interpreter), "-m", "pip", "install", "-q"]
+        _run(name, [*pip, *["--no-deps"] * alone, *wanted])
         stamp.write_text(" ".join(wanted))
     return interpreter
 

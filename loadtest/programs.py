@@ -18,6 +18,13 @@ def generator() -> Path:
     return build("generator", sorted((FOLDER / "generator").glob("*.c")), FLAGS)
 
 
+def browsers() -> Path:
+    """The patient clients, which share the generator's questions. Raises ProgramError."""
+    shared = [FOLDER / "generator" / f"{name}.c" for name in ("plan", "answer", "histogram", "die")]
+    sources = sorted((FOLDER / "browsers").glob("*.c")) + shared
+    return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
+
+
 def limit(*, vectors: bool | None = None) -> Path:
     """The limit program, with AVX2 where the processor has it. Raises ProgramError."""
     if vectors is None:
@@ -33,7 +40,9 @@ def has_avx2(cpuinfo: str) -> bool:
     return "avx2" in next(flags, "").split()
 
 
-def build(name: str, sources: list[Path], flags: tuple[str, ...]) -> Path:
+def build(
+    name: str, sources: list[Path], flags: tuple[str, ...], libraries: tuple[str, ...] = ()
+) -> Path:
     """Compile `sources` to build/loadtest/`name`. Raises ProgramError."""
     program = BUILD / name
     headers = [path for source in sources for path in source.parent.glob("*.h")]
@@ -43,9 +52,9 @@ def build(name: str, sources: list[Path], flags: tuple[str, ...]) -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     compiler = os.environ.get("CC", "cc")
     try:
-        subprocess.run([compiler, *flags, *sources, "-o", program], check=True)
+        subprocess.run([compiler, *flags, *sources, "-o", program, *libraries], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise ProgramError(
-            f"{name} cannot be built ({error}). Run: apt-get install -y gcc libc6-dev"
+            f"{name} cannot be built ({error}). Run: apt-get install -y gcc libc6-dev libssl-dev"
         ) from error
     return program

@@ -93,11 +93,11 @@ class Result:
             tuple(stored["rounds"]),
         )
 
-    def store(self) -> Path:
-        """Write it to the results, named by its date and commit; the path."""
+    def store(self, kind: str = "") -> Path:
+        """Write it to the results, named by its kind, date and commit; the path."""
         date = self.about["date"].replace(":", "").removesuffix("Z")
         dirty = "-dirty" * self.about["dirty"]
-        path = RESULTS / f"{date}-{self.about['commit'][:10]}{dirty}.json"
+        path = RESULTS / f"{kind and f'{kind}-'}{date}-{self.about['commit'][:10]}{dirty}.json"
         self.write(path)
         return path
 

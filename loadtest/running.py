@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,14 +18,25 @@ from loadtest.service import PATIENCE, ROOT, ServiceError
 class Running:
     """A server of somebody else's; all processes of its session count."""
 
-    def __init__(self, words: list[str], port: int, log: Path, cores: Collection[int]) -> None:
-        """Start it and wait until it can be connected to. Raises ServiceError."""
+    def __init__(
+        self,
+        words: list[str],
+        port: int,
+        log: Path,
+        cores: Collection[int],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it and wait until it can be connected to. Raises ServiceError.
+
+        `environment` is what it gets beside our own.
+        """
         self.port = port
         self._log = log
         with log.open("wb") as file:
             self._process = subprocess.Popen(
                 ["taskset", "-c", ",".join(map(str, cores)), *words],
                 cwd=ROOT,
+                env={**os.environ, **(environment or {})},
                 stdout=file,
                 stderr=file,
                 start_new_session=True,

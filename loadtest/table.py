@@ -12,6 +12,8 @@ UNITS = {
     "rss_mib": "MiB",
     "times": "times",
     "points": "points",
+    "errors": "errors",
+    "ms": "ms",
 }
 
 

@@ -1,0 +1,31 @@
+"""The load tests' commands, on our server alone and for a second, so that they cannot rot."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from loadtest.service import ROOT
+from tests.conftest import find_program
+
+TWO_CORES = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="server and clients need a core each"
+)
+
+
+def load(*words: str) -> str:
+    """What a load test says that ends well."""
+    words = (sys.executable, "-m", *words)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@TWO_CORES
+def test_the_articles_test_is_played() -> None:
+    find_program("nginx", "/usr/sbin/nginx")
+    ways = ("--way", "https", "--way", "direct-batch")
+    said = load("loadtest.ancestors", "article", "--short", "--only", "ours", *ways)
+    assert "https: ours, errors" in said
+    assert "direct-batch: ours, max" in said
