@@ -1,10 +1,10 @@
-"""Decisions: the tables of what moderators decided, on comments and for the future."""
+"""Decisions: the tables of what moderators decided, and of what their decisions teach."""
 
 from typing import Final
 
 import peewee
 
-from commentsvc.models import BANS, CHANGES, CommentTable, Table
+from commentsvc.models import APPROVED, BANS, CHANGES, SPAM, CommentTable, Table
 
 
 class BanTable(Table):
@@ -51,4 +51,38 @@ ChangeTable.add_index(
 )
 
 
-TABLES: Final = (BanTable, ChangeTable)
+class WordTable(Table):
+    """In how many comments that were marked as spam, and approved, a token was seen: see tokens."""
+
+    hash = peewee.IntegerField(primary_key=True)
+    spam = peewee.IntegerField()
+    good = peewee.IntegerField()
+
+    class Meta:
+        table_name = "word"
+
+
+class LessonTable(Table):
+    """A comment whose tokens are counted in the words, as a `kind`; `words` are their numbers."""
+
+    comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
+    kind = peewee.TextField(constraints=[peewee.Check(f"kind IN {(SPAM, APPROVED)}")])
+    words = peewee.BlobField()
+
+    class Meta:
+        table_name = "lesson"
+
+
+class TaughtTable(Table):
+    """One row, once there was a lesson: how many there were, and how often that changed."""
+
+    id = peewee.AutoField()
+    spam = peewee.IntegerField()
+    good = peewee.IntegerField()
+    version = peewee.IntegerField()
+
+    class Meta:
+        table_name = "taught"
+
+
+TABLES: Final = (BanTable, ChangeTable, WordTable, LessonTable, TaughtTable)

@@ -60,6 +60,7 @@ STEPS: Final[dict[str, Step]] = {
     "0007_ban": _running(steps.BANS),
     "0008_outbox": _running(steps.OUTBOX),
     "0009_subscriber": _running(steps.SUBSCRIBER),
+    "0010_lesson": _running(steps.LESSONS),
 }
 
 

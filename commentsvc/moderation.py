@@ -4,7 +4,7 @@ DESIGN. A comment's status changes here and nowhere else, as does its text by a 
 `models.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
 told. Every change is a row of the table `change` in the same transaction, those of one decision
 with the same `act`, so that a decision on a hundred comments is undone as one. A row is never taken
-away: undoing marks it.
+away: undoing marks it. What a decision teaches about spam is written, and taken back, with it.
 
 A change is undone only while it is the comment's last: whoever has decided since then is not
 overruled in passing. A comment that was shown before comes back to its old place in the thread.
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from commentsvc import posting, statements, subscribing
+from commentsvc import lessons, posting, statements, subscribing
 from commentsvc.adding import CommentsError, Spot, count_shown
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, MOVES, STATUS, TEXT
@@ -86,6 +86,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     count_shown(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscribing.published(tx, comment_id, comment_id, now)
+    lessons.teach(tx, changed)
     posting.changed(tx, changed, now)
     return Outcome(act if changed else 0, tuple(changed), unchanged)
 
@@ -176,6 +177,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> Outcome:
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
         changed.append(comment_id)
     count_shown(tx, shown)
+    lessons.teach(tx, changed)
     posting.changed(tx, changed, now)
     return Outcome(0, tuple(changed), unchanged)
 

@@ -112,6 +112,7 @@ class Spam(Struct, frozen=True, kw_only=True):
     words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()
     duplicates: Annotated[bool, SWITCH] = True
+    bayes: Annotated[bool, SWITCH] = True
     stamp: Annotated[
         Literal["off", "judge", "hold", "require"],
         Meta(description='"off", "judge", "hold" or "require"'),

@@ -1,10 +1,11 @@
 """Spam: what is refused, what waits for a moderator, what is shown at once.
 
 DESIGN. Each layer of the defence gives findings, a reason with its points, and `judge` adds
-them up. No single doubt decides over a person: a reader without JavaScript, with an unusual text or
-an unlucky network is held at worst. Only a field that no person can see, filled, is refused. What
-several layers doubt is filed as spam (the setting `spam.score`), where it costs no moderator's
-time, and can still be found and undone.
+them up. No single doubt of ours decides over a person: a reader without JavaScript, with an unusual
+text or an unlucky network is held at worst. Only a field that no person can see, filled, is
+refused. What several layers doubt is filed as spam (the setting `spam.score`), and so is what says
+nearly the same as what moderators called spam before; there it costs no moderator's time, and can
+still be found and undone.
 
 The points stand here and nowhere else, so that their sums can be overlooked.
 """
@@ -40,6 +41,8 @@ REPEATED, OFTEN_REPEATED = 3, 6
 # types; and the worse ones, which no widget of ours sends.
 UNSTAMPED, EXPIRED, HASTY, REPLAYED, FORGED = 3, 2, 3, 4, HOLD
 NO_WORK: Final = 3
+# By what moderators taught the filter (see `bayes`), which may take a little doubt away.
+LIKE_SPAM, RATHER_LIKE_SPAM, LIKE_APPROVED = 9, HOLD, -3
 # When a whole site gets more than it should, a wave may run: all wait, and what is doubted for
 # another reason besides goes to the spam.
 CROWD: Final = 6

@@ -1,10 +1,11 @@
-"""Standing: how a site takes comments, and what it knows of who writes one.
+"""Standing: how a site takes comments, and what its moderators said of such as this one.
 
 DESIGN. The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
 only ``suspicious`` ones, or ``none``. An author earns trust by approved comments on the site, and
 is known by name and e-mail address together: nobody sees the address of another, so nobody
 easily takes over the trust in somebody. Who gives no address is never trusted. Only where a site
-asks for trust is the database asked, by an index, on the event loop.
+asks for trust is the database asked, by an index, on the event loop. Bans, and what the filter has
+learned of moderators' decisions, are in memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple
 from commentsvc.bans import Bans
 from commentsvc.config import Settings
 from commentsvc.database import Database
+from commentsvc.school import School
 from commentsvc.spam import HOLDS_FROM, Finding
 from commentsvc.submission import Submission
 
@@ -28,14 +30,14 @@ _APPROVED: Final = (
 
 
 class Standing(NamedTuple):
-    """From how many points a comment is held, and what was found about its author."""
+    """From how many points a comment is held, and what is found by what moderators decided."""
 
     holds_from: int
     findings: list[Finding]
 
 
 class House:
-    """The sites' policies, the trust in authors, and the bans."""
+    """The sites' policies, the trust in authors, the bans, and the filter that is taught."""
 
     def __init__(self, settings: Settings, database: Database, bans: Bans) -> None:
         """Take the settings, and where comments and bans are."""
@@ -44,6 +46,7 @@ class House:
         self._trust_after = settings.moderation.trust_after
         self._database = database
         self._bans = bans
+        self._school = School(database) if settings.spam.bayes else None
 
     def look(
         self,
@@ -60,7 +63,10 @@ class House:
         moment = int(now * 1_000)
         if not self._bans.are_current(moment):
             self._database.read_now(lambda reader: self._bans.load(reader, moment))
-        return Standing(HOLDS_FROM[policy], self._bans.look(submission, html, hashes))
+        findings = self._bans.look(submission, html, hashes)
+        if self._school:
+            findings += self._school.look(submission, now)
+        return Standing(HOLDS_FROM[policy], findings)
 
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:

@@ -133,3 +133,13 @@ SUBSCRIBER: Final = (
     " subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE) STRICT",
     "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
 )
+
+LESSONS: Final = (
+    "CREATE TABLE word (hash INTEGER NOT NULL PRIMARY KEY, spam INTEGER NOT NULL,"
+    " good INTEGER NOT NULL) STRICT",
+    "CREATE TABLE lesson (comment_id INTEGER NOT NULL PRIMARY KEY"
+    " REFERENCES comment (id) ON DELETE CASCADE,"
+    " kind TEXT NOT NULL CHECK (kind IN ('spam', 'approved')), words BLOB NOT NULL) STRICT",
+    "CREATE TABLE taught (id INTEGER NOT NULL PRIMARY KEY, spam INTEGER NOT NULL,"
+    " good INTEGER NOT NULL, version INTEGER NOT NULL) STRICT",
+)

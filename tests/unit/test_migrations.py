@@ -25,6 +25,7 @@ RELEASED = {
     "0007_ban": "99b2b55bb5b456ab",
     "0008_outbox": "5774abf1296c87f9",
     "0009_subscriber": "a689ca26f8c2a96b",
+    "0010_lesson": "9737d5cdaf3d21d4",
 }
 
 

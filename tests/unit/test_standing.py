@@ -6,9 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc import bans, moderation
+from commentsvc import bans, lessons, moderation
 from commentsvc.config import Moderation
+from tests.unit import stored
 from tests.unit.served import SETTINGS, Served, served
+from tests.unit.stored import add
 
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
@@ -39,6 +41,19 @@ def test_a_policy_says_what_waits(tmp_path: Path, policy: str, plain: str, links
     with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
         assert send(service, "Hello") == plain
         assert send(service, LINKS) == links
+
+
+def test_the_filter_that_moderators_taught_judges_unless_it_is_off(tmp_path: Path) -> None:
+    for switch, expected in ((True, "spam"), (False, "approved")):
+        spam = msgspec.structs.replace(SETTINGS.spam, bayes=switch, stamp="off", work=0)
+        folder = tmp_path / str(switch)
+        folder.mkdir()
+        with served(folder, msgspec.structs.replace(SETTINGS, spam=spam)) as service:
+            for text, to in (("cheap casino pills bonus", "spam"), ("nice bread", "approved")):
+                for _ in range(lessons.LEAST):
+                    one = add(service.database, status="pending", source=text)
+                    stored.decide(service.database, to, one.comment.id)
+            assert send(service, "Cheap pills! A casino bonus!") == expected
 
 
 def test_a_site_may_have_a_policy_of_its_own(tmp_path: Path) -> None:
