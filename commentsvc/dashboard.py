@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from commentsvc import chart, posting, search
+from commentsvc import chart, posting, privacy, search
 from commentsvc.backups import Backups
 from commentsvc.config import SECTIONS, Settings
 from commentsvc.database import Database
@@ -37,6 +37,7 @@ class Dashboard:
     ) -> None:
         """Take the settings, where comments are, the core's `stats`, and the backups."""
         self._sections = told(settings)
+        self._kept_days = settings.spam.kept_days
         self._sites = [site.name for site in settings.sites]
         self._database = database
         self._gate = gate
@@ -76,6 +77,8 @@ class Dashboard:
             site=site,
             sites=self._sites,
             core=self._stats(),
+            removed=await self._database.read(lambda reader: privacy.removed(reader, since)),
+            kept_days=self._kept_days,
             backlogs=await self._database.read(posting.backlogs),
             backup=self._backups.state(),
         )

@@ -85,4 +85,14 @@ class TaughtTable(Table):
         table_name = "taught"
 
 
-TABLES: Final = (BanTable, ChangeTable, WordTable, LessonTable, TaughtTable)
+class RemovalTable(Table):
+    """How much old spam was removed on a day (of Unix time, UTC)."""
+
+    day = peewee.IntegerField(primary_key=True)
+    number = peewee.IntegerField()
+
+    class Meta:
+        table_name = "removal"
+
+
+TABLES: Final = (BanTable, ChangeTable, WordTable, LessonTable, TaughtTable, RemovalTable)

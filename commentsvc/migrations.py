@@ -61,6 +61,7 @@ STEPS: Final[dict[str, Step]] = {
     "0008_outbox": _running(steps.OUTBOX),
     "0009_subscriber": _running(steps.SUBSCRIBER),
     "0010_lesson": _running(steps.LESSONS),
+    "0011_removal": _running(steps.REMOVAL),
 }
 
 

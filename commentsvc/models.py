@@ -178,6 +178,13 @@ CommentTable.add_index(
     )
 )
 
+# Only answers are in it: a row can be deleted without a look at all others for answers to it.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.parent, where=peewee.SQL("parent_id IS NOT NULL"), name="comment_by_parent"
+    )
+)
+
 
 class ModeratorTable(Table):
     """Who decides. `password` is an Argon2 hash with its parameters."""

@@ -1,16 +1,20 @@
 """Privacy: what is forgotten by itself, and what when its author asks.
 
-DESIGN. Hashes of networks are dropped in pieces when nobody waits (see `chores`). A person is known
-by the e-mail address. What that person wrote is emptied rather than removed: answers to it keep
-their place, and an empty, deleted comment says nothing. What only repeats it goes too: its history,
-which holds texts, the wish to be told of answers, mails that wait. The search index follows by
-triggers (see `derived`). Bans are kept: they are what a moderator decided. SQLite overwrites what
-was erased when it needs the room.
+DESIGN. Hashes of networks, and spam that nobody has touched for long, are dropped in pieces when
+nobody waits (see `chores`). Of the spam a number for each day is kept, and what the filter learned
+of it; a comment that was answered stays.
+
+A person is known by the e-mail address. What that person wrote is emptied rather than removed:
+answers to it keep their place, and an empty, deleted comment says nothing. What only repeats it
+goes too: its history, which holds texts, the wish to be told of answers, mails that wait. The
+search index follows by triggers (see `derived`). Bans are kept: they are what a moderator decided.
+SQLite overwrites what was erased when it needs the room.
 """
 
 from typing import Final
 
 from commentsvc import moderation
+from commentsvc.derived import DAY
 from commentsvc.models import DELETED
 from commentsvc.sqlite import Reader, Transaction
 
@@ -35,6 +39,18 @@ _OWN: Final = (
     "DELETE FROM outbox WHERE lower(recipient) = lower(?)",
 )
 
+# Filed, or last decided on, before that moment. The second condition lets SQLite use the index.
+OLD_SPAM: Final = (
+    "SELECT c.id FROM comment AS c WHERE c.status = 'spam' AND c.status <> 'approved'"
+    " AND c.created < ?1 AND NOT EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
+    " AND max(h.made, coalesce(h.undone, 0)) >= ?1)"
+    " AND NOT EXISTS (SELECT 1 FROM comment AS a WHERE a.parent_id = c.id) ORDER BY c.id LIMIT ?2"
+)
+_COUNT: Final = (
+    "INSERT INTO removal (day, number) VALUES (?, ?)"
+    " ON CONFLICT (day) DO UPDATE SET number = number + excluded.number"
+)
+
 
 def is_due(reader: Reader, before: int) -> bool:
     """Whether a comment from before that moment (Unix milliseconds) still has a network's hash."""
@@ -44,6 +60,26 @@ def is_due(reader: Reader, before: int) -> bool:
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
     """Drop the hashes of at most `most` comments from before that moment."""
     tx.execute(DROP, (before, most))
+
+
+def old_spam(reader: Reader, before: int, most: int) -> list[int]:
+    """The ids of at most `most` comments that are spam since before that moment, oldest first."""
+    return [number for (number,) in reader.execute(OLD_SPAM, (before, most)).fetchall()]
+
+
+def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
+    """Remove at most `most` of `old_spam` at the moment `now`, and count it; how many it were."""
+    ids = old_spam(tx, before, most)
+    tx.execute_many("DELETE FROM comment WHERE id = ?", [(number,) for number in ids])
+    if ids:
+        tx.execute(_COUNT, (now // DAY, len(ids)))
+    return len(ids)
+
+
+def removed(reader: Reader, since: int) -> int:
+    """How much spam was removed on the day `since` (of Unix time) and later."""
+    sql = "SELECT coalesce(sum(number), 0) FROM removal WHERE day >= ?"
+    return int(reader.execute(sql, (since,)).fetchone()[0])
 
 
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:

@@ -119,6 +119,7 @@ class Spam(Struct, frozen=True, kw_only=True):
     ] = "judge"
     work: Annotated[int, whole(0, 1_000)] = 100
     score: Annotated[int, whole(0, 100)] = 9
+    kept_days: Annotated[int, whole(0, 3_650, "days")] = 30
 
 
 class Privacy(Struct, frozen=True, kw_only=True):

@@ -143,3 +143,8 @@ LESSONS: Final = (
     "CREATE TABLE taught (id INTEGER NOT NULL PRIMARY KEY, spam INTEGER NOT NULL,"
     " good INTEGER NOT NULL, version INTEGER NOT NULL) STRICT",
 )
+
+REMOVAL: Final = (
+    "CREATE TABLE removal (day INTEGER NOT NULL PRIMARY KEY, number INTEGER NOT NULL) STRICT",
+    "CREATE INDEX comment_by_parent ON comment (parent_id) WHERE parent_id IS NOT NULL",
+)

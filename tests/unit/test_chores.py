@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import chores, search
-from commentsvc.config import Privacy
+from commentsvc import chores, privacy, search
+from commentsvc.config import Privacy, Settings, Spam
 from commentsvc.database import Database, DatabaseFull, Reader, Transaction
 from commentsvc.network import DAY
 from tests.unit.stored import NOW, add, opened
@@ -24,7 +24,7 @@ def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(chores, "PIECE", 3)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, Privacy(), PAUSE))
+        doing = asyncio.create_task(chores.run(database, Settings(), PAUSE))
         await wait_until_fed(database)
         await asyncio.to_thread(add, database)
         await wait_until_fed(database)
@@ -50,7 +50,7 @@ def test_a_submission_ends_the_work_until_the_next_pause(
     monkeypatch.setattr(search, "last", last)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, Privacy(), 0))
+        doing = asyncio.create_task(chores.run(database, Settings(), 0))
         async with asyncio.timeout(20):
             while looks < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
@@ -73,7 +73,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(search, "feed", feed)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(chores.run(database, Privacy(), PAUSE))
+        doing = asyncio.create_task(chores.run(database, Settings(), PAUSE))
         await wait_until_fed(database)
         doing.cancel()
 
@@ -86,7 +86,12 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(
-            chores.run(database, Privacy(network_days=1), PAUSE, lambda: NOW / 1_000 + DAY)
+            chores.run(
+                database,
+                Settings(privacy=Privacy(network_days=1)),
+                PAUSE,
+                lambda: NOW / 1_000 + DAY,
+            )
         )
 
         def count(reader: Reader) -> int:
@@ -101,4 +106,31 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for moment in (NOW - 2, NOW - 1, NOW + 1):
             add(database, moment, network=b"network!")
+        asyncio.run(scene(database))
+
+
+def test_spam_is_removed_after_its_days_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chores, "PIECE", 2)
+    later = Settings(spam=Spam(kept_days=2))
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(
+            chores.run(database, later, PAUSE, lambda: NOW / 1_000 + 2 * DAY)
+        )
+
+        def left(reader: Reader) -> int:
+            return int(reader.execute("SELECT count(*) FROM comment").fetchone()[0])
+
+        async with asyncio.timeout(20):
+            while database.read_now(left) != 2:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+        assert database.read_now(lambda reader: privacy.removed(reader, 0)) == 5
+
+    with opened(tmp_path) as database:
+        for moment in range(NOW - 5, NOW + 1):
+            add(database, moment, status="spam")
+        add(database, NOW - 5, status="pending")
         asyncio.run(scene(database))

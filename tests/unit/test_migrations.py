@@ -26,6 +26,7 @@ RELEASED = {
     "0008_outbox": "5774abf1296c87f9",
     "0009_subscriber": "a689ca26f8c2a96b",
     "0010_lesson": "9737d5cdaf3d21d4",
+    "0011_removal": "c1a231502898fc49",
 }
 
 

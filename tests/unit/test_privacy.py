@@ -8,8 +8,9 @@ import pytest
 
 from commentsvc import comments, moderation, privacy, search
 from commentsvc.database import Database
+from commentsvc.derived import DAY
 from commentsvc.urls import Place
-from tests.unit.stored import NOW, add, opened
+from tests.unit.stored import NOW, add, decide, opened
 
 EMAIL = "Rosa.Weber@mail.example"
 
@@ -92,3 +93,46 @@ def test_old_hashes_are_found_by_their_index(database: Database, sql: str) -> No
         lambda reader: [r[3] for r in reader.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
     )
     assert any("comment_by_network (created<?)" in step for step in steps)
+
+
+def old_spam(database: Database, before: int) -> list[int]:
+    return database.read_now(lambda reader: privacy.old_spam(reader, before, 9))
+
+
+def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
+    database: Database,
+) -> None:
+    spam = [add(database, NOW + n, status="spam").comment.id for n in range(4)]
+    add(database, NOW + 5, parent=spam[1])
+    act = decide(database, "approved", spam[2], now=NOW + 6).act
+    database.write_now(lambda tx: moderation.undo(tx, act, "Mo", NOW + 20))
+    assert old_spam(database, NOW + 3) == [spam[0]], "one is too young"
+    assert old_spam(database, NOW + 10) == [spam[0], spam[3]]
+    assert old_spam(database, NOW + 21) == [spam[0], spam[2], spam[3]]
+
+
+def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -> None:
+    number = add(database, status="pending", source="cheap pills", network=b"n").comment.id
+    decide(database, "spam", number)
+    while database.write_now(lambda tx: search.feed(tx, 10)):
+        pass
+    days = 3 * DAY
+    gone = database.write_now(lambda tx: privacy.drop_spam(tx, NOW + 1, 9, NOW + days))
+    assert gone == 1
+    assert database.read_now(lambda reader: privacy.removed(reader, (NOW + days) // DAY)) == 1
+    assert database.read_now(lambda reader: privacy.removed(reader, (NOW + days) // DAY + 1)) == 0
+    for table, left in (("comment", 0), ("change", 0), ("lesson", 0), ("search", 0), ("word", 3)):
+        sql = f"SELECT count(*) FROM {table}"
+        rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # a default keeps q
+        assert rows == [(left,)], table
+    assert database.read_now(comments.check) == []
+
+
+def test_an_answer_is_found_by_an_index_when_a_comment_is_deleted(database: Database) -> None:
+    sql = "EXPLAIN QUERY PLAN " + privacy.OLD_SPAM
+    rows = database.read_now(lambda reader: reader.execute(sql, (NOW, 9)).fetchall())
+    steps = " / ".join(row[3] for row in rows)
+    assert "INDEX comment_by_status (status=?)" in steps
+    assert "INDEX comment_by_parent (parent_id=?)" in steps
+    assert "SCAN" not in steps
+    assert "TEMP B-TREE" not in steps
