@@ -49,6 +49,7 @@ from commentsvc.links import Links
 from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
+from commentsvc.ownpages import OwnPages
 from commentsvc.router import Route, Router
 from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
@@ -221,6 +222,7 @@ def _router(
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),
+        *OwnPages(settings, database, Links(keys), time.time, time.monotonic).routes(),
         *others,
     ]
     return Router(routes, origins)

@@ -96,7 +96,8 @@ class Embed:
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()
         self._bounds = settings.comments
-        self._replies = bool(settings.mail.host) and settings.mail.replies
+        self._mails = bool(settings.mail.host)
+        self._replies = self._mails and settings.mail.replies
         self._thread = templates.get_template("thread.html")
         self._standalone = templates.get_template("standalone.html")
         self._result = templates.get_template("result.html")
@@ -138,6 +139,7 @@ class Embed:
         html = template.render(
             bounds=self._bounds,
             replies=self._replies,
+            mails=self._mails,
             back=self._page(*place),
             branches=grow([*map(item, page.items)]),
             count=page.thread.count,

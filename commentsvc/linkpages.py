@@ -75,7 +75,7 @@ class LinkPages:
             action, comment_id, _ = self._read(request)
             return self._shown(action, await self._find(comment_id))
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
+            return failed(error)
 
     async def act(self, request: Request) -> Response:
         """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
@@ -91,17 +91,17 @@ class LinkPages:
             entry = await self._find(comment_id)
             await self._database.write(work)
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
-        return _rendered(200, title=WORDS[action][2], back=self._address(entry))
+            return failed(error)
+        return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
 
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
         try:
             _, site = await self._subscriber("confirm", request)
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
+            return failed(error)
         title = f"A mail when somebody answers you on {site}?"
-        return _rendered(200, title=title, button="Yes, tell me of answers")
+        return rendered("link.html", 200, title=title, button="Yes, tell me of answers")
 
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
@@ -110,16 +110,18 @@ class LinkPages:
             if not await self._database.write(lambda tx: subscribing.confirm(tx, number)):
                 raise LinkOver("This link was used before. Each link in a mail works once.")
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
-        return _rendered(200, title="You will get a mail when somebody answers you")
+            return failed(error)
+        return rendered("link.html", 200, title="You will get a mail when somebody answers you")
 
     async def ask_to_stop(self, request: Request) -> Response:
         """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
         try:
             _, site = await self._subscriber("stop", request)
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
-        return _rendered(200, title=f"No more mails of answers on {site}?", button="No more")
+            return failed(error)
+        return rendered(
+            "link.html", 200, title=f"No more mails of answers on {site}?", button="No more"
+        )
 
     async def stop(self, request: Request) -> Response:
         """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
@@ -127,8 +129,8 @@ class LinkPages:
             number, site = await self._subscriber("stop", request)
             await self._database.write(lambda tx: subscribing.stop(tx, number))
         except (LinkError, *FAILURES) as error:
-            return _failed(error)
-        return _rendered(200, title=f"You will get no more mails of answers on {site}")
+            return failed(error)
+        return rendered("link.html", 200, title=f"You will get no more mails of answers on {site}")
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
@@ -155,23 +157,26 @@ class LinkPages:
         question, button, _ = WORDS[action]
         back, status = self._address(entry), entry.comment.status
         if status not in MOVES[action]:
-            return _rendered(200, title=f"The comment is {STATES[status]} already.", back=back)
-        return _rendered(200, title=question, button=button, entry=entry, back=back)
+            return rendered(
+                "link.html", 200, title=f"The comment is {STATES[status]} already.", back=back
+            )
+        return rendered("link.html", 200, title=question, button=button, entry=entry, back=back)
 
     def _address(self, entry: Entry) -> str:
         return self._origins.get(entry.site, "") + entry.url
 
 
-def _failed(error: Exception) -> Response:
+def failed(error: Exception) -> Response:
     """The page that tells of an error."""
     if isinstance(error, LinkError):
         error = HttpError(410 if isinstance(error, LinkOver) else 400, "link", str(error))
     told = as_http(error)
-    return _rendered(told.status, title="This did not work", problem=told.message)
+    return rendered("link.html", told.status, title="This did not work", problem=told.message)
 
 
-def _rendered(status: int, **values: Any) -> Response:  # Any: what the template shows
-    html = _environment().get_template("link.html").render(values)
+def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
+    """A page by a template."""
+    html = _environment().get_template(template).render(values)
     return Response(status, HEADERS, html.encode(errors="replace"))
 
 

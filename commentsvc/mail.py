@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment
 
-from commentsvc import comments, subscribing, templating
+from commentsvc import comments, owned, subscribing, templating
 from commentsvc.config import Settings, Site
 from commentsvc.links import Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
@@ -34,6 +34,8 @@ from commentsvc.submission import line
 ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
 # A question that is not answered by then is asked again with the next comment.
 CONFIRM_DAYS: Final = 30
+# Who asks for all of theirs does so now; the link may do much.
+OWN_DAYS: Final = 2
 # "No more" must work for as long as a mail may lie in a mailbox.
 STOP_DAYS: Final = 3_650
 SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
@@ -62,6 +64,7 @@ class Mails:
             "digest": self._digest,
             "confirm": self._confirm,
             "reply": self._reply,
+            "own": self._own,
         }
 
     @property
@@ -155,6 +158,23 @@ class Mails:
         letter.message["List-Unsubscribe"] = f"<{stop}>"
         letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         return letter
+
+    def _own(self, reader: Reader, post: Post) -> Letter | None:
+        """The links to all that was written with an address, to that address."""
+        if not owned.is_known(reader, post.recipient):
+            return None
+        expires = post.created + OWN_DAYS * DAY
+        return self._letter(
+            "own",
+            post.recipient,
+            "Your comments",
+            post.id,
+            post.created,
+            None,
+            export=self._link("export", post.recipient, expires=expires),
+            erase=self._link("erase", post.recipient, post.id, expires=expires),
+            link_days=OWN_DAYS,
+        )
 
     def _watched(self, reader: Reader, comment_id: int, wish: str) -> tuple[Entry, int, str] | None:
         """A comment that is shown, and the number and address of who waits for answers to it."""

@@ -53,6 +53,7 @@ _WRITE = (400, 403, 409, 415, 429, 503)
 _READ = (400, 503)
 _SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
 _LINKED = tuple((status, "text/html") for status in (200, 400, 410, 503))
+_OWN = tuple((status, "text/html") for status in (200, 404))
 _LISTED = ("page", "site", "sort", "limit", "after")
 
 OPERATIONS = (
@@ -148,8 +149,25 @@ OPERATIONS = (
             ("comment", "what a link in a moderator's mail would do", "it, once"),
             ("confirm", "the question whether to mail answers to an author", "so"),
             ("stop", "the question whether to mail no more answers", "so (RFC 8058)"),
+            ("erase", "how much of an author would be erased", "so, once"),
         )
         for method, text in (("GET", f"Show {shows}"), ("POST", f"Do {does}"))
+    ),
+    Operation("GET", "/mail/own", "Show a form for an address (HTML)", success=_OWN),
+    Operation(
+        "POST",
+        "/mail/own",
+        "Mail links to all that an address has written (HTML)",
+        body=tuple((media_type, "Address") for media_type in _FORMS),
+        success=(*_OWN, *((status, "text/html") for status in (400, 415, 429, 503))),
+    ),
+    Operation("GET", "/mail/export", "Show what an export holds (HTML)", ("t",), success=_LINKED),
+    Operation(
+        "POST",
+        "/mail/export",
+        "All that is kept of an address",
+        ("t",),
+        success=((200, "Export"), *_LINKED[1:]),
     ),
     Operation("GET", "/healthz", "Does the program run?", success=((200, "Health"),)),
     Operation("GET", "/readyz", "Can it work?", success=((200, "Health"),), errors=(503,)),

@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.outgoing import FAILED, QUEUED, SENT, Post, Target
+from commentsvc.outgoing import FAILED, MAIL, QUEUED, SENT, Post, Target
 from commentsvc.sqlite import Reader, Transaction
 
 SECOND: Final = 1_000  # milliseconds, as all times here
@@ -55,6 +55,11 @@ TELL_CHANGE: Final = (
     " SELECT t.channel, 'changed', t.recipient, ?1, 'queued', ?2, ?2, ?2 + ?3 FROM target AS t"
     " WHERE t.changes AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = ?1"
     " AND o.channel = t.channel AND o.kind = 'changed' AND o.state = 'queued' AND o.tries = 0)"
+)
+# Who asked waits for it: a day later it is of no use.
+TELL_OWN: Final = (
+    "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"
+    " VALUES (?, 'own', ?, ?, ?, ?, ?)"
 )
 DUE: Final = (
     f"SELECT {_COLUMNS} FROM outbox"  # noqa: S608 - a constant
@@ -120,6 +125,11 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
 def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell the targets of the new comments with the ids from `first` to `last`."""
     tx.execute(TELL, (first, last, now, PATIENCE))
+
+
+def own(tx: Transaction, email: str, now: int) -> None:
+    """Mail that address the links to all that was written with it."""
+    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY))
 
 
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:

@@ -13,7 +13,7 @@ SQLite overwrites what was erased when it needs the room.
 
 from typing import Final
 
-from commentsvc import moderation
+from commentsvc import moderation, owned
 from commentsvc.derived import DAY
 from commentsvc.models import DELETED
 from commentsvc.sqlite import Reader, Transaction
@@ -23,7 +23,6 @@ DROP: Final = (
     "UPDATE comment SET network = NULL WHERE id IN"
     " (SELECT id FROM comment WHERE network IS NOT NULL AND created < ? LIMIT ?)"
 )
-_OF: Final = "SELECT id FROM comment WHERE lower(email) = lower(?) ORDER BY id"
 _EMPTY: Final = (
     "UPDATE comment SET author = '', email = '', avatar = '', author_site = '', source = '',"
     " html = '', key = NULL, token_hash = x'', token_expires = 0, score = 0, reasons = '',"
@@ -87,7 +86,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
 
     Returns their ids. This cannot be undone. `who` decided is a name as in `moderation`.
     """
-    ids = tuple(comment_id for (comment_id,) in tx.execute(_OF, (email,)).fetchall())
+    ids = tuple(owned.ids(tx, email))
     moderation.change(tx, ids, DELETED, who, now)
     for comment_id in ids:
         for sql in (*_TRACES, _EMPTY):

@@ -11,6 +11,7 @@ import msgspec
 from commentsvc import submission
 from commentsvc.config import Settings
 from commentsvc.items import Item, Receipt
+from commentsvc.owned import Export
 from commentsvc.urls import LENGTH
 
 Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI standard defines
@@ -36,7 +37,7 @@ def reference(schema: str) -> Json:
 
 def _schemas(settings: Settings) -> Json:
     _, schemas = msgspec.json.schema_components(
-        (Item, Receipt), ref_template="#/components/schemas/{name}"
+        (Item, Receipt, Export), ref_template="#/components/schemas/{name}"
     )
     _, sent = msgspec.json.schema_components((submission.Fields,))
     schemas["Submission"] = _submission(sent["Fields"], settings)
@@ -52,6 +53,7 @@ def _schemas(settings: Settings) -> Json:
         "Message": _object({"message": _bounded(settings.comments.message_length)}),
         "Preview": _object({"html": text}),
         "Invitation": _object({"stamp": text}, {"work": WORK}),
+        "Address": _object({"email": text}),
         "Health": _object({"status": text}),
         "StacosysForm": _object(
             dict.fromkeys(("url", "author", "message"), text),

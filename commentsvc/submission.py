@@ -138,6 +138,11 @@ def is_site(text: str) -> bool:
     return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
 
 
+def is_email(text: str) -> bool:
+    """Say whether `text` may be an e-mail address that mail can be sent to."""
+    return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
+
+
 def line(text: str) -> str:
     """Give `text` as one visible line: no control or invisible characters, no runs of spaces."""
     if text.isascii() and text.isprintable() and "  " not in text:
@@ -279,7 +284,7 @@ def _check_text(wrong: dict[str, str], name: str, text: str, most: int, missing:
 def _check_email(wrong: dict[str, str], email: str, needed: bool) -> None:
     if needed and not email:
         wrong.setdefault("email", "To be told of answers by mail, please enter your address.")
-    if email and (len(email) > EMAIL_LENGTH or not _is_plain(email, _EMAIL)):
+    if email and not is_email(email):
         wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
 
 

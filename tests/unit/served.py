@@ -22,6 +22,7 @@ from commentsvc.models import Entry
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
+from commentsvc.ownpages import OwnPages
 from commentsvc.router import Route, Router
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
@@ -73,6 +74,9 @@ class Served:
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
+            *OwnPages(
+                settings, database, self.links, lambda: self.now, lambda: self.monotonic
+            ).routes(),
             *ops.routes(),
         ]
         clocks = (lambda: self.now, lambda: self.monotonic)
