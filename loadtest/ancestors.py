@@ -1,58 +1,15 @@
 """The command line of the ancestors' load tests: `loadtest/ancestors`."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from loadtest import article
-from loadtest.client import ClientError
-from loadtest.peer import AbsentError
-from loadtest.programs import ProgramError
+from loadtest.playing import extent_of, finish, options, run
 from loadtest.result import Result
 from loadtest.rivals import OURS, RIVALS
-from loadtest.rounds import Extent
-from loadtest.service import ServiceError
-from loadtest.stage import first_round, keep, stage, sum_up, told
-from loadtest.table import goals
-
-TRIES = 2
-ERRORS = (AbsentError, ClientError, ProgramError, ServiceError, ValueError)
-Command = Callable[..., None]
-
-
-def options(seconds: int) -> Callable[[Command], Command]:
-    """What all tests understand; a measurement takes so many seconds unless one says otherwise."""
-    add = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-    def decorate(command: Command) -> Command:
-        for option in (
-            click.option("--add", type=add, help="A stored result that these rounds go on with."),
-            click.option(
-                "--seconds", type=click.IntRange(1, 600), default=seconds, show_default=True
-            ),
-            click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True),
-            click.option("--short", is_flag=True, help="One round of 1 s each; not stored."),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def extent_of(short: bool, rounds: int, seconds: int) -> Extent:
-    """How much is measured."""
-    return Extent(1, 1, 1) if short else Extent(rounds, seconds, TRIES)
-
-
-def finish(result: Result, kind: str, table: str, short: bool, add: Path | None) -> None:
-    """Print and store."""
-    click.echo(f"\n{table}\n\n{goals(result.verdicts)}\n")
-    for name, reason in result.about.get("absent", {}).items():
-        click.echo(f"{name} is absent: {reason}\n")
-    if not short:
-        keep(result, kind, add)
+from loadtest.stage import first_round, stage, sum_up, told
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -85,16 +42,5 @@ def play_article(
     finish(result, "article", table, short, add)
 
 
-def run() -> None:
-    """The command, whose failures are lines for people."""
-    try:
-        main(standalone_mode=False)
-    except ERRORS as error:
-        raise SystemExit(f"Error: {error}") from error
-    except click.ClickException as error:
-        error.show()
-        raise SystemExit(error.exit_code) from error
-
-
 if __name__ == "__main__":
-    run()
+    run(main)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtest import client
-from loadtest.blog import PAGES, Page, draw, texts
+from loadtest.blog import Page, draw, texts
 from loadtest.client import Outcome, Request
 from loadtest.measurement import Measurement, Reading
 from loadtest.scenario import MARK, Question, Scenario, order
@@ -119,7 +119,7 @@ class Bench:
 def submissions(pages: Sequence[Page], port: int) -> list[Request]:
     """Submissions as they go over the wire; each has a key that the generator makes unique."""
     requests = []
-    for index, text in zip(draw(TEMPLATES, PAGES, seed=5), texts(seed=6), strict=False):
+    for index, text in zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False):
         body = _body(pages[index].url, text.message, text.author, text.email, f"load-{MARK}")
         head = (
             f"POST /api/comments HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"

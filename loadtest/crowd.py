@@ -4,6 +4,8 @@ It is for what moderators ask, where the number of comments counts and not what 
 pages are drawn by rules of arithmetic that give few common and many rare ones.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
 PAGES: Final = 50  # comments have one page among them
 FIRST: Final = 1_700_000_000_000  # Unix milliseconds of the first comment
 STEP: Final = 60_000  # milliseconds between two comments
+PIECE: Final = 100_000  # comments that are added in a transaction
 FEED: Final = 20_000  # comments that are indexed in a transaction
 
 # Of the comment i: numbers below 65,536 that look drawn by chance; and one below {1}, the smaller
@@ -26,32 +29,51 @@ _STATUS: Final = (
 )
 
 
-def make(path: Path, number: int, words: int) -> None:
-    """Make the database at `path` with a `number` of comments of so many `words`, and feed it."""
+def make(
+    path: Path,
+    number: int,
+    words: int,
+    progress: Callable[[int], None] = lambda done: None,
+    sites: Sequence[str] = SITES,
+) -> None:
+    """Make the database at `path` with a `number` of comments of so many `words`, and feed it.
+
+    `progress` gets how many comments are made and fed, up to twice the number. Two `sites`.
+    """
     migrations.upgrade(path)
     database = Database(path, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(lambda tx: comments.sync_sites(tx, SITES))
-        database.write_now(lambda tx: _fill(tx, number, words))
+        database.write_now(lambda tx: comments.sync_sites(tx, sites))
+        database.write_now(lambda tx: _add_pages(tx, number // PAGES))
+        for done in range(0, number, PIECE):
+            last = min(done + PIECE, number)
+            database.write_now(partial(_add_comments, done + 1, last, number // PAGES, words))
+            progress(last)
+        database.write_now(_count)
+        fed = 0
         while database.write_now(lambda tx: search.feed(tx, FEED)):
-            pass
+            fed = min(fed + FEED, number)
+            progress(number + fed)
+        progress(2 * number)
     finally:
         database.close_now()
 
 
-def _fill(tx: Transaction, number: int, words: int) -> None:
-    text = " || ' ' || ".join(f"'w' || {_SKEWED.format(n, 30_000)}" for n in range(words))
+def _add_pages(tx: Transaction, pages: int) -> None:
     site = "CASE WHEN i % 100 = 0 THEN 2 ELSE 1 END"
-    pages = number // PAGES
     tx.execute(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
         " INSERT INTO thread (id, site_id, url, title)"
         f" SELECT i, {site}, '/' || (2000 + i % 25) || '/post-' || i || '/', 'Post ' || i FROM n",
         (pages,),
     )
+
+
+def _add_comments(first: int, last: int, pages: int, words: int, tx: Transaction) -> None:
+    text = " || ' ' || ".join(f"'w' || {_SKEWED.format(n, 30_000)}" for n in range(words))
     tx.execute(
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?),"
+        "WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?),"
         f" m AS MATERIALIZED (SELECT i, 1 + {_SKEWED.format(91, pages)} AS page,"
         f" {_STATUS} AS status, {text} AS text FROM n)"
         " INSERT INTO comment (site_id, thread_id, status, author, email, avatar, author_site,"
@@ -61,13 +83,17 @@ def _fill(tx: Transaction, number: int, words: int) -> None:
         f" '<p>' || text || '</p>', {FIRST} + i * {STEP}, CASE WHEN m.status = 'approved' THEN"
         f" {FIRST} + i * {STEP} + 5000 END, x'00', 0 FROM m JOIN thread AS t ON t.id = m.page"
         " ORDER BY i",
-        (number,),
+        (first, last),
     )
     tx.execute(
         "INSERT INTO change (act, comment_id, what, was, became, made, who)"
         " SELECT id, id, 'status', 'pending', status, created, 'Mo' FROM comment"
-        " WHERE status <> 'pending'"
+        " WHERE status <> 'pending' AND id BETWEEN ? AND ?",
+        (first, last),
     )
+
+
+def _count(tx: Transaction) -> None:
     tx.execute(
         "UPDATE thread SET count = (SELECT count(*) FROM comment AS c"
         " WHERE c.thread_id = thread.id AND c.status = 'approved')"

@@ -17,7 +17,6 @@ from loadtest.programs import BUILD
 from loadtest.result import Result, Verdict
 from loadtest.rounds import Extent
 from loadtest.seed import seed
-from loadtest.service import ROOT
 from loadtest.table import milliseconds, number
 from loadtest.visits import Row, names, summarise
 
@@ -56,7 +55,7 @@ def told(one: Row) -> None:
     """Tell of a row to those who wait."""
     line = (
         f"round {one['round']}  {one['scenario']:<28}{number(one['rate']):>9}/s"
-        f"  p95 {milliseconds(one['p95'])} ms  {one['errors']} errors"
+        f"  p99 {milliseconds(one['p99'])} ms  {one.get('errors', 0)} errors"
     )
     disturbed = f"  disturbed: others used {one['disturbance']:.0%} of a core"
     click.echo(line + disturbed * one["disturbed"])
@@ -82,14 +81,3 @@ def sum_up(
 def first_round(before: Result | None) -> int:
     """The number of the next round."""
     return 1 + max((int(one["round"]) for one in before.rounds), default=0) if before else 1
-
-
-def keep(result: Result, kind: str, before: Path | None) -> Path:
-    """Store it, in the place of the one that it goes on with, if any; the path."""
-    if before:
-        result.write(before)
-        path = before.resolve()
-    else:
-        path = result.store(kind)
-    click.echo(f"stored as {path.relative_to(ROOT)}")
-    return path

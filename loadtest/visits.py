@@ -75,8 +75,13 @@ def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: f
         raise ClientError(f"{name}: no right answer at all, {seen.errors} errors: {seen.statuses}")
     measurement = Measurement.of(name, number, seen.outcome, used, rss)
     told = {"min": seen.min, "mean": seen.mean, "p95": seen.p95, "errors": seen.errors}
-    told |= {"disturbance": measurement.disturbance, "disturbed": measurement.disturbed}
-    return asdict(measurement) | told | more
+    return as_row(measurement) | told | more
+
+
+def as_row(measurement: Measurement) -> Row:
+    """A measurement as a row."""
+    told = {"disturbance": measurement.disturbance, "disturbed": measurement.disturbed}
+    return asdict(measurement) | told
 
 
 def summarise(name: str, text: str, rows: Sequence[Row]) -> Summary:
@@ -110,7 +115,10 @@ def ratio(
         raise KeyError(above)
     pairs = [(one[above], [one[name] for name in below if name in one]) for one in both]
     quiet = [pair for pair in pairs if not any(one["disturbed"] for one in (pair[0], *pair[1]))]
-    values = [first[figure] / max(one[figure] for one in rest) for first, rest in quiet or pairs]
+    # At least 1: a short run may have taken less CPU time than the kernel's clock can tell.
+    values = [
+        first[figure] / max(1, *(one[figure] for one in rest)) for first, rest in quiet or pairs
+    ]
     value = statistics.median(values)
     name = f"{above}, {figure} by the best of {', '.join(below)}"
     return Verdict(name, goal, value, goal.holds(value), (min(values), max(values)))

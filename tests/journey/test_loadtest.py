@@ -29,3 +29,10 @@ def test_the_articles_test_is_played() -> None:
     said = load("loadtest.ancestors", "article", "--short", "--only", "ours", *ways)
     assert "https: ours, errors" in said
     assert "direct-batch: ours, max" in said
+
+
+@TWO_CORES
+def test_growth_is_measured() -> None:
+    said = load("loadtest.growth", "--short")
+    assert "submit at 10000" in said
+    assert "start at 10,000 comments" in said

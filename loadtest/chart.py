@@ -1,0 +1,79 @@
+"""Charts of results: `loadtest/chart RESULT.json...` draws them again, each beside its result."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from loadtest import svg
+from loadtest.result import Result
+from loadtest.svg import Bar, Line
+from loadtest.table import number
+
+ONE_REQUEST = "batch"
+
+
+def article(result: Result) -> str:
+    """Page views over HTTPS behind the same proxy."""
+    found = [one for one in result.summaries if not one.name.startswith("direct")]
+    rows = []
+    for one in sorted(found, key=lambda one: -one.medians["views"]):
+        way, _, name = one.name.partition(": ")
+        label = name + ", one request" * (way == ONE_REQUEST)
+        text = f"{one.medians['views']:,.0f}/s, mean {_ms(one.medians['mean'])}"
+        rows.append(Bar(label, one.medians["views"], text, name == "ours"))
+    subtitle = "views of a front page with ten counts, each second; mean time of a request"
+    title = "250 clients over HTTPS, the same nginx before each server"
+    return svg.bars(title, subtitle, source(result), rows)
+
+
+def growth(result: Result) -> str:
+    """What a request of each kind costs at each size."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for one in result.summaries:
+        name, _, size = one.name.partition(" at ")
+        if name != "start":
+            curves.setdefault(name, []).append((float(size), one.medians["cpu_ns"] / 1_000))
+    rows = [Line(name, sorted(points)) for name, points in curves.items()]
+    title = "What a request costs while the comments grow"
+    subtitle = "CPU time of the server for one request, in µs, by the number of stored comments"
+    return svg.lines(title, subtitle, source(result), rows)
+
+
+DRAWN: dict[str, Callable[[Result], str]] = {"article": article, "growth": growth}
+
+
+def source(result: Result) -> str:
+    """Where the figures are from."""
+    about = result.about
+    machine = about["machine"]
+    return (
+        f"{about['date'][:10]}, commit {about['commit'][:10]}, {machine['cores']} cores"
+        f" of {machine['processor']}"
+    )
+
+
+def _ms(microseconds: float) -> str:
+    return f"{number(microseconds / 1_000)} ms"
+
+
+def draw(result: Result, path: Path) -> Path:
+    """Draw the chart of the result at `path` beside it. Raises KeyError where it has none."""
+    drawn = path.with_suffix(".svg")
+    drawn.write_text(DRAWN[result.about["test"]](result))
+    return drawn
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+def main(paths: tuple[Path, ...]) -> None:
+    """Draw the charts of stored results."""
+    for path in paths:
+        try:
+            click.echo(draw(Result.read(path), path))
+        except KeyError as error:
+            raise click.ClickException(f"{path.name} has no chart") from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""loadtest/chart.py: each kind of result has its chart."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from loadtest import chart
+from loadtest.result import Result, Summary
+
+ABOUT = {
+    "date": "2026-11-21T12:00:00Z",
+    "commit": "abcdef0123456",
+    "machine": {"cores": 2, "processor": "Some Processor"},
+}
+
+
+def result(test: str, medians: dict[str, dict[str, float]]) -> Result:
+    summaries = tuple(Summary(name, "", figures, False) for name, figures in medians.items())
+    return Result({**ABOUT, "test": test}, summaries, (), ())
+
+
+def test_the_articles_chart_shows_what_goes_through_the_proxy() -> None:
+    figures = {"views": 40.0, "mean": 6_000.0}
+    ways = ("https: ours", "batch: ours", "direct: ours", "https: sanic-1")
+    drawn = chart.article(result("article", dict.fromkeys(ways, figures)))
+    assert drawn.count("<rect") == 3
+    assert "ours, one request" in drawn
+    assert "2026-11-21, commit abcdef0123, 2 cores of Some Processor" in drawn
+
+
+def test_the_chart_of_growth_has_a_line_for_each_kind() -> None:
+    names = ("count at 10", "count at 1000", "queue at 10", "queue at 1000")
+    figures: dict[str, dict[str, float]] = {name: {"cpu_ns": 5_000.0} for name in names}
+    drawn = chart.growth(result("growth", {**figures, "start at 10": {"start_ms": 300.0}}))
+    assert drawn.count('class="line') == 2
+
+
+def test_a_result_without_a_chart_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "some.json"
+    result("other", {}).write(path)
+    done = CliRunner().invoke(chart.main, [str(path)])
+    assert done.exit_code == 1
+    assert "some.json has no chart" in done.output
