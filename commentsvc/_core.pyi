@@ -14,7 +14,11 @@ class Server:
     `listen` is ``"HOST:PORT"`` (port 0 lets the kernel choose; IPv6 as ``"[::1]:8080"``)
     or ``"unix:PATH"``. Times are seconds, sizes are bytes.
     `trace_lines` is how many lines each worker may hold for `take_trace`; with 0 there are none.
-    Raises ValueError for a malformed `listen` or a limit out of range.
+    Where it is `prefaced`, every connection begins with the PROXY protocol's version 2, by which a
+    terminator of TLS says for whom it speaks; one that does not is closed. Answers to clients of
+    whom that said that they came by TLS, refusals too, get `hsts` as Strict-Transport-Security,
+    unless it is ``""``.
+    Raises ValueError for a malformed `listen` or `hsts`, or a limit out of range.
     """
 
     def __init__(
@@ -31,6 +35,8 @@ class Server:
         head_deadline: float = 10.0,
         body_deadline: float = 30.0,
         handler_deadline: float = 30.0,
+        prefaced: bool = False,
+        hsts: str = "",
     ) -> None: ...
     @property
     def address(self) -> str:
@@ -39,7 +45,7 @@ class Server:
     def start(
         self,
         listeners: Sequence[int] = (),
-        connections: Sequence[int] = (),
+        connections: Sequence[tuple[int, str]] = (),
         *,
         lent: bool = False,
     ) -> None:
@@ -47,8 +53,8 @@ class Server:
 
         With `listeners`, descriptors of at most 64 listening sockets, those are listened on and
         `listen` is not; where they are `lent`, the path of a unix socket stays when the server
-        ends. `connections` are idle ones of the server that ran before. The server takes all of
-        these descriptors, also when it raises OSError.
+        ends. `connections` are idle ones of the server that ran before, as its `release` gave them.
+        The server takes all of these descriptors, also when it raises OSError.
         """
 
     def fileno(self) -> int:
@@ -71,8 +77,11 @@ class Server:
     def join(self) -> None:
         """Wait, without the GIL, until every worker has ended (`stop` first)."""
 
-    def release(self) -> tuple[list[int], list[int]]:
-        """After `join` of a stop that keeps: listeners and idle connections, now the caller's."""
+    def release(self) -> tuple[list[int], list[tuple[int, str]]]:
+        """After `join` of a stop that keeps: listeners and idle connections, now the caller's.
+
+        With each connection comes a note for `start`, of at most 53 ASCII characters.
+        """
 
     def stats(self) -> dict[str, int]:
         """Counters and gauges, summed over the workers; the keys are stable names.
@@ -123,6 +132,13 @@ class Request:
     @property
     def peer(self) -> str:
         """The address at the other end, without a port; ``""`` on a unix socket."""
+
+    @property
+    def client(self) -> str | None:
+        """For whose address the other end speaks, by the PROXY protocol; ``""``: for itself.
+
+        None where it does not speak that protocol.
+        """
 
     def header(self, name: str, /) -> str | None:
         """The value of the field `name` (any case), several joined by ``", "``; None if absent."""

@@ -96,6 +96,11 @@ SCRIPTS = (
 )
 READ = Meta(description=f"a list out of {', '.join(SCRIPTS)}", extra={"tidy": _tidy_scripts})
 HEADER = text(r"[\x20-\x7e]{1,200}", "a string of 1 to 200 printable ASCII characters")
+# RFC 6797 section 6.1, as browsers' preload lists want it.
+HSTS = text(
+    r"|max-age=[0-9]{1,10}(?:; includeSubDomains)?(?:; preload)?",
+    'nothing, or "max-age=SECONDS" with "; includeSubDomains" and "; preload" where you want them',
+)
 NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
 TITLE = text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")
 RATE = text(

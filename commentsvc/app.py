@@ -124,7 +124,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         address = bridge.address
         if not address.startswith("unix:"):
             address = f"http://{address}"
-        control = _control(data, database, address, succession)
+        control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
         works = (chores.run(database, settings), backups.run())
@@ -166,11 +166,14 @@ def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Databas
     return database
 
 
-def _control(data: Path, database: Database, address: str, succession: Succession) -> Control:
+def _control(
+    start: Start, settings: Settings, database: Database, address: str, succession: Succession
+) -> Control:
     return Control(
-        data / datadir.CONTROL,
+        start.data / datadir.CONTROL,
         database=database,
         address=address,
+        prefaced=settings.server.proxy_protocol,
         now=time.time,
         give_way=succession.begin,
     )

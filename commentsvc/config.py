@@ -110,6 +110,11 @@ def load(
 
 def _contradictions(server: Server, mail: Mail, hooks: Hooks) -> Iterator[str]:
     """What is wrong with settings that are each right, one line for each."""
+    if server.hsts and not server.proxy_protocol:
+        yield (
+            "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
+            " by TLS. Set it too, or let the proxy send Strict-Transport-Security."
+        )
     if mail.host:
         for name, value, reason in (
             ("server.public_url", server.public_url, "the links in mails begin with it"),

@@ -77,6 +77,7 @@ class Control:
         *,
         database: Database,
         address: str,
+        prefaced: bool,
         now: Callable[[], float],
         give_way: Callable[[socket.socket], bool],
     ) -> None:
@@ -87,7 +88,7 @@ class Control:
         self._path = path
         self._give_way = give_way
         self._database = database
-        self._address = address
+        self._ready = Answer(address=address, prefaced=prefaced)
         self._now = now
         self._talks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -146,7 +147,7 @@ class Control:
         except msgspec.MsgspecError as error:
             return Answer(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
-            return Answer(address=self._address)
+            return self._ready
         if isinstance(request, HandOver):
             return self._hand_over(talk.dup())
         try:

@@ -16,7 +16,8 @@ Between the two, clients wait in the kernel, for as long as the old one needs to
 read (GRACE at most; who is not answered by then gets 503) and the new one to open the database.
 All that can fail for reasons of the new server's own (settings, imports) comes before it asks.
 
-A message is one byte, which says what the descriptors are that come with it.
+A message is one byte, which says what the descriptors are that come with it. Behind that of
+connections stands what the core noted about all of them, as for whom a proxy speaks.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -39,6 +40,8 @@ GRACE: Final = 3.0
 PATIENCE: Final = 60.0
 # Descriptors in one message; the kernel takes 253.
 BATCH: Final = 250
+# Bytes of what the core noted about a connection, padded; it has 53 at most.
+NOTE: Final = 64
 
 LOCK: Final = b"K"
 OWN: Final = b"O"
@@ -48,6 +51,10 @@ END: Final = b"."
 REFUSED: Final = b"{"  # an answer of the control socket: a server that hands nothing over
 
 
+# Each with what the core noted about it, often nothing.
+Connections = Sequence[tuple[int, str]]
+
+
 class Sockets(NamedTuple):
     """Descriptors that go from one server to the next. Whoever holds them has to close them.
 
@@ -55,7 +62,7 @@ class Sockets(NamedTuple):
     """
 
     listeners: tuple[int, ...] = ()
-    connections: tuple[int, ...] = ()
+    connections: Connections = ()
     lent: bool = False
     lock: int = -1
 
@@ -94,23 +101,36 @@ class Succession:
 
 def give(successor: socket.socket, sockets: Sockets) -> None:
     """Send `sockets` and let go of them, and of the `successor`. What fails is logged."""
-    kinds = (
+    kinds = [
         (LOCK, [sockets.lock]),
         (LENT if sockets.lent else OWN, sockets.listeners),
-        (CONNECTIONS, sockets.connections),
-    )
+        *_by_note(sockets.connections),
+    ]
     try:
         with successor:
             successor.settimeout(PATIENCE)
-            for kind, descriptors in kinds:
+            for message, descriptors in kinds:
                 for start in range(0, len(descriptors), BATCH):
-                    socket.send_fds(successor, [kind], descriptors[start : start + BATCH])
+                    socket.send_fds(successor, [message], descriptors[start : start + BATCH])
             successor.sendall(END)
         _log.info("handed over to another process, with %d connections", len(sockets.connections))
     except OSError as error:
         _log.error("the process that wanted to take over has left: %s", error)
     finally:
-        _close((*sockets.listeners, *sockets.connections, sockets.lock))
+        _close((*sockets.listeners, *_descriptors(sockets.connections), sockets.lock))
+
+
+def _by_note(connections: Connections) -> Iterator[tuple[bytes, list[int]]]:
+    """Messages for all connections: those with the same note go together."""
+    together: dict[str, list[int]] = {}
+    for descriptor, note in connections:
+        together.setdefault(note, []).append(descriptor)
+    for note, descriptors in together.items():
+        yield CONNECTIONS + note.encode().ljust(NOTE), descriptors
+
+
+def _descriptors(connections: Connections) -> list[int]:
+    return [descriptor for descriptor, _ in connections]
 
 
 def take_over(path: Path) -> Sockets:
@@ -118,24 +138,27 @@ def take_over(path: Path) -> Sockets:
 
     Raises NoServer where none runs, ControlError where it cannot give it.
     """
-    taken: dict[bytes, list[int]] = {LOCK: [], OWN: [], LENT: [], CONNECTIONS: []}
+    taken: dict[bytes, list[int]] = {LOCK: [], OWN: [], LENT: []}
+    connections: list[tuple[int, str]] = []
     with control.dial(path, HandOver()) as server:
         try:
-            _receive(server, taken)
+            _receive(server, taken, connections)
         except (OSError, ControlError) as error:
-            for descriptors in taken.values():
+            for descriptors in (*taken.values(), _descriptors(connections)):
                 _close(descriptors)
             raise ControlError(f"The server at {path} hands nothing over: {error}.") from error
     return Sockets(
         listeners=(*taken[OWN], *taken[LENT]),
-        connections=tuple(taken[CONNECTIONS]),
+        connections=tuple(connections),
         lent=bool(taken[LENT]),
         lock=taken[LOCK][0],
     )
 
 
-def _receive(server: socket.socket, taken: dict[bytes, list[int]]) -> None:
-    """Fill `taken`, by kind, until the end."""
+def _receive(
+    server: socket.socket, taken: dict[bytes, list[int]], connections: list[tuple[int, str]]
+) -> None:
+    """Fill `taken`, by kind, and `connections`, until the end."""
     server.settimeout(PATIENCE)
     while True:
         kind, descriptors, flags, _ = socket.recv_fds(server, 1, BATCH)
@@ -145,6 +168,10 @@ def _receive(server: socket.socket, taken: dict[bytes, list[int]]) -> None:
             _log.warning("some connections are lost: the limit of open files is too low")
         if kind == END and taken[LOCK]:
             return
+        if kind == CONNECTIONS:
+            note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()
+            connections.extend((descriptor, note) for descriptor in descriptors)
+            continue
         if kind not in taken:
             _close(descriptors)
             raise ControlError("it does not know how" if kind == REFUSED else "it has left")

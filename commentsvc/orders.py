@@ -21,13 +21,15 @@ Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of it: ids that changed, those that did not with their status, or a number.
 
-    `address` is where the server listens; `error` is empty where it did what was asked.
+    `address` is where the server listens, and `prefaced` whether it wants the PROXY protocol there;
+    `error` is empty where it did what was asked.
     """
 
     changed: tuple[int, ...] = ()
     unchanged: dict[int, str] = {}
     moved: int = 0
     address: str = ""
+    prefaced: bool = False
     error: str = ""
 
 

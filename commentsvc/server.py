@@ -56,6 +56,8 @@ class Bridge:
             head_deadline=settings.head_deadline,
             body_deadline=settings.body_deadline,
             handler_deadline=settings.handler_deadline,
+            prefaced=settings.proxy_protocol,
+            hsts=settings.hsts,
         )
         self._answering: Answering | None = None
         self._lent = False
@@ -141,7 +143,9 @@ class Bridge:
 
     def _begin(self, call: _core.Request) -> None:
         assert self._answering is not None
-        request = web.Request(call.method, call.path, call.query, call.body, call.peer, call.header)
+        request = web.Request(
+            call.method, call.path, call.query, call.body, call.peer, call.header, call.client
+        )
         try:
             answer = self._answering.answer(request)
         except Exception as error:

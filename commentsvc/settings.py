@@ -14,6 +14,7 @@ from commentsvc.allowed import (
     ADDRESSES,
     HEADER,
     HOST,
+    HSTS,
     KEY,
     LISTEN,
     NAME,
@@ -44,6 +45,8 @@ class Server(Struct, frozen=True, kw_only=True):
     public_url: Annotated[str, URL] = ""
     workers: Annotated[int, whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
+    proxy_protocol: Annotated[bool, SWITCH] = False
+    hsts: Annotated[str, HSTS] = ""
     store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 10
     connections: Annotated[int, whole(16, 1_000_000)] = 20_000
     waiting: Annotated[int, whole(16, 65_536)] = 1_024

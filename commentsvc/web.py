@@ -114,6 +114,7 @@ class Request(msgspec.Struct, frozen=True):
     body: bytes
     peer: str
     header: Callable[[str], str | None]
+    client: str | None = None  # for whom the peer speaks by the PROXY protocol; "": for itself
 
     def parameters(self) -> Form:
         """Read the query. Raises HttpError 400, naming the parameter at fault."""
@@ -163,7 +164,7 @@ def _unreadable(error: FormError) -> HttpError:
 
 
 class Proxies:
-    """The peers whose X-Forwarded-For is believed."""
+    """The peers that are believed whom they speak for: by the PROXY protocol, X-Forwarded-For."""
 
     def __init__(self, trusted: Sequence[str]) -> None:
         """Take the setting: ``"unix"``, addresses and networks."""
@@ -175,10 +176,15 @@ class Proxies:
         """Give the address of the client: the right-most one that is no trusted proxy.
 
         It is the peer's own unless the peer is trusted; `""` for a unix socket without a word of
-        whom it speaks for. Entries that are no addresses end the search: what a stranger wrote
-        further left is not believed.
+        whom it speaks for. Who passes on bytes and says by the PROXY protocol whose they are, has
+        no part in the fields that come with them. Entries that are no addresses end the search:
+        what a stranger wrote further left is not believed.
         """
         client = request.peer
+        if request.client is not None and self._trusts(client):
+            client = request.client
+            if not client:
+                return client
         forwarded = request.header("x-forwarded-for") if self._trusts(client) else None
         if forwarded is None:
             return client

@@ -46,6 +46,14 @@ static void tell(const struct conn *conn, struct tools *tools, enum trace_kind k
     trace_end(tools->trace, conn->line, kind, slice_of(tools->out.data + before, size), python);
 }
 
+/* What clients get who came by TLS, and others must not. */
+static struct slice own_fields(const struct conn *conn, const struct tools *tools)
+{
+    if (!conn->peer.secure)
+        return SLICE("");
+    return slice_of(tools->limits->secure_fields, strlen(tools->limits->secure_fields));
+}
+
 enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status)
 {
     counters_refuse(&tools->counters, status);
@@ -53,7 +61,8 @@ enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status
     conn->request = NULL;
     conn->closing = true;
     size_t before = tools->out.size;
-    if (!render_refusal(&tools->out, status, !conn->without_body, &tools->clock))
+    if (!render_refusal(&tools->out, status, !conn->without_body, own_fields(conn, tools),
+                        &tools->clock))
         return CONN_CLOSE;
     if (tools->trace)
         tell(conn, tools, TRACE_REFUSED, before, 0, 0);
@@ -74,7 +83,8 @@ enum conn_next answer_reply(struct conn *conn, struct tools *tools, const struct
         apart = slice_of(reply_bytes(reply, part) + part->head_size, part->body_size);
     bool with_body = !without_body && apart.size == 0, waited = conn->state == CONN_WAITING;
     size_t before = tools->out.size;
-    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence, &tools->clock))
+    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence,
+                      own_fields(conn, tools), &tools->clock))
         return CONN_CLOSE;
     if (tools->trace)
         tell(conn, tools, waited ? TRACE_MISS : TRACE_HIT, before, apart.size, reply->python);

@@ -26,7 +26,7 @@ enum { READ_BEHIND = 4096 };
 /* Within a turn: no whole request is left among the bytes. */
 enum { STARVED = CONN_CLOSE + 1 };
 
-struct conn *conn_new(int fd, const char *peer, struct tools *tools)
+struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools)
 {
     size_t traced = tools->trace ? sizeof(struct trace_line) : 0;
     struct conn *conn = calloc(1, sizeof *conn + traced);
@@ -37,7 +37,7 @@ struct conn *conn_new(int fd, const char *peer, struct tools *tools)
     conn->fd = fd;
     conn->line = traced > 0 ? (struct trace_line *)(conn + 1) : NULL;
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
-    memcpy(conn->peer, peer, strnlen(peer, PEER_SIZE - 1));
+    conn->peer = *peer;
     deadline_init(&conn->deadline);
     tools_set_deadline(tools, &conn->deadline, DEADLINE_IDLE);
     return conn;
@@ -54,12 +54,13 @@ void conn_free(struct conn *conn)
     free(conn);
 }
 
-int conn_detach(struct conn *conn)
+struct parked conn_detach(struct conn *conn)
 {
-    int fd = conn->fd;
+    struct parked parked = {.fd = conn->fd};
+    peer_write_note(&conn->peer, parked.note);
     conn->fd = -1;
     conn_free(conn);
-    return fd;
+    return parked;
 }
 
 uint32_t conn_interest(const struct conn *conn)
@@ -121,7 +122,7 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
         return CONN_CLOSE;
     conn->request->sequence = purges_now(tools->store.purges);
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
-    memcpy(conn->request->peer, conn->peer, PEER_SIZE);
+    conn->request->peer = conn->peer;
     counter_add(&tools->counters.misses, 1);
     if (!body_is_present(head))
         return miss(conn, tools);
@@ -153,12 +154,28 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
     return begin_request(conn, tools, head, in);
 }
 
+/* Learn for whom the peer speaks, before anything else: a `conn_next`, or STARVED. */
+static int serve_preface(struct conn *conn, struct slice *in)
+{
+    switch (peer_read(&conn->peer, in)) {
+    case PEER_KNOWN:
+        return CONN_GO_ON;
+    case PEER_NEED_MORE:
+        return STARVED;
+    default:
+        conn->closed = CLOSED_STRANGE;
+        return CONN_CLOSE;
+    }
+}
+
 /* Serve one request, or a part of its body: a `conn_next`, or STARVED. `head` is that of the
  * request before in the same turn, and becomes that of this one. */
 static int serve(struct conn *conn, struct tools *tools, struct slice *in, struct head *head)
 {
     if (conn->request)
         return serve_body(conn, tools, in);
+    if (conn->peer.awaited)
+        return serve_preface(conn, in);
     if (tools->trace)
         trace_begin(conn->line, *in);
     conn->without_body = false;
@@ -318,6 +335,10 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
 
 enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
 {
+    if (conn->peer.awaited) {
+        conn->closed = CLOSED_STRANGE; /* who has not said for whom he speaks gets no word */
+        return CONN_CLOSE;
+    }
     if (answer_refusal(conn, tools, status) == CONN_CLOSE)
         return CONN_CLOSE;
     return pump(conn, tools, buffer_slice(&conn->input));

@@ -57,15 +57,15 @@ struct conn {
     struct outlet outlet;
     size_t dropped;          /* bytes read while LINGERING */
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
-    char peer[PEER_SIZE];
+    struct peer peer;
 };
 
 /* Takes `fd`, which is non-blocking; NULL without memory, and then `fd` is closed. */
-struct conn *conn_new(int fd, const char *peer, struct tools *tools);
+struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools);
 void conn_free(struct conn *conn);
 
 /* Frees an idle connection, but gives its descriptor to the caller. */
-int conn_detach(struct conn *conn);
+struct parked conn_detach(struct conn *conn);
 
 /* The events to watch for in the present state. */
 uint32_t conn_interest(const struct conn *conn);

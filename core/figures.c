@@ -33,9 +33,9 @@ static const struct {
 };
 
 static const char *const REASONS[CLOSED_REASONS] = {
-    [CLOSED_LAST] = "last",       [CLOSED_CLIENT] = "client", [CLOSED_IDLE] = "idle",
-    [CLOSED_UNREAD] = "unread",   [CLOSED_REAPED] = "reaped", [CLOSED_FULL] = "full",
-    [CLOSED_STOPPED] = "stopped", [CLOSED_FAILED] = "failed",
+    [CLOSED_LAST] = "last",       [CLOSED_CLIENT] = "client",   [CLOSED_IDLE] = "idle",
+    [CLOSED_UNREAD] = "unread",   [CLOSED_REAPED] = "reaped",   [CLOSED_FULL] = "full",
+    [CLOSED_STOPPED] = "stopped", [CLOSED_STRANGE] = "strange", [CLOSED_FAILED] = "failed",
 };
 
 static void tell(struct figure *figure, const char *kind, const char *name, const counter *number)

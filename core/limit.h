@@ -7,6 +7,7 @@
 #ifndef CORE_LIMIT_H
 #define CORE_LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,11 @@ enum {
     /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
      * that stand in front allow 8 to 16 KiB. */
     LIMIT_HEAD = 16 * 1024,
+    /* Bytes of a preface, in which a terminator of TLS says whom it speaks for. Usual ones have under
+     * 200, and a few more with the name in a client's certificate. */
+    LIMIT_PREFACE = 2048,
+    /* Bytes of the lines that only clients by TLS get: a field or two. */
+    LIMIT_SECURE_FIELDS = 256,
     /* Bytes of a method. The longest registered one has 17 (IANA, HTTP Method Registry). */
     LIMIT_METHOD = 32,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
@@ -71,6 +77,8 @@ struct limits {
     int64_t head_deadline;    /* from the first byte of a head to its last */
     int64_t body_deadline;    /* from the end of the head to the end of the body */
     int64_t handler_deadline; /* from there to the reply */
+    bool prefaced;            /* every connection begins with a preface, see peer.h */
+    char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose preface tells of TLS */
 };
 
 #endif

@@ -214,38 +214,31 @@ int listener_open(struct endpoint *endpoint, bool shared)
     return tcp && read_name(endpoint, fd) < 0 ? fail(fd) : fd;
 }
 
-static void write_peer(const struct sockaddr_storage *address, char *peer, size_t size)
+static void write_peer(const struct sockaddr_storage *address, struct peer *peer)
 {
-    peer[0] = '\0';
-    if (address->ss_family == AF_INET) {
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, peer, (socklen_t)size);
-    } else if (address->ss_family == AF_INET6) {
-        const struct in6_addr *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
-        if (IN6_IS_ADDR_V4MAPPED(v6))
-            inet_ntop(AF_INET, v6->s6_addr + 12, peer, (socklen_t)size);
-        else
-            inet_ntop(AF_INET6, v6, peer, (socklen_t)size);
-    }
+    const void *v4 = &((const struct sockaddr_in *)address)->sin_addr;
+    const void *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    peer_write_address(peer->address, address->ss_family, address->ss_family == AF_INET ? v4 : v6);
 }
 
-int listener_accept(int listener, char *peer, size_t size)
+int listener_accept(int listener, struct peer *peer)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     address.ss_family = AF_UNSPEC;
     int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0)
-        write_peer(&address, peer, size);
+        write_peer(&address, peer);
     return fd;
 }
 
-int listener_adopt(int fd, char *peer, size_t size)
+int listener_adopt(int fd, struct peer *peer)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     address.ss_family = AF_UNSPEC;
     if (getpeername(fd, (struct sockaddr *)&address, &length) < 0)
         return -1;
-    write_peer(&address, peer, size);
+    write_peer(&address, peer);
     return set_flags(fd);
 }

@@ -2,6 +2,8 @@
 #ifndef CORE_LISTENER_H
 #define CORE_LISTENER_H
 
+#include "peer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -39,12 +41,12 @@ int listener_inherit(struct endpoint *endpoint, int listener);
 /* True when it was opened `shared`: it gets a part of the clients, its siblings get the others. */
 bool listener_is_shared(int listener);
 
-/* Accept one client: its descriptor, or -1 with errno. `peer` becomes its address as text, empty
- * over a unix socket; `size` is at least INET6_ADDRSTRLEN. */
-int listener_accept(int listener, char *peer, size_t size);
+/* Accept one client: its descriptor, or -1 with errno. Its address is written into `peer`, empty
+ * over a unix socket. */
+int listener_accept(int listener, struct peer *peer);
 
-/* Prepare a client's socket that another process accepted, and write its `peer` in the same way.
+/* Prepare a client's socket that another process accepted, and write its address in the same way.
  * 0, or -1 with errno. */
-int listener_adopt(int fd, char *peer, size_t size);
+int listener_adopt(int fd, struct peer *peer);
 
 #endif

@@ -21,7 +21,4 @@ struct address {
     uint32_t serial;
 };
 
-/* Bytes of the longest textual address of a peer, with its NUL (as INET6_ADDRSTRLEN). */
-enum { PEER_SIZE = 46 };
-
 #endif

@@ -12,6 +12,9 @@ static int64_t milliseconds(double seconds)
     return (int64_t)(seconds * 1000 + 0.5);
 }
 
+/* The field by which a browser learns to come by TLS for good (RFC 6797 section 6.1). */
+static const char HSTS[] = "Strict-Transport-Security";
+
 /* What __init__ takes from the operator, before it is checked. */
 struct options {
     int workers;
@@ -21,6 +24,8 @@ struct options {
     int trace_lines;
     Py_ssize_t body_bytes;
     double seconds[4]; /* keep_alive, head_deadline, body_deadline, handler_deadline */
+    int prefaced;
+    const char *hsts;
 };
 
 static int read_limits(const struct options *options, struct limits *limits)
@@ -49,23 +54,43 @@ static int read_limits(const struct options *options, struct limits *limits)
         .head_deadline = times[1],
         .body_deadline = times[2],
         .handler_deadline = times[3],
+        .prefaced = options->prefaced,
     };
+    struct slice value = slice_of(options->hsts, strlen(options->hsts));
+    if (value.size == 0)
+        return 0;
+    size_t room = sizeof limits->secure_fields;
+    int size = snprintf(limits->secure_fields, room, "%s: %s\r\n", HSTS, options->hsts);
+    if (size < 0 || (size_t)size >= room || !parse_is_field_value(value))
+        return PyErr_SetString(PyExc_ValueError, "hsts is no value of a field, or too long"), -1;
     return 0;
 }
 
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listen",        "workers",       "store_bytes",      "connections",
-                            "waiting",       "trace_lines",   "body_bytes",       "keep_alive",
-                            "head_deadline", "body_deadline", "handler_deadline", NULL};
+    static char *names[] = {"listen",
+                            "workers",
+                            "store_bytes",
+                            "connections",
+                            "waiting",
+                            "trace_lines",
+                            "body_bytes",
+                            "keep_alive",
+                            "head_deadline",
+                            "body_deadline",
+                            "handler_deadline",
+                            "prefaced",
+                            "hsts",
+                            NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    struct options options = {1, 64 << 20, 20000, 1024, 0, 256 << 10, {75, 10, 30, 30}};
+    struct options options = {1, 64 << 20, 20000, 1024, 0, 256 << 10, {75, 10, 30, 30}, 0, ""};
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiindddd:Server", names, &listen,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiinddddps:Server", names, &listen,
                                      &options.workers, &options.store_bytes, &options.connections,
                                      &options.waiting, &options.trace_lines, &options.body_bytes,
-                                     &seconds[0], &seconds[1], &seconds[2], &seconds[3]))
+                                     &seconds[0], &seconds[1], &seconds[2], &seconds[3],
+                                     &options.prefaced, &options.hsts))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -128,6 +153,35 @@ static int *read_descriptors(PyObject *numbers, uint32_t *count)
     return descriptors;
 }
 
+/* Read a sequence of (descriptor, note) into a new array, the caller's to free; NULL with an
+ * exception. */
+static struct parked *read_parked(PyObject *pairs, uint32_t *count)
+{
+    PyObject *fast = PySequence_Fast(pairs, "connections must be a sequence of (int, str)");
+    if (!fast)
+        return NULL;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    struct parked *parked = PyMem_New(struct parked, (size_t)size + 1);
+    if (!parked)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; parked && i < size; i++) {
+        const char *note;
+        PyObject *pair = PySequence_Fast_GET_ITEM(fast, i);
+        if (!PyTuple_Check(pair)) {
+            PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
+        } else if (PyArg_ParseTuple(pair, "is:connection", &parked[i].fd, &note)) {
+            /* One that is too long is none of ours, and stays so when it is cut. */
+            snprintf(parked[i].note, sizeof parked[i].note, "%s", note);
+            continue;
+        }
+        PyMem_Free(parked);
+        parked = NULL;
+    }
+    Py_DECREF(fast);
+    *count = (uint32_t)size;
+    return parked;
+}
+
 static PyObject *start(struct server *server, const struct sockets *sockets)
 {
     if (sockets->listener_count > LIMIT_LISTENERS)
@@ -149,9 +203,10 @@ static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs
                                                 &connections, &lent))
         return NULL;
     struct sockets sockets = {.lent = lent};
-    int *first = NULL, *second = NULL;
+    int *first = NULL;
+    struct parked *second = NULL;
     if ((!listeners || (first = read_descriptors(listeners, &sockets.listener_count))) &&
-        (!connections || (second = read_descriptors(connections, &sockets.connection_count)))) {
+        (!connections || (second = read_parked(connections, &sockets.connection_count)))) {
         sockets.listeners = first;
         sockets.connections = second;
         result = start(server, &sockets);
@@ -240,18 +295,30 @@ static PyObject *Server_join(PyObject *object, PyObject *Py_UNUSED(ignored))
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Append all that `take` gives to a new list; NULL with an exception. */
-static PyObject *list_all(struct server *server, int (*take)(struct server *))
+/* Append an object that stands for `fd`, and takes it, to a list; NULL for both with an exception. */
+static PyObject *append(PyObject *list, PyObject *item, int fd)
+{
+    if (!item || PyList_Append(list, item) < 0) {
+        close(fd);
+        Py_CLEAR(list);
+    }
+    Py_XDECREF(item);
+    return list;
+}
+
+static PyObject *list_listeners(struct server *server)
 {
     PyObject *list = PyList_New(0);
-    for (int fd; list && (fd = take(server)) >= 0;) {
-        PyObject *number = PyLong_FromLong(fd);
-        if (!number || PyList_Append(list, number) < 0) {
-            close(fd);
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(number);
-    }
+    for (int fd; list && (fd = server_take_listener(server)) >= 0;)
+        list = append(list, PyLong_FromLong(fd), fd);
+    return list;
+}
+
+static PyObject *list_parked(struct server *server)
+{
+    PyObject *list = PyList_New(0);
+    for (struct parked parked; list && (parked = server_take_connection(server)).fd >= 0;)
+        list = append(list, Py_BuildValue("(is)", parked.fd, parked.note), parked.fd);
     return list;
 }
 
@@ -260,8 +327,8 @@ static PyObject *Server_release(PyObject *object, PyObject *Py_UNUSED(ignored))
     struct server *server = server_of(object);
     if (!server)
         return NULL;
-    PyObject *listeners = list_all(server, server_take_listener);
-    PyObject *connections = listeners ? list_all(server, server_take_connection) : NULL;
+    PyObject *listeners = list_listeners(server);
+    PyObject *connections = listeners ? list_parked(server) : NULL;
     PyObject *pair = connections ? PyTuple_Pack(2, listeners, connections) : NULL;
     Py_XDECREF(listeners);
     Py_XDECREF(connections);

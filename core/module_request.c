@@ -75,7 +75,17 @@ static PyObject *Request_body(PyObject *object, void *Py_UNUSED(closure))
 static PyObject *Request_peer(PyObject *object, void *Py_UNUSED(closure))
 {
     struct request *request = request_of(object);
-    return request ? PyUnicode_FromString(request->peer) : NULL;
+    return request ? PyUnicode_FromString(request->peer.address) : NULL;
+}
+
+static PyObject *Request_client(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct request *request = request_of(object);
+    if (!request)
+        return NULL;
+    if (!request->peer.proxied)
+        Py_RETURN_NONE;
+    return PyUnicode_FromString(request->peer.client);
 }
 
 static PyObject *Request_header(PyObject *object, PyObject *name)
@@ -229,9 +239,13 @@ static PyMethodDef Request_methods[] = {
 };
 
 static PyGetSetDef Request_getset[] = {
-    {"method", Request_method, NULL, NULL, NULL}, {"path", Request_target, NULL, NULL, PATH},
-    {"query", Request_target, NULL, NULL, QUERY}, {"body", Request_body, NULL, NULL, NULL},
-    {"peer", Request_peer, NULL, NULL, NULL},     {0},
+    {"method", Request_method, NULL, NULL, NULL},
+    {"path", Request_target, NULL, NULL, PATH},
+    {"query", Request_target, NULL, NULL, QUERY},
+    {"body", Request_body, NULL, NULL, NULL},
+    {"peer", Request_peer, NULL, NULL, NULL},
+    {"client", Request_client, NULL, NULL, NULL},
+    {0},
 };
 
 static PyType_Slot Request_slots[] = {

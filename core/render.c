@@ -2,6 +2,8 @@
  * costs one memcpy of head and body together and 29 bytes of date. */
 #include "render.h"
 
+#include "limit.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,19 +154,21 @@ static struct slice connection_field(enum persistence persistence)
 }
 
 bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
-                  bool with_body, enum persistence persistence, const struct clock *clock)
+                  bool with_body, enum persistence persistence, struct slice own,
+                  const struct clock *clock)
 {
     struct slice field = connection_field(persistence);
     size_t body_size = with_body ? part->body_size : 0;
-    if (!buffer_reserve(out, part->head_size + field.size + body_size))
+    if (!buffer_reserve(out, part->head_size + field.size + own.size + body_size))
         return false;
     const char *bytes = reply_bytes(reply, part);
     char *start = out->data + out->size, *at = start;
-    if (field.size == 0) {
+    if (field.size + own.size == 0) {
         at = put(at, bytes, part->head_size + body_size);
     } else {
         at = put(at, bytes, part->head_size - 2);
         at = put(at, field.data, field.size);
+        at = put(at, own.data, own.size);
         at = put(at, bytes + part->head_size - 2, 2 + body_size);
     }
     memcpy(start + part->date, clock->date, CLOCK_DATE_SIZE);
@@ -192,7 +196,7 @@ static const struct refusal {
 /* "*" lets a script of another origin read the status of a refusal; nothing secret is in one. */
 static const char REFUSAL_HEAD[] =
     "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
-    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%sDate: %s\r\n"
+    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%s%.*sDate: %s\r\n"
     "Connection: close\r\n\r\n%s\n";
 
 /* With leave for a script of another origin to read it. */
@@ -203,17 +207,18 @@ int render_refused_status(size_t index)
     return index < sizeof REFUSALS / sizeof *REFUSALS ? REFUSALS[index].status : 0;
 }
 
-bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock)
+bool render_refusal(struct buffer *out, int status, bool with_body, struct slice own,
+                    const struct clock *clock)
 {
     const struct refusal *refusal = REFUSALS;
     while (refusal->status != status) {
         refusal++;
         assert(refusal < REFUSALS + sizeof REFUSALS / sizeof *REFUSALS);
     }
-    char text[512];
+    char text[512 + LIMIT_SECURE_FIELDS];
     int size = snprintf(text, sizeof text, REFUSAL_HEAD, status, reason(status),
-                        strlen(refusal->advice) + 1, status == 503 ? RETRY : "", clock->date,
-                        refusal->advice);
+                        strlen(refusal->advice) + 1, status == 503 ? RETRY : "", (int)own.size,
+                        own.data, clock->date, refusal->advice);
     assert(size > 0 && (size_t)size < sizeof text);
     if (!with_body)
         size -= (int)strlen(refusal->advice) + 1;

@@ -34,15 +34,18 @@ char *render_whole(char *at, const struct response *response, struct slice etag,
 /* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
 char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part);
 
-/* Append a part of `reply`, dated now, with or without its body; false without memory. */
+/* Append a part of `reply`, dated now, with or without its body, and with the lines `own` that only
+ * this client gets; false without memory. */
 bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
-                  bool with_body, enum persistence persistence, const struct clock *clock);
+                  bool with_body, enum persistence persistence, struct slice own,
+                  const struct clock *clock);
 
 /* The status of the refusal at `index` in the table of them; 0 behind the last. */
 int render_refused_status(size_t index);
 
-/* Append the refusal with this status, from the one table of them, with or without its body; it
- * always says "close". False without memory. */
-bool render_refusal(struct buffer *out, int status, bool with_body, const struct clock *clock);
+/* Append the refusal with this status, from the one table of them, with or without its body, and
+ * with the lines `own`; it always says "close". False without memory. */
+bool render_refusal(struct buffer *out, int status, bool with_body, struct slice own,
+                    const struct clock *clock);
 
 #endif

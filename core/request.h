@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "parse.h"
+#include "peer.h"
 #include "slice.h"
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@ struct request {
     int64_t taken;     /* when Python took it, by `clock_exact` */
     enum method method;
     bool storable; /* a GET or HEAD without a body */
-    char peer[PEER_SIZE];
+    struct peer peer;
     size_t target_size, fields_size;
     size_t body_size, body_capacity;
     char bytes[]; /* target, fields, body */

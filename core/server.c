@@ -115,9 +115,9 @@ static void take_connections(struct server *server, const struct sockets *socket
 {
     for (uint32_t i = 0; i < sockets->connection_count; i++)
         if (ready)
-            worker_adopt(&server->workers[i % server->worker_count], sockets->connections[i]);
+            worker_adopt(&server->workers[i % server->worker_count], &sockets->connections[i]);
         else
-            close(sockets->connections[i]);
+            close(sockets->connections[i].fd);
 }
 
 int server_start(struct server *server, const struct sockets *sockets)
@@ -187,14 +187,13 @@ int server_take_listener(struct server *server)
     return first;
 }
 
-int server_take_connection(struct server *server)
+struct parked server_take_connection(struct server *server)
 {
-    if (server->state != SERVER_ENDED)
-        return -1;
-    int fd = -1;
-    for (uint32_t i = 0; i < server->running && fd < 0; i++)
-        fd = worker_take_parked(&server->workers[i]);
-    return fd;
+    struct parked parked = {.fd = -1};
+    for (uint32_t i = 0; i < server->running && server->state == SERVER_ENDED; i++)
+        if ((parked = worker_take_parked(&server->workers[i])).fd >= 0)
+            break;
+    return parked;
 }
 
 void server_free(struct server *server)

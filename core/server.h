@@ -40,7 +40,7 @@ struct sockets {
     const int *listeners; /* none: the server opens its own */
     uint32_t listener_count;
     bool lent;
-    const int *connections; /* idle ones */
+    const struct parked *connections;
     uint32_t connection_count;
 };
 
@@ -55,9 +55,9 @@ void server_stop(struct server *server, int64_t grace, bool keeps);
 /* Wait for the end of a stop that has begun. */
 void server_join(struct server *server);
 
-/* After the end: a listener, an idle connection, which the caller owns; -1 when none is left. */
+/* After the end: a listener, a parked connection, which the caller owns; -1 when none is left. */
 int server_take_listener(struct server *server);
-int server_take_connection(struct server *server);
+struct parked server_take_connection(struct server *server);
 
 /* The requests that wait, linked by their messages; the caller owns them. */
 struct request *server_drain(struct server *server);

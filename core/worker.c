@@ -49,15 +49,15 @@ int worker_listen(struct worker *worker, int listener)
     return door_add(&worker->door, listener);
 }
 
-int worker_take_parked(struct worker *worker)
+struct parked worker_take_parked(struct worker *worker)
 {
     struct conn *conn = slots_take_parked(&worker->slots);
-    return conn ? conn_detach(conn) : -1;
+    return conn ? conn_detach(conn) : (struct parked){.fd = -1};
 }
 
 void worker_fini(struct worker *worker)
 {
-    for (int fd; (fd = worker_take_parked(worker)) >= 0;)
+    for (int fd; (fd = worker_take_parked(worker).fd) >= 0;)
         close(fd);
     for (uint32_t i = 0; i < worker->slots.count; i++)
         if (worker->slots.all[i].conn)
@@ -90,13 +90,13 @@ static bool reap(struct worker *worker)
     return false;
 }
 
-static void admit(struct worker *worker, int fd, const char *peer)
+static void admit(struct worker *worker, int fd, const struct peer *peer)
 {
     struct tools *tools = &worker->tools;
     counter_add(&tools->counters.accepted, 1);
     if (slots_are_full(&worker->slots) && !reap(worker)) {
         /* Every connection is at work: say so, as far as the socket takes it, and close. */
-        if (render_refusal(&tools->out, 503, true, &tools->clock))
+        if (render_refusal(&tools->out, 503, true, SLICE(""), &tools->clock))
             (void)!write(fd, tools->out.data, tools->out.size);
         tools->out.size = 0;
         counters_refuse(&tools->counters, 503);
@@ -122,13 +122,13 @@ static bool is_passing(int error)
     return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
 }
 
-void worker_adopt(struct worker *worker, int fd)
+void worker_adopt(struct worker *worker, const struct parked *parked)
 {
-    char peer[PEER_SIZE];
-    if (listener_adopt(fd, peer, sizeof peer) < 0)
-        close(fd); /* it was reset on its way */
+    struct peer peer = {0};
+    if (!peer_read_note(&peer, parked->note) || listener_adopt(parked->fd, &peer) < 0)
+        close(parked->fd); /* it was reset on its way */
     else
-        admit(worker, fd, peer);
+        admit(worker, parked->fd, &peer);
 }
 
 /* No descriptor is left, or no memory: make room, or wait a while. Python looks at the counter when
@@ -151,10 +151,10 @@ static bool make_room(struct worker *worker)
 static bool accept_from(struct worker *worker, int listener)
 {
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
-        char peer[PEER_SIZE];
-        int fd = listener_accept(listener, peer, sizeof peer);
+        struct peer peer = {.awaited = worker->tools.limits->prefaced};
+        int fd = listener_accept(listener, &peer);
         if (fd >= 0) {
-            admit(worker, fd, peer);
+            admit(worker, fd, &peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!make_room(worker))
                 return false;

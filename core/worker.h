@@ -47,8 +47,8 @@ void worker_fini(struct worker *worker);
  * errno. */
 int worker_listen(struct worker *worker, int listener);
 
-/* Before the start: go on with a connection of another server, which was idle. Takes `fd`. */
-void worker_adopt(struct worker *worker, int fd);
+/* Before the start: go on with a connection of another server. Takes its descriptor. */
+void worker_adopt(struct worker *worker, const struct parked *parked);
 
 /* Start the pthread, and wait for its end. 0, or -1 with errno. */
 int worker_start(struct worker *worker);
@@ -60,8 +60,8 @@ void worker_join(struct worker *worker);
  * touched: they are another server's. */
 void worker_stop(struct worker *worker, int64_t moment, bool parks);
 
-/* After the end: the descriptor of a parked connection, which the caller owns, or -1. */
-int worker_take_parked(struct worker *worker);
+/* After the end: a parked connection, whose descriptor the caller owns. */
+struct parked worker_take_parked(struct worker *worker);
 
 /* From any pthread: takes `reply` and delivers it, or frees it if its client has left. */
 void worker_send(struct worker *worker, struct reply *reply);

@@ -20,6 +20,7 @@ static const struct limits limits = {
 };
 
 static uint32_t traced; /* lines of the trace */
+static bool prefaced;   /* every connection begins with a preface */
 static struct purges purges;
 static struct tools tools;
 static struct conn *conn;       /* NULL once it has asked to be closed */
@@ -35,7 +36,8 @@ static inline void pair_connect(void)
         exit(2);
     }
     client = fds[1];
-    conn = conn_new(fds[0], "192.0.2.1", &tools);
+    struct peer peer = {.address = "192.0.2.1", .awaited = prefaced};
+    conn = conn_new(fds[0], &peer, &tools);
 }
 
 static inline void pair_leave(void)
@@ -53,6 +55,7 @@ static inline void make_tools(void)
     static struct limits own;
     own = limits;
     own.trace_lines = traced;
+    strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
     if (tools_init(&tools, &own, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0) {
         perror("no tools");
         exit(2);

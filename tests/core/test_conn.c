@@ -11,7 +11,7 @@ static void a_miss_is_handed_over_and_its_reply_sent(void)
     CHECK_EQUAL(say(GET("/a?b")), CONN_MISS);
     CHECK_EQUAL(conn->state, CONN_WAITING);
     CHECK_TEXT(request_target(pending), "/a?b");
-    CHECK(strcmp(pending->peer, "192.0.2.1") == 0);
+    CHECK(strcmp(pending->peer.address, "192.0.2.1") == 0);
     CHECK_EQUAL(heard().size, 0);
     CHECK_EQUAL(answer("hello", NULL), CONN_GO_ON);
     CHECK(has(heard(), "\r\n\r\nhello"));

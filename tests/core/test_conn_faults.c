@@ -216,7 +216,7 @@ static void without_memory_a_client_is_not_admitted(void)
     pair_open();
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     allocations = 0;
-    struct conn *second = conn_new(fds[0], "", &tools);
+    struct conn *second = conn_new(fds[0], &(struct peer){0}, &tools);
     allocations = -1;
     CHECK(second == NULL);
     char byte;

@@ -69,8 +69,8 @@ static void an_end_closes_the_door_s_names_of_the_listeners_only(void)
     door_fini(&door, &poller);
     CHECK(!hears(0)); /* although the socket lives on, and a client waits there */
     CHECK_EQUAL(door.count, 0);
-    char peer[PEER_SIZE];
-    int accepted = listener_accept(other, peer, sizeof peer);
+    struct peer peer = {0};
+    int accepted = listener_accept(other, &peer);
     CHECK(accepted >= 0);
     close(accepted);
     close(client);

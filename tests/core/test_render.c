@@ -32,9 +32,9 @@ static void each_use_is_dated_now(void)
     struct buffer out;
     buffer_init(&out);
     struct clock clock = clock_at(784111777);
-    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, &clock));
+    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, SLICE(""), &clock));
     clock = clock_at(0);
-    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, &clock));
+    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, SLICE(""), &clock));
     CHECK_TEXT(buffer_slice(&out),
                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
                "hi"
@@ -59,7 +59,8 @@ static void the_connection_field_stands_where_it_is_due(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer out;
         buffer_init(&out);
-        CHECK(render_reply(&out, reply, &reply->whole, true, cases[i].persistence, &clock));
+        CHECK(render_reply(&out, reply, &reply->whole, true, cases[i].persistence, SLICE(""),
+                           &clock));
         CHECK(has(buffer_slice(&out), cases[i].text));
         buffer_fini(&out);
     }
@@ -72,7 +73,7 @@ static void head_says_the_length_and_sends_no_body(void)
     struct buffer out;
     struct clock clock = clock_at(0);
     buffer_init(&out);
-    CHECK(render_reply(&out, reply, &reply->whole, false, PERSIST_NOT, &clock));
+    CHECK(render_reply(&out, reply, &reply->whole, false, PERSIST_NOT, SLICE(""), &clock));
     CHECK(has(buffer_slice(&out), "Content-Length: 5\r\n"));
     CHECK(!has(buffer_slice(&out), "hello"));
     CHECK_EQUAL(memcmp(out.data + out.size - 4, "\r\n\r\n", 4), 0);
@@ -120,7 +121,7 @@ static void every_refusal_is_whole_and_closes(void)
         struct buffer out;
         char line[32];
         buffer_init(&out);
-        CHECK(render_refusal(&out, statuses[i], true, &clock));
+        CHECK(render_refusal(&out, statuses[i], true, SLICE(""), &clock));
         struct slice text = buffer_slice(&out);
         snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
         CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
@@ -133,7 +134,7 @@ static void every_refusal_is_whole_and_closes(void)
         CHECK(body && length);
         CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
         size_t head_size = (size_t)(body + 4 - text.data), whole_size = text.size;
-        CHECK(render_refusal(&out, statuses[i], false, &clock));
+        CHECK(render_refusal(&out, statuses[i], false, SLICE(""), &clock));
         CHECK_EQUAL(out.size - whole_size, head_size);
         CHECK_EQUAL(memcmp(out.data, out.data + whole_size, head_size), 0);
         buffer_fini(&out);

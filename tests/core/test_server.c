@@ -246,14 +246,15 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
 /* Stop `old` so that it keeps its sockets, and start another server on them. */
 static struct server *hand_over(struct server *old, uint32_t workers, bool lent)
 {
-    int listeners[LIMIT_LISTENERS], connections[100];
+    int listeners[LIMIT_LISTENERS];
+    struct parked connections[100], parked;
     struct sockets sockets = {.listeners = listeners, .connections = connections, .lent = lent};
     server_stop(old, 60000, true);
     server_join(old);
     for (int fd; (fd = server_take_listener(old)) >= 0;)
         listeners[sockets.listener_count++] = fd;
-    for (int fd; (fd = server_take_connection(old)) >= 0;)
-        connections[sockets.connection_count++] = fd;
+    while ((parked = server_take_connection(old)).fd >= 0)
+        connections[sockets.connection_count++] = parked;
     server_free(old);
     struct server *server = new_server("127.0.0.1:1", workers); /* which is not listened on */
     CHECK_EQUAL(server_start(server, &sockets), 0);
@@ -327,7 +328,8 @@ static void what_is_no_listener_fails_the_start_and_is_closed(void)
     int fds[2], descriptors = count_entries("/proc/self/fd");
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     struct server *server = new_server("127.0.0.1:0", 2);
-    const struct sockets sockets = {fds, 1, true, fds + 1, 1};
+    const struct parked parked = {.fd = fds[1]};
+    const struct sockets sockets = {fds, 1, true, &parked, 1};
     CHECK(server_start(server, &sockets) < 0 && errno == EINVAL);
     server_free(server);
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);

@@ -26,7 +26,7 @@ static void requests_and_replies_cross_the_mailboxes(void)
     put(client, GET("/a"));
     struct request *request = next_request();
     CHECK_TEXT(request_target(request), "/a");
-    CHECK(strcmp(request->peer, "127.0.0.1") == 0);
+    CHECK(strcmp(request->peer.address, "127.0.0.1") == 0);
     worker_send(&worker, make_reply(request, "hello", "t"));
     hear(client, "\r\n\r\nhello");
     put(client, GET("/a"));

@@ -126,19 +126,19 @@ static void a_stop_that_parks_keeps_the_clients_for_another_worker(void)
     CHECK(!has(hear(busy, "at last"), "Connection: close"));
     worker_join(&worker);
     CHECK_EQUAL(mailbox_depth(&requests), 0);
-    int first = worker_take_parked(&worker), second = worker_take_parked(&worker);
-    CHECK(first >= 0 && second >= 0);
-    CHECK_EQUAL(worker_take_parked(&worker), -1);
+    struct parked first = worker_take_parked(&worker), second = worker_take_parked(&worker);
+    CHECK(first.fd >= 0 && second.fd >= 0);
+    CHECK_EQUAL(worker_take_parked(&worker).fd, -1);
     worker_fini(&worker);
     mailbox_fini(&requests);
 
     prepare(10, 10);
-    worker_adopt(&worker, first);
-    worker_adopt(&worker, second);
+    worker_adopt(&worker, &first);
+    worker_adopt(&worker, &second);
     CHECK_EQUAL(worker_start(&worker), 0);
     request = next_request();
     CHECK_TEXT(request_target(request), "/later");
-    CHECK(strcmp(request->peer, "127.0.0.1") == 0);
+    CHECK(strcmp(request->peer.address, "127.0.0.1") == 0);
     worker_send(&worker, make_reply(request, "now", NULL));
     hear(idle, "now");
     CHECK(is_silent(busy));
@@ -154,11 +154,11 @@ static void a_connection_that_died_on_its_way_is_not_adopted(void)
     AWAIT(worker.tools.counters.connections == 1);
     worker_stop(&worker, now() + 60000, true);
     worker_join(&worker);
-    int fd = worker_take_parked(&worker);
+    struct parked parked = worker_take_parked(&worker);
     leave(client);
-    worker_adopt(&worker, fd);
+    worker_adopt(&worker, &parked);
     CHECK_EQUAL(worker.tools.counters.connections, 0);
-    CHECK(fcntl(fd, F_GETFD) < 0); /* it is closed */
+    CHECK(fcntl(parked.fd, F_GETFD) < 0); /* it is closed */
     worker_fini(&worker);
     mailbox_fini(&requests);
 }

@@ -14,7 +14,7 @@ from tests.conftest import cannot_run, find_program
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build"
-TARGETS = ("parse", "body", "conn")
+TARGETS = ("parse", "peer", "body", "conn")
 # All targets at once; on two cores each gets two thirds of it.
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "60"))
 # Bytes of one input: a head over its limit fits, and so does a long pipeline.

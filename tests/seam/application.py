@@ -28,6 +28,7 @@ class Application:
     """A running server, and an OS thread that gives what it drains to `handler`."""
 
     def __init__(self, handler: Handler, **options: Any) -> None:  # Any: the core's own options
+        self._sockets = options.pop("sockets", ())  # of a server before this one
         self.server = _core.Server(options.pop("listen", "127.0.0.1:0"), **options)
         self.handler = handler
         self.grace = PATIENCE
@@ -37,7 +38,7 @@ class Application:
         self._thread = threading.Thread(target=self._run)
 
     def start(self) -> None:
-        self.server.start()
+        self.server.start(*self._sockets)
         self._thread.start()
 
     def _run(self) -> None:

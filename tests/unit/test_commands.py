@@ -242,6 +242,25 @@ def test_a_probe_reaches_a_unix_socket(tmp_path: Path, monkeypatch: pytest.Monke
         assert commands.probe(tmp_path) == f"unix:{tmp_path}/s"
 
 
+def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"unix:{tmp_path}/s"
+    monkeypatch.setattr(control, "ask", lambda *_: Answer(address=address, prefaced=True))
+    heard: list[bytes] = []
+
+    class Strict(Health):
+        """It wants the preface, as the core does."""
+
+        def handle(self) -> None:
+            heard.append(self.rfile.read(len(commands.LOCAL)))
+            super().handle()
+
+    with answering(UnixServer(str(tmp_path / "s"), Strict)):
+        assert commands.probe(tmp_path) == address
+    assert heard == [b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]
+
+
 def test_a_server_that_is_not_well_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at(monkeypatch, f"unix:{tmp_path}/s")
     server = UnixServer(str(tmp_path / "s"), Health)

@@ -186,6 +186,14 @@ def test_hooks_need_their_secrets() -> None:
     assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
 
 
+def test_a_promise_of_tls_needs_to_know_who_came_by_tls() -> None:
+    environ = {"COMMENTSVC_SERVER_HSTS": "max-age=63072000; includeSubDomains"}
+    (problem,) = problems(environ)
+    assert problem.startswith("server.hsts is set, but server.proxy_protocol is not")
+    environ["COMMENTSVC_SERVER_PROXY_PROTOCOL"] = "true"
+    assert config.load(None, environ).server.hsts == environ["COMMENTSVC_SERVER_HSTS"]
+
+
 def test_a_password_is_not_sent_in_the_clear() -> None:
     given = {"USER": "me", "SECURITY": "none", "HOST": "127.0.0.1", "SENDER": "a@b.example"}
     environ = {f"COMMENTSVC_MAIL_{name}": value for name, value in given.items()}

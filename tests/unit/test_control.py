@@ -40,6 +40,7 @@ async def running(
         folder / "control.sock",
         database=database,
         address="http://127.0.0.1:1",
+        prefaced=False,
         now=lambda: NOW,
         give_way=give_way,
     )

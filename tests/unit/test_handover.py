@@ -65,13 +65,14 @@ def old_server(path: Path, act: Old) -> Iterator[None]:
 def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bool) -> None:
     before = held()
     all_ = files(tmp_path, 700)
-    sockets = Sockets(all_[1:5], all_[5:], lent, all_[0])
+    notes = ["" if number < 600 else f"tls 192.0.2.{number % 250}" for number in range(5, 700)]
+    sockets = Sockets(all_[1:5], tuple(zip(all_[5:], notes, strict=True)), lent, all_[0])
     with old_server(tmp_path / "c", lambda talk: handover.give(talk.dup(), sockets)):
         taken = handover.take_over(tmp_path / "c")
     assert taken.lent == lent
-    assert texts((taken.lock, *taken.listeners, *taken.connections)) == [
-        str(number) for number in range(700)
-    ]
+    assert texts((taken.lock, *taken.listeners)) == [str(number) for number in range(5)]
+    told = {texts((connection,))[0]: note for connection, note in taken.connections}
+    assert told == {str(number): note for number, note in zip(range(5, 700), notes, strict=True)}
     assert held() == before
 
 
@@ -115,9 +116,10 @@ def test_a_successor_that_left_costs_nothing_but_a_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = held()
+    idle = tuple((descriptor, "") for descriptor in files(tmp_path, 3))
     ours, other = socket.socketpair()
     other.close()
-    handover.give(ours, Sockets((), files(tmp_path, 3), False, os.open(tmp_path, os.O_RDONLY)))
+    handover.give(ours, Sockets((), idle, False, os.open(tmp_path, os.O_RDONLY)))
     assert "has left" in caplog.text
     assert held() == before
 

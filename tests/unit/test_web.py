@@ -111,6 +111,25 @@ def test_the_client_is_the_right_most_address_that_is_not_trusted(
     assert Proxies(TRUSTED).client(asked) == client
 
 
+@pytest.mark.parametrize(
+    ("peer", "said", "forwarded", "client"),
+    [
+        ("", "203.0.113.9", None, "203.0.113.9"),
+        ("10.1.2.3", "203.0.113.9", None, "203.0.113.9"),
+        ("", "203.0.113.9", "198.51.100.7", "203.0.113.9"),  # the client wrote that field
+        ("", "10.0.0.1", "198.51.100.7", "198.51.100.7"),  # a trusted proxy wrote it
+        ("", "", "198.51.100.7", ""),  # it speaks for itself
+        ("192.0.2.1", "203.0.113.9", None, "192.0.2.1"),  # nobody we trust says so
+    ],
+)
+def test_a_trusted_peer_is_believed_for_whom_it_speaks(
+    peer: str, said: str, forwarded: str | None, client: str
+) -> None:
+    fields = {"x-forwarded-for": forwarded}
+    asked = Request("GET", "/x", "", b"", peer, fields.get, said)
+    assert Proxies(TRUSTED).client(asked) == client
+
+
 def test_a_unix_socket_is_believed_only_where_it_is_trusted() -> None:
     assert Proxies([]).client(request(peer="", x_forwarded_for="203.0.113.9")) == ""
 

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
+from typing import Any
 
 from commentsvc import _core
 
@@ -29,8 +30,8 @@ ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 class Probe:
     """A server and the plain loop that answers what it drains."""
 
-    def __init__(self, listen: str) -> None:
-        self.server = _core.Server(listen)
+    def __init__(self, listen: str, **options: Any) -> None:  # Any: the core's own options
+        self.server = _core.Server(listen, **options)
         self._later: list[_core.Request] = []
         self._ended = False
 
@@ -81,9 +82,9 @@ def describe(request: _core.Request) -> bytes:
 
 
 @contextmanager
-def running(listen: str) -> Iterator[Probe]:
+def running(listen: str, **options: Any) -> Iterator[Probe]:  # Any: as above
     """Run a probe in an OS thread of its own."""
-    probe = Probe(listen)
+    probe = Probe(listen, **options)
     probe.server.start()
     loop = Thread(target=probe.run)
     loop.start()
