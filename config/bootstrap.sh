@@ -100,6 +100,8 @@ missing_test_packages() {
     has_openssl || echo libssl-dev
     # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
+    # An older Hugo beside ours, for the Hugo module: 12 MB to fetch.
+    [ "${CI-}" != true ] || command -v hugo >/dev/null || echo hugo
     # Servers, which Debian starts when it installs them: not unasked either.
     [ "${CI-}" != true ] || missing_proxies
 }

@@ -1,0 +1,3 @@
+module commentsvc.example/hugo
+
+go 1.16

@@ -1,0 +1,239 @@
+"""The Hugo module in static/hugo, in small blogs made for it, by each Hugo that is installed.
+
+Newer versions differ much from Debian's of 2023, which is the oldest that the module allows.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import cannot_run, find_program
+from tests.journey.program import serving
+from tests.widget.browser import WIDGET
+
+HOST = "https://comments.example.org"
+PAGE = '{{ .Content }}{{ partial "comments.html" . }}'
+LIST = '{{ range site.RegularPages }}{{ partial "comment-count.html" . }}{{ end }}'
+THEME = f'themesDir = "{WIDGET}"\ntheme = ["hugo"]\n'
+MODULE = f"""
+[module]
+replacements = "commentsvc.example/hugo -> {WIDGET / "hugo"}"
+[[module.imports]]
+path = "commentsvc.example/hugo"
+"""
+SETTINGS = """
+baseURL = "https://blog.example/notes/"
+disableKinds = ["taxonomy", "term", "RSS", "sitemap"]
+outputs.home = ["html", "commentsvc"]
+"""
+
+
+def installed() -> list[str]:
+    """Every Hugo on the PATH, by its version; the oldest last."""
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    found = {}
+    for path in (folder / "hugo" for folder in folders):
+        if os.access(path, os.X_OK):
+            told = subprocess.run([path, "version"], capture_output=True, text=True, check=True)
+            found[re.findall(r"^hugo v(\d+)\.(\d+)", told.stdout, re.MULTILINE)[0]] = str(path)
+    return [found[version] for version in sorted(found, key=lambda v: [*map(int, v)], reverse=True)]
+
+
+@pytest.fixture(scope="module", params=["ours", "Debian's"])
+def hugo(request: pytest.FixtureRequest) -> str:
+    """A Hugo: that of the tests, or an older one."""
+    find_program("hugo")
+    programs = installed()
+    if request.param == "ours":
+        return programs[0]
+    if len(programs) == 1:
+        cannot_run("there is one version of Hugo on the PATH, and no older one (Debian: hugo)")
+    return programs[-1]
+
+
+class Site:
+    """A small blog in a folder."""
+
+    def __init__(self, folder: Path, hugo: str) -> None:
+        self.folder = folder
+        self.hugo = hugo
+        self.told = ""
+        self.write("layouts/_default/single.html", PAGE)
+        self.write("layouts/_default/list.html", LIST)
+        self.write("layouts/index.html", LIST)
+
+    def write(self, name: str, text: str) -> None:
+        """Make a file of the blog."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def post(self, name: str, matter: str = "", text: str = "Text") -> None:
+        """Write a post, with a line of front matter."""
+        self.write(f"content/posts/{name}.md", f"---\ntitle: {name}\n{matter}\n---\n{text}\n")
+
+    def build(self, host: str = HOST, wiring: str = THEME, more: str = "") -> dict[str, str]:
+        """Build it; the text of each file."""
+        ours = f'\n[params.commentsvc]\nhost = "{host}"\n{more}'
+        head, _, tables = wiring.partition("\n[")
+        self.write("hugo.toml", head + SETTINGS + (f"\n[{tables}" if tables else "") + ours)
+        environ = {
+            **os.environ,
+            "HUGO_CACHEDIR": str(self.folder / "cache"),
+            "HUGO_SECURITY_HTTP_URLS": ".*",  # newer ones ask no address of this machine
+        }
+        done = subprocess.run(
+            [self.hugo, "--destination", "out", "--noBuildLock"],
+            cwd=self.folder,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.told = done.stdout + done.stderr
+        assert done.returncode == 0, self.told
+        out = self.folder / "out"
+        files = [path for path in out.rglob("*") if path.is_file()]
+        return {str(path.relative_to(out)): path.read_text() for path in files}
+
+
+@pytest.fixture
+def site(tmp_path: Path, hugo: str) -> Site:
+    """An empty blog."""
+    return Site(tmp_path, hugo)
+
+
+@pytest.mark.parametrize("wiring", [THEME, MODULE], ids=["theme", "module"])
+def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -> None:
+    site.post("one", text='See {{< comment-count "posts/two" >}}.')
+    site.post("two")
+    files = site.build(f"{HOST}/", wiring)
+    for name in ("one", "two"):
+        thread = files[f"posts/{name}/index.html"]
+        assert f'<script type="module" src="{HOST}/static/comments.js"></script>' in thread
+        assert f'<comment-thread id="comments" url="/notes/posts/{name}/">' in thread
+        address = f"{HOST}/embed/thread?url=%2Fnotes%2Fposts%2F{name}%2F&amp;view=page"
+        assert f'<noscript><a href="{address}">Read and write comments</a></noscript>' in thread
+    count = '<comment-count url="/notes/posts/two/"><a href="/notes/posts/two/#comments">'
+    assert count in files["posts/one/index.html"]
+    assert files["index.html"].count("<comment-count ") == 2
+    assert "WARN" not in site.told
+
+
+@pytest.mark.parametrize(
+    "matter", ["comments: false", "showComments: false", "disableComments: true", "nocomment: true"]
+)
+def test_a_page_that_wants_no_comments_has_none(site: Site, matter: str) -> None:
+    name, value = matter.split(": ")
+    site.post("quiet", matter)
+    site.post("lively", f"{name}: {'false' if value == 'true' else 'true'}")
+    files = site.build()
+    assert "comment" not in files["posts/quiet/index.html"]
+    assert "<comment-thread" in files["posts/lively/index.html"]
+    assert files["index.html"].count("<comment-count ") == 1
+
+
+def test_a_site_may_want_none_but_where_a_page_says_so(site: Site) -> None:
+    site.post("quiet")
+    site.post("lively", "showComments: true")
+    files = site.build(more="[params]\nshowComments = false\n")
+    assert "comment" not in files["posts/quiet/index.html"]
+    assert "<comment-thread" in files["posts/lively/index.html"]
+
+
+def test_a_closed_page_takes_no_comments(site: Site) -> None:
+    site.post("old", "commentsClosed: true")
+    page = site.build()["posts/old/index.html"]
+    assert re.search(r"<comment-thread [^>]* closed>", page)
+    assert f"{HOST}/embed/thread?closed=yes&amp;url=" in page
+
+
+def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
+    site.post("one", "aliases: [/2017/one/, ../first, gone.html]")
+    site.post("old", "commentsClosed: true")
+    site.post("two")
+    told = site.build()["commentsvc.json"]
+    aliases = '["/notes/2017/one/","/notes/first/","/notes/posts/gone.html"]'
+    assert f'{{"aliases":{aliases},"closed":false,"url":"/notes/posts/one/"}}' in told
+    assert '{"aliases":[],"closed":true,"url":"/notes/posts/old/"}' in told
+    assert told.count('"url"') == 2
+    for path in ("2017/one/index.html", "first/index.html", "posts/gone.html"):
+        assert (site.folder / "out" / path).exists(), path
+
+
+def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
+    site.post("one")
+    files = site.build(wiring='defaultContentLanguage = "fr"\n' + THEME)
+    assert "Lire et écrire des commentaires" in files["posts/one/index.html"]
+    assert ">Commentaires</a>" in files["index.html"]
+
+
+def test_every_language_has_every_word() -> None:
+    words = {path.stem: path.read_text() for path in (WIDGET / "hugo/i18n").iterdir()}
+    assert len(words) >= 12
+    keys = {name: re.findall(r'^(\w+) = "[^"]+"$', text, re.M) for name, text in words.items()}
+    assert all(found == keys["en"] for found in keys.values()), keys
+
+
+SLOTS: Mapping[str, tuple[str, str]] = {
+    "PaperMod": ('{{ if .Param "comments" }}{{ partial "comments.html" . }}{{ end }}',
+                 "[params]\ncomments = true\n"),
+    "Congo and Blowfish": (
+        '{{ if .Params.showComments | default site.Params.article.showComments }}'
+        '{{ if templates.Exists "partials/comments.html" }}{{ partial "comments.html" . }}'
+        "{{ end }}{{ end }}", "[params.article]\nshowComments = true\n"),
+    "Stack": (
+        '{{ if not (eq .Params.comments false) }}{{ with site.Params.comments }}{{ if .enabled }}'
+        '{{ partial (printf "comments/provider/%s" .provider) $ }}{{ end }}{{ end }}{{ end }}',
+        '[params.comments]\nenabled = true\nprovider = "commentsvc"\n'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("theme", SLOTS)
+def test_it_fits_the_slot_of_a_theme(site: Site, theme: str) -> None:
+    """Each is made as the theme's own template asks; README.md says which were tried whole."""
+    layout, settings = SLOTS[theme]
+    site.write("layouts/_default/single.html", layout)
+    site.post("one")
+    files = site.build(more=settings)
+    assert files["posts/one/index.html"].count("<comment-thread ") == 1
+
+
+def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> None:
+    settings = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+    site.post("one")
+    site.post("old", "commentsClosed: true")
+    with serving(tmp_path / "data", settings) as service:
+        service.submit("/notes/posts/one/", "Built *in*", author="Rosa & <b>Weber</b>")
+        files = site.build(service.address, more="build = true\n")
+    page = files["posts/one/index.html"]
+    element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
+    assert "<p>Built <em>in</em></p>" in element
+    assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
+    assert f'action="{service.address}/embed/thread"' in element
+    assert "<noscript>" not in element
+    assert "takes no more comments" in files["posts/old/index.html"]
+    assert "<form" not in files["posts/old/index.html"]
+
+
+def test_a_service_that_is_away_breaks_no_build(site: Site) -> None:
+    for number in range(5):
+        site.post(f"n{number}")
+    files = site.build("http://127.0.0.1:1", more="build = true\n")
+    for number in range(5):
+        assert "<noscript>" in files[f"posts/n{number}/index.html"]
+    assert site.told.count("this build is without comments") == 1, site.told
+
+
+def test_a_service_that_fails_breaks_no_build(site: Site, tmp_path: Path) -> None:
+    """It answers, but no page is what it looks for: here a blog that it does not know."""
+    site.post("one")
+    with serving(tmp_path / "data", {}) as service:
+        files = site.build(service.address, more="build = true\nabsolute = true\n")
+    assert 'url="https://blog.example/notes/posts/one/"' in files["posts/one/index.html"]
+    assert "<noscript>" in files["posts/one/index.html"]
