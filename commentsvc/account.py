@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from commentsvc import moderators, passwords, sessions
+from commentsvc import factors, moderators, passwords, sessions
 from commentsvc.database import Database, Transaction
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
@@ -105,6 +105,13 @@ class Account:
         mine = await self._database.read(
             lambda reader: sessions.of_moderator(reader, moderator_id, self._lifetime, visit.now)
         )
+        factor = await self._database.read(lambda reader: factors.is_on(reader, moderator_id))
         return await self._frame.show(
-            "account.html", visit, status, sessions=mine, done=done, problem=problem
+            "account.html",
+            visit,
+            status,
+            sessions=mine,
+            factor=factor,
+            done=done,
+            problem=problem,
         )

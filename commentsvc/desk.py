@@ -1,6 +1,7 @@
 """Desk: the moderation pages as one whole, for `app` to put into the router."""
 
 from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
 
 from commentsvc.account import Account
 from commentsvc.backups import Backups
@@ -9,8 +10,11 @@ from commentsvc.commentpage import CommentPage
 from commentsvc.config import Settings
 from commentsvc.dashboard import Dashboard
 from commentsvc.database import Database
+from commentsvc.factorpages import FactorPages
+from commentsvc.factors import Factors
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate
+from commentsvc.links import Links
 from commentsvc.outboxpages import OutboxPages
 from commentsvc.reviewing import Reviewing
 from commentsvc.router import Route
@@ -41,12 +45,13 @@ class Desk:
             most=settings.moderation.session_days * 24 * _HOUR,
             idle=settings.moderation.session_idle_hours * _HOUR,
         )
-        cookies, throttle = Cookies(keys), Throttle()
+        cookies, throttle, keyed, links = Cookies(keys), Throttle(), Factors(keys), Links(keys)
+        issuer = urlsplit(settings.server.public_url).hostname or "Comments"
         frame = Frame(database)
         gate = Gate(database, cookies, lifetime, now)
         proxies = Proxies(settings.server.trusted_proxies)
         self._parts = (
-            SignIn(database, gate, cookies, proxies, throttle, lifetime, monotonic),
+            SignIn(database, gate, cookies, proxies, throttle, lifetime, keyed, links, monotonic),
             Reviewing(database, gate, frame, settings.sites),
             CommentPage(database, gate, frame, settings.sites, settings.comments),
             ThreadPages(database, gate, frame, settings.sites),
@@ -54,6 +59,7 @@ class Desk:
             OutboxPages(database, gate, frame),
             Dashboard(settings, database, gate, frame, stats, backups),
             Account(database, gate, frame, cookies, throttle, lifetime, monotonic),
+            FactorPages(database, gate, frame, keyed, throttle, issuer, monotonic),
         )
 
     def routes(self) -> list[Route]:

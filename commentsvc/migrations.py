@@ -62,6 +62,7 @@ STEPS: Final[dict[str, Step]] = {
     "0009_subscriber": _running(steps.SUBSCRIBER),
     "0010_lesson": _running(steps.LESSONS),
     "0011_removal": _running(steps.REMOVAL),
+    "0012_factor": _running(steps.FACTOR),
 }
 
 

@@ -212,12 +212,37 @@ class SessionTable(Table):
         table_name = "session"
 
 
+class FactorTable(Table):
+    """That a moderator needs codes of an app: see factors. `step` was used last."""
+
+    moderator = peewee.ForeignKeyField(ModeratorTable, primary_key=True, on_delete="CASCADE")
+    word = peewee.BlobField()
+    step = peewee.IntegerField()
+    confirmed = peewee.IntegerField()
+
+    class Meta:
+        table_name = "factor"
+
+
+class RecoveryTable(Table):
+    """A recovery code of a moderator, as its digest."""
+
+    id = peewee.AutoField()
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    digest = peewee.BlobField()
+
+    class Meta:
+        table_name = "recovery"
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
     CommentTable,
     ModeratorTable,
     SessionTable,
+    FactorTable,
+    RecoveryTable,
 )
 
 

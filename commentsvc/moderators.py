@@ -78,9 +78,7 @@ def remove(tx: Transaction, name: str) -> None:
 
 def set_password(tx: Transaction, name: str, password: str) -> None:
     """Store the hash of a new password and end the account's sessions. Raises UnknownModerator."""
-    account = find(tx, name)
-    if account is None:
-        raise UnknownModerator(name)
+    account = named(tx, name)
     tx.execute("UPDATE moderator SET password = ? WHERE id = ?", (password, account.id))
     tx.execute("DELETE FROM session WHERE moderator_id = ?", (account.id,))
 
@@ -90,6 +88,14 @@ def find(reader: Reader, name: str) -> Moderator | None:
     sql = f"SELECT {_COLUMNS} FROM moderator WHERE name = ?"  # noqa: S608 - constants
     row = reader.execute(sql, (name,)).fetchone()
     return row and Moderator(*row)
+
+
+def named(reader: Reader, name: str) -> Moderator:
+    """The account of that name, in capitals or not. Raises UnknownModerator."""
+    account = find(reader, name)
+    if account is None:
+        raise UnknownModerator(name)
+    return account
 
 
 def everyone(reader: Reader) -> list[Moderator]:

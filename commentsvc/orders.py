@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc import bans, comments, moderation, moderators, privacy, threads
+from commentsvc import bans, comments, factors, moderation, moderators, privacy, threads
 from commentsvc.sqlite import Transaction
 
 # Who decides in a terminal: stands in a comment's history.
@@ -167,9 +167,12 @@ class Forget(_Order, frozen=True):
 
 
 class Staff(_Order, frozen=True):
-    """Add or remove the moderator `name`, or set a new password, of which this is a hash."""
+    """Add or remove the moderator `name`, or set a new password, of which this is a hash.
 
-    verb: Literal["add", "remove", "passwd"]
+    Or let `name` sign in without a code.
+    """
+
+    verb: Literal["add", "remove", "passwd", "no-code"]
     name: str
     password: str = ""
 
@@ -182,6 +185,8 @@ class Staff(_Order, frozen=True):
                 moderators.remove(tx, self.name)
             case "passwd":
                 moderators.set_password(tx, self.name, self.password)
+            case "no-code":
+                factors.switch_off(tx, moderators.named(tx, self.name).id)
         return Answer()
 
 

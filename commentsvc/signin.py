@@ -2,17 +2,20 @@
 
 DESIGN. Signing in makes a new cookie, whatever the browser had before, and ends the session that
 the old one may have been. Who fails learns only that name and password do not fit together, after
-the same time for names that exist and for others.
+the same time for names that exist and for others. Who has an app for codes is asked for one then,
+by a page that carries a signed word of what was shown so far, for this browser and a few minutes.
 """
 
 import logging
 from collections.abc import Callable
 from typing import Final
 
-from commentsvc import moderators, passwords, sessions
+from commentsvc import factors, moderators, passwords, sessions
 from commentsvc.database import Database, Transaction
+from commentsvc.factors import Factors
 from commentsvc.forms import Form
 from commentsvc.gate import Gate, Visit
+from commentsvc.links import LinkError, Links
 from commentsvc.moderators import Moderator
 from commentsvc.pages import HOME, see, show, target
 from commentsvc.router import Route
@@ -23,6 +26,12 @@ from commentsvc.web import Proxies, Request, Response, first
 log = logging.getLogger(__name__)
 
 WRONG: Final = "This name and this password do not fit together."
+WRONG_CODE: Final = (
+    "This code does not fit, or was used before. Wait for the next one, and try that."
+)
+TOO_LATE: Final = "That took too long. Please begin anew."
+STEP: Final = "second step"
+STEP_TIME: Final = 300_000  # ms to find the phone
 
 
 class SignIn:
@@ -36,6 +45,8 @@ class SignIn:
         proxies: Proxies,
         throttle: Throttle,
         lifetime: Lifetime,
+        keyed: Factors,
+        links: Links,
         monotonic: Callable[[], float],
     ) -> None:
         """Take who may be asked, and a clock that never goes back, in seconds."""
@@ -46,6 +57,8 @@ class SignIn:
         self._lifetime = lifetime
         self._monotonic = monotonic
         self._throttle = throttle
+        self._factors = keyed
+        self._links = links
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -54,6 +67,7 @@ class SignIn:
             Route("GET", "/moderation", self.home),
             Route("GET", "/moderation/sign-in", gate.open(self.form)),
             Route("POST", "/moderation/sign-in", gate.enter(self.sign_in)),
+            Route("POST", "/moderation/code", gate.enter(self.code)),
             Route("POST", "/moderation/sign-out", gate.act(self.sign_out)),
         ]
 
@@ -70,7 +84,7 @@ class SignIn:
         return _form(visit, to=to, empty=empty)
 
     async def sign_in(self, request: Request, visit: Visit, form: Form) -> Response:
-        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie.
+        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: wants a code.
 
         403 where name and password do not fit, 429 or 503 where too many were tried.
         """
@@ -83,6 +97,30 @@ class SignIn:
         if account is None or not fits:
             log.warning("somebody could not sign in as %s", ascii(name[:40]))
             return _form(visit, 403, name=name[:40], to=to, problem=WRONG)
+        number = account.id
+        if await self._database.read(lambda reader: factors.is_on(reader, number)):
+            step = self._links.make(
+                STEP, account.name, visit.form_token, expires=visit.now + STEP_TIME
+            )
+            return _code_form(visit, step=step, to=to)
+        return await self._let_in(request, visit, account, to)
+
+    async def code(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/code: 303 as for signing in, where `code` is right. 403, 429."""
+        to, step = target(first(form, "to")), first(form, "step")
+        try:
+            name, browser = self._links.read(STEP, step, visit.now)
+        except LinkError:
+            return _form(visit, 403, to=to, problem=TOO_LATE)
+        account = await self._database.read(lambda reader: moderators.find(reader, name))
+        if account is None or browser != visit.form_token:
+            return _form(visit, 403, to=to, problem=TOO_LATE)
+        known = self._cookies.is_known(request.header("cookie"), account)
+        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        number, given, now = account.id, first(form, "code"), visit.now / 1_000
+        if not await self._database.write(lambda tx: self._factors.accept(tx, number, given, now)):
+            log.warning("somebody with the password of %s gave a wrong code", ascii(name))
+            return _code_form(visit, 403, step=step, to=to, problem=WRONG_CODE)
         return await self._let_in(request, visit, account, to)
 
     async def _let_in(
@@ -106,6 +144,12 @@ class SignIn:
         await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
         _, cookie = self._gate.renew()
         return see("sign-in", cookie)
+
+
+def _code_form(
+    visit: Visit, status: int = 200, *, step: str, to: str, problem: str = ""
+) -> Response:
+    return show("code.html", status, form_token=visit.form_token, step=step, to=to, problem=problem)
 
 
 def _form(

@@ -51,6 +51,15 @@ def remove(data: Path, name: str) -> None:
     click.echo(f"{name} may no longer sign in")
 
 
+@moderator.command("no-code")
+@data_option
+@_name
+def no_code(data: Path, name: str) -> None:
+    """Let NAME, whose app and recovery codes are lost, sign in by the password alone."""
+    _write(data, "no-code", name)
+    click.echo(f"{name} needs no code any more, and may set up an app again")
+
+
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
@@ -65,7 +74,7 @@ def list_(data: Path) -> None:
 
 
 def _write(
-    data: Path, verb: Literal["add", "remove", "passwd"], name: str, hash_: str = ""
+    data: Path, verb: Literal["add", "remove", "passwd", "no-code"], name: str, hash_: str = ""
 ) -> None:
     from commentsvc import commands
     from commentsvc.orders import Staff

@@ -148,3 +148,12 @@ REMOVAL: Final = (
     "CREATE TABLE removal (day INTEGER NOT NULL PRIMARY KEY, number INTEGER NOT NULL) STRICT",
     "CREATE INDEX comment_by_parent ON comment (parent_id) WHERE parent_id IS NOT NULL",
 )
+
+FACTOR: Final = (
+    "CREATE TABLE factor (moderator_id INTEGER NOT NULL PRIMARY KEY"
+    " REFERENCES moderator (id) ON DELETE CASCADE, word BLOB NOT NULL, step INTEGER NOT NULL,"
+    " confirmed INTEGER NOT NULL) STRICT",
+    "CREATE TABLE recovery (id INTEGER NOT NULL PRIMARY KEY, moderator_id INTEGER NOT NULL"
+    " REFERENCES moderator (id) ON DELETE CASCADE, digest BLOB NOT NULL) STRICT",
+    "CREATE INDEX recovery_moderator_id ON recovery (moderator_id)",
+)

@@ -37,6 +37,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "steps",
             "templating",
             "tokens",
+            "totp",
             "trace",
         }
     ),
@@ -46,7 +47,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     | {"chart", "outgoing", "settings"},
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"})
     | {"delivery", "links", "posting", "verdicts"},
-    frozenset({"auth", "lessons", "sessions", "smtp", "submission", "subscribing", "urls"}),
+    frozenset(
+        {"auth", "factors", "lessons", "sessions", "smtp", "submission", "subscribing", "urls"}
+    ),
     frozenset({"adding"}),
     frozenset({"bayes", "duplicates", "rules", "stamps", "work"}),
     frozenset({"bans"}),
@@ -60,7 +63,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
     frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "ops"}),
     frozenset({"frame", "ownpages", "signin", "stacosys"}),
-    frozenset({"account", "dashboard", "reviewing"}),
+    frozenset({"account", "dashboard", "factorpages", "reviewing"}),
     frozenset({"banpages", "commentpage", "outboxpages", "threadpages"}),
     frozenset({"chores", "desk"}),
     frozenset({"server"}),

@@ -27,6 +27,7 @@ RELEASED = {
     "0009_subscriber": "a689ca26f8c2a96b",
     "0010_lesson": "9737d5cdaf3d21d4",
     "0011_removal": "c1a231502898fc49",
+    "0012_factor": "bbf5c74a2e0fe5e6",
 }
 
 

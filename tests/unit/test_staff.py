@@ -1,6 +1,8 @@
 """The commands for moderators' accounts: what they take, and what they say."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,17 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
     assert run("list").output == "no moderators\n"
 
 
+def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:
+    run("add", "ann", given=PASSWORD)
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+        rows.execute("INSERT INTO factor VALUES (1, x'00', 0, 1)")
+        rows.execute("INSERT INTO recovery (moderator_id, digest) VALUES (1, x'00')")
+    assert run("no-code", "Ann").output.startswith("Ann needs no code any more")
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows:
+        left = rows.execute("SELECT 1 FROM factor UNION ALL SELECT 1 FROM recovery").fetchall()
+        assert left == []
+
+
 @pytest.mark.parametrize(
     ("words", "given", "told"),
     [
@@ -52,6 +65,7 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
         (("add", "Bob"), PASSWORD, "there is a moderator called Bob already"),
         (("passwd", "ann"), PASSWORD, "no moderator is called ann"),
         (("remove", "ann"), "", "no moderator is called ann"),
+        (("no-code", "ann"), "", "no moderator is called ann"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(
