@@ -28,7 +28,8 @@ typedef struct {
 /* Read `tag`, a str, as a place in the table of purges; false with an exception. */
 bool module_read_tag(PyObject *tag, uint32_t *place);
 
-/* The type of Request objects. */
+/* The types of both objects. */
+extern PyType_Spec server_spec;
 extern PyType_Spec request_spec;
 
 /* A Request object, which takes `request`; NULL with an exception, and then takes nothing. */

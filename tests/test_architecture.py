@@ -106,6 +106,7 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "answer": "tests/core/test_conn*.c: what a client hears of its connection",
     "module": "tests/wire: it needs Python",
     "module_request": "tests/wire: it needs Python",
+    "module_server": "tests/wire: it needs Python",
     "scan_any": "tests/core/test_scan.c, where it is the one in use",
     "turn": "tests/core/test_worker*.c: what becomes of a worker's connections",
     "scan_x86": "tests/core/test_scan.c, which runs all that the processor can",
@@ -212,7 +213,7 @@ def test_only_the_module_of_the_core_knows_python() -> None:
     knowing = {path.name for path in CORE.glob("*.[ch]") if "Python.h" in path.read_text()}
     assert knowing <= {"module.h"}
     including = {path.name for path in CORE.glob("*.[ch]") if '"module.h"' in path.read_text()}
-    assert including <= {"module.c", "module_request.c"}
+    assert including <= {"module.c", "module_request.c", "module_server.c"}
 
 
 def test_the_core_has_no_word_of_ours() -> None:
