@@ -14,6 +14,7 @@ class Server:
     `listen` is ``"HOST:PORT"`` (port 0 lets the kernel choose; IPv6 as ``"[::1]:8080"``)
     or ``"unix:PATH"``. Times are seconds, sizes are bytes.
     `trace_lines` is how many lines each worker may hold for `take_trace`; with 0 there are none.
+    `streams` may be open at the same time, of the `connections`; they say something each `beat`.
     Where it is `prefaced`, every connection begins with the PROXY protocol's version 2, by which a
     terminator of TLS says for whom it speaks; one that does not is closed. Answers to clients of
     whom that said that they came by TLS, refusals too, get `hsts` as Strict-Transport-Security,
@@ -30,11 +31,13 @@ class Server:
         connections: int = 20_000,
         waiting: int = 1_024,
         trace_lines: int = 0,
+        streams: int = 5_000,
         body_bytes: int = 262_144,
         keep_alive: float = 75.0,
         head_deadline: float = 10.0,
         body_deadline: float = 30.0,
         handler_deadline: float = 30.0,
+        beat: float = 15.0,
         prefaced: bool = False,
         hsts: str = "",
     ) -> None: ...
@@ -66,6 +69,23 @@ class Server:
     def purge(self, tags: Sequence[str], /) -> None:
         """Forget every answer stored under one of `tags`, now and for requests in flight."""
 
+    def purged(self, tag: str, /) -> int:
+        """The number of the last purge of `tag`: it grows with each. 0 when there was none.
+
+        Purges of other tags may raise it too.
+        """
+
+    def is_followed(self, tag: str, /) -> bool:
+        """Whether a stream follows `tag`, or may do so in a moment, as it was begun before."""
+
+    def publish(self, tag: str, data: bytes, /) -> bool:
+        """Send the event `data`, of 1 byte to 16 KiB, on all streams that follow `tag`.
+
+        Each stream that was begun before has it, in the order of the calls; none costs Python
+        anything. False when the workers are far behind with events, and then nobody gets it:
+        publish again in a moment.
+        """
+
     def stop(self, grace: float, *, keep: bool = False) -> None:
         """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
 
@@ -88,14 +108,14 @@ class Server:
 
         The keys are ``accepted``, ``connections`` (open), ``slots``, ``requests``, ``hits``,
         ``not_modified`` (hits with 304), ``misses``, ``refusals``, ``writes`` (system calls),
-        ``stored``, ``stored_bytes``, ``evictions``, ``stale`` (dropped because of a purge),
-        ``waiting`` and ``returning`` (depths of the mailboxes to Python and back), ``overflows``
-        (requests that found the first one full), ``starved`` (accepts that found no descriptor;
-        `fileno` becomes readable then, too, and `drain` gives nothing), ``dropped`` (replies that
-        came too late);
-        ``refused_STATUS`` and ``closed_REASON`` of requests and connections; ``latency_N``, the
-        misses that took at most N microseconds and more than the N before, ``latency_inf``, and
-        the microseconds of all of them, ``latency_sum``.
+        ``streams`` (open), ``streams_refused`` (for want of a place), ``told`` (events, once for
+        each stream), ``stored``, ``stored_bytes``, ``evictions``, ``stale`` (dropped because of a
+        purge), ``waiting`` and ``returning`` (depths of the mailboxes to Python and back),
+        ``overflows`` (requests that found the first one full), ``starved`` (accepts that found no
+        descriptor; `fileno` becomes readable then, too, and `drain` gives nothing), ``dropped``
+        (replies that came too late); ``refused_STATUS`` and ``closed_REASON`` of requests and
+        connections; ``latency_N``, the misses that took at most N microseconds and more than the N
+        before, ``latency_inf``, and the microseconds of all of them, ``latency_sum``.
         """
 
     def take_trace(self) -> bytes:
@@ -156,4 +176,13 @@ class Request:
         HEAD and If-None-Match, and drops the answer if the client has left.
         Raises ValueError for a status outside 200…599, a field name or value that could end
         its line, a field the core sets itself or over 128 tags; RuntimeError when answered before.
+        """
+
+    def stream(self, headers: Sequence[tuple[str, str]], body: bytes, tag: str, /) -> bool:
+        """Answer 200 with a stream that begins with `body` and goes on with the events of `tag`.
+
+        False when there is no place for one more stream; then the request is still to be answered.
+        HEAD gets the head alone and takes no place. The core keeps the connection, writes a comment
+        line of text/event-stream where nothing was said for `beat` seconds, lets go of clients that
+        do not take their events, and ends all streams at a stop. Raises as `respond` does.
         """

@@ -26,6 +26,7 @@ GAUGES: Final = {
     "slots": "Places for connections",
     "stored": "Answers in the response store",
     "stored_bytes": "Bytes of the answers in the response store",
+    "streams": "Streams that are open",
     "waiting": "Requests that wait for Python",
     "returning": "Replies of Python that wait for their worker",
 }
@@ -40,6 +41,8 @@ COUNTERS: Final = {
     "overflows": "Requests for which the mailbox to Python had no room, answered with 503",
     "evictions": "Answers that had to leave the response store for others",
     "stale": "Answers that were dropped because of a purge",
+    "streams_refused": "Streams for which all places were taken",
+    "told": "Events that were sent, once for each stream",
     "writes": "System calls that sent bytes",
 }
 
@@ -108,6 +111,8 @@ def statistics(stats: Stats, status: str) -> list[str]:
         f"closed: {_listed(_group(stats, 'closed'))}",
         f"store: {stats['stored']} answers, {stats['stored_bytes'] / 1024:.1f} KiB; "
         f"{stats['evictions']} evictions, {stats['stale']} stale",
+        f"streams: {stats['streams']} open, {stats['streams_refused']} refused, "
+        f"{stats['told']} events sent",
         f"mailboxes: {stats['waiting']} requests wait for Python, {stats['returning']} replies for "
         f"workers; {stats['overflows']} requests found no room, {stats['dropped']} replies came "
         f"too late",

@@ -11,6 +11,7 @@
 #include "conn.h"
 
 #include "answer.h"
+#include "conn_stream.h"
 #include "etag.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ void conn_free(struct conn *conn)
     buffer_fini(&conn->input);
     outlet_fini(&conn->outlet);
     request_free(conn->request);
+    stream_free(conn->stream);
     free(conn);
 }
 
@@ -70,6 +72,8 @@ uint32_t conn_interest(const struct conn *conn)
         return EPOLLOUT;
     case CONN_WAITING:
         return (conn->muted ? 0 : EPOLLIN) | (outlet_owes(&conn->outlet) ? EPOLLOUT : 0);
+    case CONN_STREAMING:
+        return EPOLLIN | (outlet_owes(&conn->outlet) ? EPOLLOUT : 0);
     default:
         return EPOLLIN;
     }
@@ -278,7 +282,7 @@ static enum conn_next drop_bytes(struct conn *conn, struct tools *tools)
 
 enum conn_next conn_read(struct conn *conn, struct tools *tools)
 {
-    if (conn->state == CONN_LINGERING)
+    if (conn->state == CONN_LINGERING || conn->state == CONN_STREAMING)
         return drop_bytes(conn, tools);
     if (conn->state != CONN_READING) {
         conn->muted = true;
@@ -323,6 +327,8 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
         counter_add(&tools->counters.dropped, 1);
         return CONN_GO_ON;
     }
+    if (reply->kind == REPLY_STREAM)
+        return conn_stream_begin(conn, tools, reply);
     if (answer_reply(conn, tools, reply, reply->not_modified, reply->without_body,
                      conn->input.size > 0) == CONN_CLOSE)
         return CONN_CLOSE;
@@ -372,6 +378,8 @@ enum conn_next conn_expire(struct conn *conn, struct tools *tools)
         return conn_refuse(conn, tools, 408);
     case DEADLINE_HANDLER:
         return conn_refuse(conn, tools, 504);
+    case DEADLINE_STREAM:
+        return conn_stream_beat(conn, tools);
     case DEADLINE_WRITE:
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;

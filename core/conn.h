@@ -2,6 +2,7 @@
  *
  *   READING ──(hit, refusal)──▶ READING, or WRITING while the client does not take its answers
  *   READING ──(miss)──▶ WAITING ──(reply)──▶ READING
+ *   WAITING ──(the beginning of a stream)──▶ STREAMING; see conn_stream.h
  *   any ──(last answer sent)──▶ LINGERING ──▶ closed
  *
  * All functions run in the worker's pthread. They say by their return value what the worker has to
@@ -11,8 +12,6 @@
 #define CORE_CONN_H
 
 #include "body.h"
-#include "buffer.h"
-#include "deadline.h"
 #include "outlet.h"
 #include "render.h"
 #include "reply.h"
@@ -27,6 +26,7 @@ enum conn_state {
     CONN_READING,   /* the next bytes are asked for */
     CONN_WAITING,   /* for Python's reply; later requests wait in `input` */
     CONN_WRITING,   /* too much is unsent to serve the pipeline on */
+    CONN_STREAMING, /* its answer goes on; what still comes is read and dropped */
     CONN_LINGERING, /* all is said; what still comes is read and dropped */
 };
 
@@ -55,7 +55,8 @@ struct conn {
     int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct outlet outlet;
-    size_t dropped;          /* bytes read while LINGERING */
+    struct stream *stream;   /* owns: while STREAMING */
+    size_t dropped;          /* bytes read while LINGERING or STREAMING */
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
     struct peer peer;
 };

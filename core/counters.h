@@ -1,28 +1,10 @@
-/* What a worker counts.
- *
- * Every number has one writer, its worker, so counting is a plain load and store. Anybody may read
- * a number at any time; numbers read one after another are a moment apart.
- */
+/* What a worker counts. Numbers read one after another are a moment apart. */
 #ifndef CORE_COUNTERS_H
 #define CORE_COUNTERS_H
 
-#include <stdatomic.h>
+#include "counter.h"
+
 #include <stdint.h>
-
-/* A number that one worker writes and anybody may read. */
-typedef _Atomic uint64_t counter;
-
-static inline void counter_add(counter *number, uint64_t amount)
-{
-    /* One writer: no locked instruction is needed. */
-    uint64_t value = atomic_load_explicit(number, memory_order_relaxed);
-    atomic_store_explicit(number, value + amount, memory_order_relaxed);
-}
-
-static inline void counter_set(counter *number, uint64_t value)
-{
-    atomic_store_explicit(number, value, memory_order_relaxed);
-}
 
 /* Why a connection ended. */
 enum closed {
@@ -67,7 +49,10 @@ struct counters {
     counter writes;       /* send calls that took bytes */
     counter waiting;      /* of a whole server: requests in the mailbox to Python now */
     counter returning;    /* and replies in those of its workers */
-    counter latency_sum;  /* of all misses, in microseconds */
+    counter streams;      /* of a whole server: open now */
+    counter streams_refused;           /* of a whole server: that found all places taken */
+    counter told;                      /* events, each once for each stream that it was sent on */
+    counter latency_sum;               /* of all misses, in microseconds */
     counter latency[LATENCY_BUCKETS];  /* misses that took no longer, and longer than the last */
     counter closed[CLOSED_REASONS];    /* connections */
     counter refused[REFUSED_STATUSES]; /* refusals by status, from REFUSED_FIRST on */

@@ -11,6 +11,7 @@ enum deadline_kind {
     DEADLINE_BODY,    /* until the body is whole */
     DEADLINE_HANDLER, /* until Python's reply */
     DEADLINE_WRITE,   /* until the client takes more of its answers */
+    DEADLINE_STREAM,  /* until a stream has to give a sign of life */
     DEADLINE_LINGER,  /* until the client closes its side */
     DEADLINE_KINDS,
 };

@@ -29,6 +29,9 @@ static const struct {
     {"writes", offsetof(struct counters, writes)},
     {"waiting", offsetof(struct counters, waiting)},
     {"returning", offsetof(struct counters, returning)},
+    {"streams", offsetof(struct counters, streams)},
+    {"streams_refused", offsetof(struct counters, streams_refused)},
+    {"told", offsetof(struct counters, told)},
     {"latency_sum", offsetof(struct counters, latency_sum)},
 };
 

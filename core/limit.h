@@ -54,6 +54,15 @@ enum {
     LIMIT_QUIET_MS = 1000,
     /* Milliseconds without a byte taken by a client that is owed one. */
     LIMIT_WRITE_MS = 30000,
+    /* Bytes of one event of a stream: a few lines that say what has changed. */
+    LIMIT_EVENT = 16 * 1024,
+    /* Bytes that a stream's client may leave here untaken. Its socket holds more of them than that. */
+    LIMIT_STREAM_UNSENT = 32 * 1024,
+    /* Events that workers may still have to deal out before further ones must wait in Python. */
+    LIMIT_PUBLISHED = 1024,
+    /* Streams that get an event, and deadlines that are acted on, in one pass: a third of a
+     * millisecond for those who read stored answers. */
+    LIMIT_DEALT = 64,
     /* Listening sockets of one server: one for each worker, or as many as were given to it. */
     LIMIT_LISTENERS = 64,
     /* Connections that wait to be accepted. The kernel cuts it to net.core.somaxconn. */
@@ -72,11 +81,13 @@ struct limits {
     size_t store_bytes;       /* all stored answers of all workers together */
     uint32_t connections;     /* of all workers together */
     uint32_t waiting;         /* requests in the mailbox to Python */
+    uint32_t streams;         /* of the connections, at the same time */
     uint32_t trace_lines;     /* that wait to be read, of each worker; 0: there is no trace */
     int64_t keep_alive;       /* between two requests */
     int64_t head_deadline;    /* from the first byte of a head to its last */
     int64_t body_deadline;    /* from the end of the head to the end of the body */
     int64_t handler_deadline; /* from there to the reply */
+    int64_t beat;             /* of a stream: from what was said last to the next sign of life */
     bool prefaced;            /* every connection begins with a preface, see peer.h */
     char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose preface tells of TLS */
 };

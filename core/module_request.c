@@ -164,16 +164,31 @@ static int read_fields(PyObject *headers, struct buffer *lines)
     return result;
 }
 
-/* Render the answer and send it; the object then holds no request any more. */
+/* Render the answer and send it; the object then holds no request any more. 1, or 0 when there is
+ * no place for one more stream, or -1 with an exception. */
 static int answer(RequestObject *self, const struct response *response)
 {
     struct reply *reply = reply_new(self->request, response);
     if (!reply)
         return PyErr_NoMemory(), -1;
-    server_send(self->server->server, reply);
+    if (!server_send(self->server->server, reply))
+        return reply_free(reply), 0;
     request_free(self->request);
     self->request = NULL;
-    return 0;
+    return 1;
+}
+
+/* The same, with these headers. */
+static int answer_with(RequestObject *self, PyObject *headers, struct response *response)
+{
+    struct buffer lines;
+    buffer_init(&lines);
+    int result = read_fields(headers, &lines);
+    response->fields = buffer_slice(&lines);
+    if (result == 0)
+        result = answer(self, response);
+    buffer_fini(&lines);
+    return result;
 }
 
 static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -192,23 +207,34 @@ static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwa
         return PyErr_SetString(PyExc_ValueError, "status must be 200 to 599, and not 304"), NULL;
     if (tags && (tag_count = read_tags(tags, places)) < 0)
         return NULL;
-    struct buffer lines;
-    buffer_init(&lines);
-    int result = read_fields(headers, &lines);
-    if (result == 0) {
-        const struct response response = {
-            .status = status,
-            .fields = buffer_slice(&lines),
-            .body = slice_of(body, (size_t)body_size),
-            .tags = places,
-            .tag_count = (size_t)tag_count,
-        };
-        result = answer((RequestObject *)object, &response);
-    }
-    buffer_fini(&lines);
-    if (result < 0)
+    struct response response = {
+        .status = status,
+        .body = slice_of(body, (size_t)body_size),
+        .tags = places,
+        .tag_count = (size_t)tag_count,
+    };
+    if (answer_with((RequestObject *)object, headers, &response) < 0)
         return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *Request_stream(PyObject *object, PyObject *args)
+{
+    PyObject *headers;
+    const char *body, *tag;
+    Py_ssize_t body_size, tag_size;
+    if (!PyArg_ParseTuple(args, "Oy#s#:stream", &headers, &body, &body_size, &tag, &tag_size) ||
+        !request_of(object))
+        return NULL;
+    if (tag_size == 0)
+        return PyErr_SetString(PyExc_ValueError, "a stream follows a tag"), NULL;
+    struct response response = {
+        .status = 200,
+        .body = slice_of(body, (size_t)body_size),
+        .follows = slice_of(tag, (size_t)tag_size),
+    };
+    int result = answer_with((RequestObject *)object, headers, &response);
+    return result < 0 ? NULL : PyBool_FromLong(result);
 }
 
 static void Request_dealloc(PyObject *object)
@@ -235,6 +261,7 @@ static void Request_dealloc(PyObject *object)
 static PyMethodDef Request_methods[] = {
     {"header", Request_header, METH_O, NULL},
     {"respond", (PyCFunction)(void (*)(void))Request_respond, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"stream", Request_stream, METH_VARARGS, NULL},
     {0},
 };
 

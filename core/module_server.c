@@ -3,6 +3,7 @@
 
 #include "figures.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static int64_t milliseconds(double seconds)
@@ -20,26 +21,27 @@ struct options {
     int connections;
     int waiting;
     int trace_lines;
+    int streams;
     Py_ssize_t body_bytes;
-    double seconds[4]; /* keep_alive, head_deadline, body_deadline, handler_deadline */
+    double seconds[5]; /* keep_alive, head_deadline, body_deadline, handler_deadline, beat */
     int prefaced;
     const char *hsts;
 };
 
 static int read_limits(const struct options *options, struct limits *limits)
 {
-    int64_t times[4];
-    for (int i = 0; i < 4; i++) {
+    int64_t times[5];
+    for (int i = 0; i < 5; i++) {
         if (!(options->seconds[i] >= 0.001 && options->seconds[i] <= 86400))
             return PyErr_SetString(PyExc_ValueError, "times must be 0.001 to 86400 seconds"), -1;
         times[i] = milliseconds(options->seconds[i]);
     }
     if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->store_bytes < 0 ||
         options->connections < 1 || options->waiting < 1 || options->trace_lines < 0 ||
-        options->body_bytes < 0)
+        options->streams < 0 || options->body_bytes < 0)
         return PyErr_Format(PyExc_ValueError,
                             "workers must be 1 to %d, connections and waiting at least 1, "
-                            "store_bytes, trace_lines and body_bytes at least 0",
+                            "store_bytes, trace_lines, streams and body_bytes at least 0",
                             LIMIT_WORKERS),
                -1;
     *limits = (struct limits){
@@ -48,10 +50,12 @@ static int read_limits(const struct options *options, struct limits *limits)
         .connections = (uint32_t)options->connections,
         .waiting = (uint32_t)options->waiting,
         .trace_lines = (uint32_t)options->trace_lines,
+        .streams = (uint32_t)options->streams,
         .keep_alive = times[0],
         .head_deadline = times[1],
         .body_deadline = times[2],
         .handler_deadline = times[3],
+        .beat = times[4],
         .prefaced = options->prefaced,
     };
     struct slice value = slice_of(options->hsts, strlen(options->hsts));
@@ -66,29 +70,20 @@ static int read_limits(const struct options *options, struct limits *limits)
 
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listen",
-                            "workers",
-                            "store_bytes",
-                            "connections",
-                            "waiting",
-                            "trace_lines",
-                            "body_bytes",
-                            "keep_alive",
-                            "head_deadline",
-                            "body_deadline",
-                            "handler_deadline",
-                            "prefaced",
-                            "hsts",
-                            NULL};
+    static char *names[] = {"listen",     "workers",       "store_bytes",   "connections",
+                            "waiting",    "trace_lines",   "streams",       "body_bytes",
+                            "keep_alive", "head_deadline", "body_deadline", "handler_deadline",
+                            "beat",       "prefaced",      "hsts",          NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    struct options options = {1, 64 << 20, 20000, 1024, 0, 256 << 10, {75, 10, 30, 30}, 0, ""};
+    struct options options = {1, 64 << 20, 20000, 1024, 0, 5000, 256 << 10, {75, 10, 30, 30, 15},
+                              0, ""};
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiinddddps:Server", names, &listen,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiiindddddps:Server", names, &listen,
                                      &options.workers, &options.store_bytes, &options.connections,
-                                     &options.waiting, &options.trace_lines, &options.body_bytes,
-                                     &seconds[0], &seconds[1], &seconds[2], &seconds[3],
-                                     &options.prefaced, &options.hsts))
+                                     &options.waiting, &options.trace_lines, &options.streams,
+                                     &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
+                                     &seconds[3], &seconds[4], &options.prefaced, &options.hsts))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -268,6 +263,40 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     Py_RETURN_NONE;
 }
 
+static PyObject *Server_purged(PyObject *object, PyObject *tag)
+{
+    struct server *server = server_of(object);
+    uint32_t place;
+    if (!server || !module_read_tag(tag, &place))
+        return NULL;
+    return PyLong_FromUnsignedLongLong(purges_last(&server->purges, place));
+}
+
+static PyObject *Server_is_followed(PyObject *object, PyObject *tag)
+{
+    struct server *server = server_of(object);
+    uint32_t place;
+    if (!server || !module_read_tag(tag, &place))
+        return NULL;
+    return PyBool_FromLong(audience_follows(&server->audience, place));
+}
+
+static PyObject *Server_publish(PyObject *object, PyObject *args)
+{
+    struct server *server = server_of(object);
+    const char *tag, *data;
+    Py_ssize_t tag_size, data_size;
+    if (!server || !PyArg_ParseTuple(args, "s#y#:publish", &tag, &tag_size, &data, &data_size))
+        return NULL;
+    if (data_size < 1 || data_size > LIMIT_EVENT)
+        return PyErr_Format(PyExc_ValueError, "an event has 1 to %d bytes", LIMIT_EVENT);
+    int result =
+        server_publish(server, slice_of(tag, (size_t)tag_size), slice_of(data, (size_t)data_size));
+    if (result < 0 && errno != EAGAIN)
+        return PyErr_NoMemory();
+    return PyBool_FromLong(result == 0);
+}
+
 static PyObject *Server_stop(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"grace", "keep", NULL};
@@ -371,6 +400,9 @@ static PyMethodDef Server_methods[] = {
     {"fileno", Server_fileno, METH_NOARGS, NULL},
     {"drain", Server_drain, METH_NOARGS, NULL},
     {"purge", Server_purge, METH_O, NULL},
+    {"purged", Server_purged, METH_O, NULL},
+    {"is_followed", Server_is_followed, METH_O, NULL},
+    {"publish", Server_publish, METH_VARARGS, NULL},
     {"stop", (PyCFunction)(void (*)(void))Server_stop, METH_VARARGS | METH_KEYWORDS, NULL},
     {"join", Server_join, METH_NOARGS, NULL},
     {"release", Server_release, METH_NOARGS, NULL},

@@ -3,7 +3,7 @@
 #define CORE_OUTLET_H
 
 #include "buffer.h"
-#include "counters.h"
+#include "counter.h"
 #include "slice.h"
 
 struct outlet {

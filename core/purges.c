@@ -15,6 +15,11 @@ uint64_t purges_now(struct purges *purges)
     return atomic_load(&purges->sequence);
 }
 
+uint64_t purges_last(struct purges *purges, uint32_t place)
+{
+    return atomic_load(&purges->last[place]);
+}
+
 void purges_add(struct purges *purges, uint32_t place)
 {
     uint64_t moment = atomic_fetch_add(&purges->sequence, 1) + 1;

@@ -37,6 +37,9 @@ uint32_t purges_place(struct slice tag);
 /* The sequence number of this moment. */
 uint64_t purges_now(struct purges *purges);
 
+/* The sequence number of the last purge of this tag; 0 when there was none. */
+uint64_t purges_last(struct purges *purges, uint32_t place);
+
 /* Make every answer with this tag stale, stored or still to come for an earlier request. */
 void purges_add(struct purges *purges, uint32_t place);
 

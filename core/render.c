@@ -124,6 +124,31 @@ char *render_whole(char *at, const struct response *response, struct slice etag,
     return put(at, response->body.data, part->body_size);
 }
 
+char *render_chunk(char *at, struct slice data)
+{
+    at += sprintf(at, "%zx\r\n", data.size);
+    at = put(at, data.data, data.size);
+    return put(at, "\r\n", 2);
+}
+
+char *render_stream(char *at, const struct response *response, bool chunked, struct part *part)
+{
+    static const struct slice coding = {"Transfer-Encoding: chunked\r\n", 28};
+    char *start = at;
+    at = put_status(at, response->status);
+    at = put(at, response->fields.data, response->fields.size);
+    if (chunked)
+        at = put(at, coding.data, coding.size);
+    at = put_end(at, start, part);
+    char *body = at;
+    if (chunked && response->body.size > 0)
+        at = render_chunk(at, response->body);
+    else
+        at = put(at, response->body.data, response->body.size);
+    part->body_size = (uint32_t)(at - body);
+    return at;
+}
+
 char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part)
 {
     char *start = at;

@@ -31,6 +31,13 @@ size_t render_bound(const struct response *response, struct slice etag);
 char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part,
                    struct slice *written);
 
+/* Write the head of an answer that goes on, and what it begins with; fill `part` but its start.
+ * Returns the end. */
+char *render_stream(char *at, const struct response *response, bool chunked, struct part *part);
+
+/* Write `data`, which is not empty, as one chunk (RFC 9112 section 7.1). Returns the end. */
+char *render_chunk(char *at, struct slice data);
+
 /* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
 char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part);
 

@@ -19,16 +19,30 @@ static bool is_known(const struct request *request, struct slice etag)
            etag_is_named(value, etag);
 }
 
+/* HEAD is answered by the head that a stream would have, and that is all. */
+static bool is_stream(const struct request *request, const struct response *response)
+{
+    return response->follows.size > 0 && request->method != METHOD_HEAD;
+}
+
+/* What stands in the place of the target: a stream has one request, and is known by its tag. */
+static struct slice subject(const struct request *request, const struct response *response)
+{
+    return is_stream(request, response) ? response->follows : request_target(request);
+}
+
 /* Write target, answer and 304 behind the tags; the end of it all. */
 static char *render(struct reply *reply, const struct request *request,
                     const struct response *response, struct slice etag)
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
     struct slice written = {0};
-    struct slice target = request_target(request);
+    struct slice target = subject(request, response);
     memcpy(at, target.data, target.size);
     at += target.size;
     reply->whole.start = (uint32_t)(at - start);
+    if (response->follows.size > 0)
+        return render_stream(at, response, reply->chunked, &reply->whole);
     at = render_whole(at, response, etag, &reply->whole, &written);
     if (reply->tag_count == 0)
         return at;
@@ -41,8 +55,8 @@ static char *render(struct reply *reply, const struct request *request,
 static size_t bound(const struct request *request, const struct response *response,
                     struct slice etag, size_t tag_count)
 {
-    size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) + request->target_size +
-                  render_bound(response, etag);
+    size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
+                  subject(request, response).size + render_bound(response, etag);
     if (tag_count > 0)
         size += render_bound(response, etag) - response->body.size; /* a 304 has none */
     return size;
@@ -65,7 +79,9 @@ struct reply *reply_new(const struct request *request, const struct response *re
         .not_modified = tag_count > 0 && is_known(request, etag),
         .python = (uint32_t)((clock_exact() - request->taken) / 1000),
         .sequence = request->sequence,
-        .target_size = (uint32_t)request->target_size,
+        .target_size = (uint32_t)subject(request, response).size,
+        .kind = is_stream(request, response) ? REPLY_STREAM : REPLY_ANSWER,
+        .chunked = !request->http10,
         .tag_count = (uint32_t)tag_count,
     };
     if (tag_count > 0)

@@ -21,7 +21,12 @@ struct response {
     struct slice body;
     const uint32_t *tags; /* places in the table of purges */
     size_t tag_count;     /* 0: not to be stored */
+    struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
 };
+
+/* A stream's target is the tag that it follows, since its answer is for one client only; an event's
+ * is the tag whose streams get it, and it has no address. */
+enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
 
 /* A part of a reply's bytes: a head whose date is written at each use, and the body behind it. */
 struct part {
@@ -51,6 +56,8 @@ struct reply {
     struct part brief; /* the 304 answer; empty unless there are tags */
     uint32_t etag;     /* from the start of the block to its ETAG_SIZE bytes; 0: there is none */
     struct address address;
+    enum reply_kind kind;
+    bool chunked;    /* a stream's body is, since its client speaks HTTP/1.1 */
     uint32_t python; /* microseconds from Python's taking the request to this answer */
     uint32_t tags[]; /* then the bytes of target, whole, brief */
 };

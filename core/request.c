@@ -21,6 +21,7 @@ struct request *request_new(const struct head *head)
         return NULL;
     *request = (struct request){
         .method = head->method,
+        .http10 = head->http10,
         .target_size = head->target.size,
         .fields_size = head->fields.size,
         .body_capacity = capacity,

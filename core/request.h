@@ -17,6 +17,7 @@ struct request {
     uint64_t sequence; /* of the purges, from before the look-up */
     int64_t taken;     /* when Python took it, by `clock_exact` */
     enum method method;
+    bool http10;
     bool storable; /* a GET or HEAD without a body */
     struct peer peer;
     size_t target_size, fields_size;

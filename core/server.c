@@ -2,6 +2,7 @@
 #include "server.h"
 
 #include "clock.h"
+#include "event.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,6 +21,7 @@ struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
     server->endpoint = *endpoint;
     server->worker_count = workers;
     server->requests.event = -1;
+    server->audience.limit = limits->streams;
     server->workers = calloc(workers, sizeof *server->workers);
     if (server->workers && hash_key_random(&server->key) == 0 &&
         mailbox_init(&server->requests, limits->waiting) == 0)
@@ -77,6 +79,7 @@ static int init_workers(struct server *server, uint32_t *initialised)
     const struct worker_setup setup = {
         .limits = &server->limits,
         .purges = &server->purges,
+        .audience = &server->audience,
         .requests = &server->requests,
         .key = server->key,
         .workers = server->worker_count,
@@ -219,14 +222,43 @@ struct request *server_drain(struct server *server)
     return first;
 }
 
-void server_send(struct server *server, struct reply *reply)
+bool server_send(struct server *server, struct reply *reply)
 {
+    if (reply->kind == REPLY_STREAM &&
+        !audience_join(&server->audience, purges_place(reply_target(reply))))
+        return false;
     worker_send(&server->workers[reply->address.worker], reply);
+    return true;
+}
+
+int server_publish(struct server *server, struct slice tag, struct slice data)
+{
+    assert(data.size > 0 && data.size <= LIMIT_EVENT);
+    if (!audience_follows(&server->audience, purges_place(tag)))
+        return 0;
+    if (atomic_load(&server->audience.events) + server->running > LIMIT_PUBLISHED) {
+        errno = EAGAIN;
+        return -1;
+    }
+    for (uint32_t i = 0; i < server->running; i++) {
+        struct reply *event = event_new(tag, data);
+        if (!event) {
+            errno = ENOMEM;
+            return -1;
+        }
+        atomic_fetch_add(&server->audience.events, 1);
+        worker_send(&server->workers[i], event);
+    }
+    return 0;
 }
 
 void server_sum(struct server *server, struct counters *sum)
 {
-    *sum = (struct counters){.waiting = mailbox_depth(&server->requests)};
+    *sum = (struct counters){
+        .waiting = mailbox_depth(&server->requests),
+        .streams = atomic_load(&server->audience.streams),
+        .streams_refused = atomic_load(&server->audience.refused),
+    };
     for (uint32_t i = 0; i < server->running; i++) {
         counters_add(sum, &server->workers[i].tools.counters);
         counter_add(&sum->returning, mailbox_depth(&server->workers[i].replies));

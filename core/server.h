@@ -26,6 +26,7 @@ struct server {
     uint32_t running;       /* with a pthread */
     enum server_state state;
     struct purges purges;
+    struct audience audience;
 };
 
 /* A server that does not run yet; NULL with errno. */
@@ -62,8 +63,14 @@ struct parked server_take_connection(struct server *server);
 /* The requests that wait, linked by their messages; the caller owns them. */
 struct request *server_drain(struct server *server);
 
-/* Takes `reply` and sends it to its worker. */
-void server_send(struct server *server, struct reply *reply);
+/* Takes `reply`, sends it to its worker and returns true. When it begins a stream, and there is no
+ * place for one more, returns false and takes nothing. */
+bool server_send(struct server *server, struct reply *reply);
+
+/* Let all streams that follow `tag` have the event `data`, of 1 to LIMIT_EVENT bytes. Those that
+ * were sent before have it, in the order of the calls. 0, or -1 with ENOMEM, or with EAGAIN when
+ * the workers have too many events to deal out: publish again, later. */
+int server_publish(struct server *server, struct slice tag, struct slice data);
 
 /* The sums of all workers' counters, and the depths of the mailboxes. */
 void server_sum(struct server *server, struct counters *sum);

@@ -8,6 +8,7 @@
 #include "deadline.h"
 #include "limit.h"
 #include "store.h"
+#include "streams.h"
 #include "trace.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 struct tools {
     const struct limits *limits; /* borrows */
     struct store store;
+    struct streams streams;
     struct clock clock;
     struct deadlines deadlines;
     struct buffer out;   /* the answers of this turn, glued; empty between turns */
@@ -27,7 +29,7 @@ struct tools {
 
 /* 0, or -1 without memory; fini is safe in either case. `store_bytes` bounds this worker's store. */
 int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
-               struct purges *purges, struct hash_key key);
+               struct purges *purges, struct audience *audience, struct hash_key key);
 void tools_fini(struct tools *tools);
 
 /* Let a deadline of this kind begin now, in the place of the one that runs. */

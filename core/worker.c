@@ -7,6 +7,7 @@
  */
 #include "worker.h"
 
+#include "conn_stream.h"
 #include "listener.h"
 #include "turn.h"
 
@@ -32,7 +33,8 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     };
     size_t store_bytes = setup->limits->store_bytes / setup->workers;
     uint32_t slots = setup->limits->connections / setup->workers + 1;
-    if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->key) < 0 ||
+    if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->audience,
+                   setup->key) < 0 ||
         slots_init(&worker->slots, slots) < 0) {
         errno = ENOMEM;
         return -1;
@@ -174,18 +176,31 @@ static bool accept_some(struct worker *worker)
     return more;
 }
 
+static enum conn_next reply_to(struct worker *worker, struct conn *conn, const struct reply *reply)
+{
+    enum conn_next next = conn_reply(conn, &worker->tools, reply);
+    bool is_late = worker->stopping && next == CONN_GO_ON && conn->state == CONN_STREAMING;
+    return is_late ? conn_stream_end(conn, &worker->tools) : next;
+}
+
 static void deliver(struct worker *worker)
 {
     struct message *message = mailbox_take(&worker->replies);
     while (message) {
         struct reply *reply = (struct reply *)message;
         message = message->next;
+        if (reply->kind == REPLY_EVENT) {
+            streams_take(&worker->tools.streams, reply);
+            continue;
+        }
         /* First into the store, so that the rest of the same pipeline finds it there. */
         bool kept = reply->tag_count > 0 && store_keep(&worker->tools.store, reply);
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
         struct conn *conn = slots_find(&worker->slots, key);
+        if (reply->kind == REPLY_STREAM && !(conn && conn->state == CONN_WAITING))
+            streams_forgo(&worker->tools.streams, reply);
         if (conn)
-            turn_settle(worker, conn, conn_reply(conn, &worker->tools, reply));
+            turn_settle(worker, conn, reply_to(worker, conn, reply));
         else
             counter_add(&worker->tools.counters.dropped, 1);
         if (!kept)
@@ -195,6 +210,28 @@ static void deliver(struct worker *worker)
     counter_set(&worker->tools.counters.stored_bytes, store_bytes(&worker->tools.store));
     counter_set(&worker->tools.counters.evictions, worker->tools.store.evictions);
     counter_set(&worker->tools.counters.stale, worker->tools.store.stale);
+}
+
+/* Let some streams have their events. */
+static void deal(struct worker *worker)
+{
+    const struct reply *event;
+    for (int i = 0; i < LIMIT_DEALT; i++) {
+        struct stream *stream = streams_deal(&worker->tools.streams, &event);
+        if (!stream)
+            break;
+        struct conn *conn = worker->slots.all[stream->slot].conn;
+        turn_settle(worker, conn, conn_stream_tell(conn, &worker->tools, event));
+    }
+}
+
+static void end_streams(struct worker *worker)
+{
+    for (uint32_t i = 0; i < worker->slots.count; i++) {
+        struct conn *conn = worker->slots.all[i].conn;
+        if (conn && conn->state == CONN_STREAMING)
+            turn_settle(worker, conn, conn_stream_end(conn, &worker->tools));
+    }
 }
 
 static void park_idle(struct worker *worker)
@@ -216,6 +253,7 @@ static void begin_stop(struct worker *worker)
         continue;
     door_fini(&worker->door, &worker->poller);
     worker->tools.stopping = !worker->parks;
+    end_streams(worker);
     if (worker->parks)
         park_idle(worker);
     else
@@ -251,8 +289,10 @@ static void handle(struct worker *worker, const struct epoll_event *event)
 static void expire(struct worker *worker)
 {
     struct tools *tools = &worker->tools;
-    struct deadline *due;
-    while ((due = deadlines_due(&tools->deadlines, tools->clock.now))) {
+    for (int i = 0; i < LIMIT_DEALT; i++) {
+        struct deadline *due = deadlines_due(&tools->deadlines, tools->clock.now);
+        if (!due)
+            break;
         struct conn *conn = (struct conn *)due;
         turn_settle(worker, conn, conn_expire(conn, tools));
     }
@@ -270,6 +310,8 @@ static int wait_at_most(struct worker *worker)
 {
     int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
     int wait = deadlines_wait(&worker->tools.deadlines, now);
+    if (streams_owe(&worker->tools.streams))
+        wait = 0;
     if (worker->door.open_at > 0)
         wait = shorter(wait, worker->door.open_at - now);
     return stop_at > 0 ? shorter(wait, stop_at - now) : wait;
@@ -294,6 +336,7 @@ static void *run(void *argument)
         clock_update(&worker->tools.clock);
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
+        deal(worker);
         expire(worker);
         door_reopen(&worker->door, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
     }

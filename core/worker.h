@@ -34,6 +34,7 @@ struct worker {
 struct worker_setup {
     const struct limits *limits;
     struct purges *purges;
+    struct audience *audience;
     struct mailbox *requests;
     struct hash_key key;
     uint32_t workers;
@@ -63,7 +64,8 @@ void worker_stop(struct worker *worker, int64_t moment, bool parks);
 /* After the end: a parked connection, whose descriptor the caller owns. */
 struct parked worker_take_parked(struct worker *worker);
 
-/* From any pthread: takes `reply` and delivers it, or frees it if its client has left. */
+/* From any pthread: takes `reply` and delivers it, or frees it if its client has left; an event is
+ * dealt out to all streams that follow its tag. */
 void worker_send(struct worker *worker, struct reply *reply);
 
 #endif

@@ -17,11 +17,14 @@ static const struct limits limits = {
     .head_deadline = 10000,
     .body_deadline = 20000,
     .handler_deadline = 30000,
+    .streams = 10,
+    .beat = 15000,
 };
 
 static uint32_t traced; /* lines of the trace */
 static bool prefaced;   /* every connection begins with a preface */
 static struct purges purges;
+static struct audience audience;
 static struct tools tools;
 static struct conn *conn;       /* NULL once it has asked to be closed */
 static struct request *pending; /* the last miss */
@@ -56,7 +59,9 @@ static inline void make_tools(void)
     own = limits;
     own.trace_lines = traced;
     strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
-    if (tools_init(&tools, &own, limits.store_bytes, &purges, (struct hash_key){1, 2}) < 0) {
+    audience = (struct audience){.limit = own.streams};
+    if (tools_init(&tools, &own, limits.store_bytes, &purges, &audience, (struct hash_key){1, 2}) <
+        0) {
         perror("no tools");
         exit(2);
     }

@@ -15,7 +15,7 @@ static const struct limits limits = {
 static void the_limits_become_deadlines(void)
 {
     struct tools tools;
-    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, (struct hash_key){1, 2}), 0);
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_IDLE], 1);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HEAD], 2);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_BODY], 3);
@@ -30,7 +30,7 @@ static void the_limits_become_deadlines(void)
 static void the_end_frees_what_was_stored_and_may_come_twice(void)
 {
     struct tools tools;
-    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, (struct hash_key){1, 2}), 0);
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
     CHECK(store_keep(&tools.store, make_answer("/", "1", "t", 0)));
     CHECK(buffer_append(&tools.out, "x", 1));
     tools_fini(&tools);

@@ -4,6 +4,9 @@
 
 #include "pair.h"
 
+#include "conn_stream.h"
+#include "event.h"
+
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -11,12 +14,35 @@
 /* Bytes of an answer that is sent from the store without a copy. */
 enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
 
-/* Answer the pending request. A GET or HEAD without a body is answered by its target alone and
+/* Begin a stream, and let it have one event if it goes on. */
+static inline void answer_by_stream(void)
+{
+    const struct response response = {
+        .status = 200, .body = SLICE("begun\n\n"), .follows = SLICE("t")};
+    struct reply *reply = reply_new(pending, &response);
+    request_free(pending);
+    pending = NULL;
+    if (reply->kind == REPLY_STREAM)
+        audience_join(&audience, purges_place(SLICE("t")));
+    settled(conn_reply(conn, &tools, reply));
+    reply_free(reply);
+    if (!conn || conn->state != CONN_STREAMING)
+        return;
+    struct reply *event = event_new(SLICE("t"), SLICE("told\n\n"));
+    settled(conn_stream_tell(conn, &tools, event));
+    reply_free(event);
+}
+
+/* Answer the pending request. What begins with "/S" gets a stream. A GET or HEAD without a body is answered by its target alone and
  * stored; everything else by all that was read of it. What begins with "/L" gets a large answer. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
     struct slice target = request_target(pending), all = target;
+    if (target.size > 1 && target.data[1] == 'S') {
+        answer_by_stream();
+        return;
+    }
     if (!pending->storable)
         all.size += pending->fields_size + pending->body_size; /* they lie behind it */
     static char text[LARGE_ANSWER + 1];

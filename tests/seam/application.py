@@ -162,12 +162,26 @@ class Client:
             self._receive()
         head, _, self._read = self._read.partition(b"\r\n\r\n")
         answer = Answer(head, b"")
-        if method != "HEAD" and answer.status != 304:
+        chunked = "transfer-encoding" in answer.fields  # then `piece` reads on
+        if method != "HEAD" and answer.status != 304 and not chunked:
             length = int(answer.fields.get("content-length", "0"))
             while len(self._read) < length:
                 self._receive()
             answer.body, self._read = self._read[:length], self._read[length:]
         return answer
+
+    def piece(self) -> bytes:
+        """The next chunk of a stream; none in the last one."""
+        while b"\r\n" not in self._read:
+            self._receive()
+        size, _, rest = self._read.partition(b"\r\n")
+        end = int(size, 16)
+        while len(rest) < end + 2:
+            self._receive()
+            rest = self._read.partition(b"\r\n")[2]
+        assert rest[end : end + 2] == b"\r\n"
+        self._read = rest[end + 2 :]
+        return rest[:end]
 
     def is_ended(self) -> bool:
         """True when the server closes; fails when it sends something instead."""

@@ -72,6 +72,7 @@ def test_the_statistics_are_a_line_for_each_subject(stats: dict[str, int]) -> No
         "99 % within 1.024 ms",
         "connections: 0 open, with 0 slots; 0 accepted, 0 times no descriptor; closed: none",
         "store: 0 answers, 2.0 KiB; 0 evictions, 0 stale",
+        "streams: 0 open, 0 refused, 0 events sent",
         "mailboxes: 0 requests wait for Python, 0 replies for workers; "
         "0 requests found no room, 0 replies came too late",
         "memory: 44.0 MiB resident, 60.0 MiB at the most",
