@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.seam.application import Application, echo, request, running
+from tests.seam.application import Application, await_that, echo, request, running
 
 MIB = 8
 ANSWERS = 10_000
@@ -46,6 +46,7 @@ def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
         reader = threading.Thread(target=ask_on, args=(app, ending, waits))
         reader.start()
         try:
+            await_that(lambda: waits, "the reader")
             begin = time.perf_counter()
             app.server.purge(["all"])
             took = time.perf_counter() - begin
