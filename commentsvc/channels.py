@@ -12,9 +12,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from commentsvc import hooks
+from commentsvc.akismet import Akismet
 from commentsvc.config import Hooks, Settings
+from commentsvc.database import Database
 from commentsvc.delivery import Channel, Connection
 from commentsvc.hooks import Hook, Message, Told
+from commentsvc.lessons import AKISMET
 from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.outgoing import MAIL, Post, Target
@@ -47,13 +50,19 @@ def targets(settings: Settings) -> list[Target]:
     told = mail.moderators if mail.host else ()
     by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
     webhooks = _webhooks(settings.hooks)
-    return by_mail + [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
+    opinion = [Target(AKISMET, "", 0, True)] if settings.spam.akismet_key else []
+    hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
+    return by_mail + hooked + opinion
 
 
-def channels(settings: Settings, links: Links, now: Callable[[], float]) -> dict[str, Channel]:
+def channels(
+    settings: Settings, links: Links, now: Callable[[], float], database: Database
+) -> dict[str, Channel]:
     """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
     forms = _forms(settings.hooks)
     found: dict[str, Channel] = {name: Hook(settings, form, now) for name, form in forms.items()}
+    if settings.spam.akismet_key:
+        found[AKISMET] = Akismet(settings, database, now)
     if settings.mail.host:
         mails = Mails(settings, links)
         found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))

@@ -17,6 +17,7 @@ from commentsvc.models import APPROVED, SPAM
 from commentsvc.sqlite import Reader, Transaction
 from commentsvc.tokens import tokens
 
+AKISMET: Final = "Akismet"  # who decided, where no moderator did: see akismet
 KINDS: Final = (SPAM, APPROVED)
 WORDS: Final = 30_000  # that are kept: 1 MiB of the file, 3 MiB of memory
 LEARNED: Final = 1_000  # comments of one act; more would hold up submissions
@@ -24,9 +25,9 @@ LEAST: Final = 10  # lessons of both kinds, before which the filter says nothing
 DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
 DECIDED: Final = (
-    "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"
+    "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608
     " WHERE h.comment_id = c.id AND h.what = 'status' AND h.undone IS NULL"
-    " ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
+    f" AND h.who <> '{AKISMET}' ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
     " FROM comment AS c LEFT JOIN lesson AS l ON l.comment_id = c.id WHERE c.id = ?"
 )
 COUNT: Final = (

@@ -123,6 +123,10 @@ class Spam(Struct, frozen=True, kw_only=True):
     work: Annotated[int, whole(0, 1_000)] = 100
     score: Annotated[int, whole(0, 100)] = 9
     kept_days: Annotated[int, whole(0, 3_650, "days")] = 30
+    akismet_key: Annotated[str, SECRET] = ""
+
+    def __repr__(self) -> str:
+        return "Spam(...)"
 
 
 class Privacy(Struct, frozen=True, kw_only=True):

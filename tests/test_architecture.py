@@ -57,7 +57,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"backup", "owned"}),
     frozenset({"privacy", "schemas"}),
     frozenset({"database", "hooks", "mail", "orders", "pages", "review", "search", "throttle"}),
-    frozenset({"backups", "school"}),
+    frozenset({"akismet", "backups", "school"}),
     frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),

@@ -65,7 +65,9 @@ class Served:
         api = Api(settings, database, sites, origins, intake)
         self.links = Links([b"key" * 16])
         self.outbox = Outbox(
-            database, channels.channels(settings, self.links, lambda: self.now), lambda: self.now
+            database,
+            channels.channels(settings, self.links, lambda: self.now, database),
+            lambda: self.now,
         )
         self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
         ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, blog)

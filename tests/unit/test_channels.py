@@ -1,21 +1,36 @@
 """channels: who is told of comments, and how, by the settings."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from commentsvc import channels
-from commentsvc.config import Server, Settings
+from commentsvc.config import Server, Settings, Spam
+from commentsvc.database import Database
 from commentsvc.links import Links
 from commentsvc.outgoing import Target
 from tests.unit.mailserver import mail_settings
+from tests.unit.stored import opened
 
 LINKS = Links([b"key" * 16])
-SETTINGS = Settings(server=Server(public_url="https://c.example"), mail=mail_settings(25))
+SETTINGS = Settings(
+    server=Server(public_url="https://c.example"),
+    mail=mail_settings(25),
+    spam=Spam(akismet_key="key"),
+)
 
 
-def test_by_default_nobody_is_told_and_nothing_sent() -> None:
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        yield database
+
+
+def test_by_default_nobody_is_told_and_nothing_sent(database: Database) -> None:
     assert channels.targets(Settings()) == []
-    assert channels.channels(Settings(), LINKS, lambda: 0.0) == {}
+    assert channels.channels(Settings(), LINKS, lambda: 0.0, database) == {}
 
 
 @pytest.mark.parametrize(
@@ -27,15 +42,16 @@ def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
     assert channels.targets(settings) == [
         Target("mail", "a@b.example", period),
         Target("mail", "c@d.example", period),
+        Target("Akismet", "", 0, True),
     ]
 
 
-def test_every_target_has_a_channel() -> None:
+def test_every_target_has_a_channel(database: Database) -> None:
     named = {target.channel for target in channels.targets(SETTINGS)}
-    assert named == set(channels.channels(SETTINGS, LINKS, lambda: 0.0))
+    assert named == set(channels.channels(SETTINGS, LINKS, lambda: 0.0, database))
 
 
-def test_a_file_of_certificates_that_is_missing_is_told_at_the_start() -> None:
+def test_a_file_of_certificates_that_is_missing_is_told_at_the_start(database: Database) -> None:
     settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
     with pytest.raises(OSError, match="No such file"):
-        channels.channels(settings, LINKS, lambda: 0.0)
+        channels.channels(settings, LINKS, lambda: 0.0, database)

@@ -43,7 +43,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 def messages(service: Served) -> dict[str, tuple[Message, Any]]:
     """What waits, by channel: the message, and what its JSON holds."""
-    ways = channels(WITH_HOOKS, Links([b"k"]), lambda: NOW)
+    ways = channels(WITH_HOOKS, Links([b"k"]), lambda: NOW, service.database)
     found = {}
     for post in waiting(service):
         message = service.database.read_now(

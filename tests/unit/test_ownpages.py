@@ -45,7 +45,7 @@ def sent(service: Served) -> list[EmailMessage]:
     async def scene() -> list[EmailMessage]:
         async with mail_server() as server:
             settings = replace(WITH_MAIL, mail=mail_settings(server.port, moderators=()))
-            ways = channels.channels(settings, service.links, lambda: service.now)
+            ways = channels.channels(settings, service.links, lambda: service.now, service.database)
             await outbox.Outbox(service.database, ways, lambda: service.now).deliver("mail")
             assert server.recipients == [mail["To"] for mail in server.mails]
             return server.mails
