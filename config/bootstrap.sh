@@ -98,6 +98,7 @@ has_browser() {
 missing_test_packages() {
     has_browser || echo chromium fonts-dejavu-core
     has_openssl || echo libssl-dev
+    command -v ab >/dev/null || echo apache2-utils
     # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
     # An older Hugo beside ours, for the Hugo module: 12 MB to fetch.

@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
-from loadtest import article
+from loadtest import article, small, talk
 from loadtest.playing import extent_of, finish, options, run
 from loadtest.result import Result
 from loadtest.rivals import OURS, RIVALS
 from loadtest.stage import first_round, stage, sum_up, told
+from loadtest.visits import names
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,6 +41,46 @@ def play_article(
     result = sum_up(place.about, texts, rows, article.judge, before)
     table = article.table(result.rounds, result.summaries)
     finish(result, "article", table, short, add)
+
+
+@main.command("small")
+@options(seconds=1)
+def play_small(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+    """ab -c 5 -n 10000 by each method, with and without keep-alive; takes as long as that takes."""
+    before = Result.read(add) if add else None
+    with stage(extent_of(short, rounds, seconds)) as place:
+        asked = small.SHORT_REQUESTS if short else small.REQUESTS
+        played = small.Small(place, told, asked)
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + place.extent.rounds)
+            for row in played.play(number)
+        ]
+    every = names([*(before.rounds if before else ()), *rows])
+    result = sum_up(place.about, {name: name for name in every}, rows, small.judge, before)
+    finish(result, "small", small.table(result.summaries), short, add)
+
+
+@main.command("talk")
+@options(seconds=6)
+@click.option("--part", "parts", multiple=True, type=click.Choice(talk.PARTS))
+def play_talk(add: Path | None, seconds: int, rounds: int, short: bool, parts: Any) -> None:
+    """A mix of reads and writes, at the highest rate that holds by the talk's protocol."""
+    before = Result.read(add) if add else None
+    with stage(extent_of(short, rounds, seconds)) as place:
+        played = talk.Talk(place, told)
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + place.extent.rounds)
+            for part in parts or talk.PARTS
+            for row in played.part(part, number, short=short)
+        ]
+    place.about["absent"] = played.absent
+    every = names([*(before.rounds if before else ()), *rows])
+    result = sum_up(place.about, {name: name for name in every}, rows, talk.judge, before)
+    finish(result, "talk", talk.table(result.summaries), short, add)
 
 
 if __name__ == "__main__":

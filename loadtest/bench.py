@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtest import client
-from loadtest.blog import Page, draw, texts
+from loadtest.blog import Page, Text, draw, texts
 from loadtest.client import Outcome, Request
 from loadtest.measurement import Measurement, Reading
 from loadtest.scenario import MARK, Question, Scenario, order
@@ -118,20 +118,25 @@ class Bench:
 
 def submissions(pages: Sequence[Page], port: int) -> list[Request]:
     """Submissions as they go over the wire; each has a key that the generator makes unique."""
-    requests = []
-    for index, text in zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False):
-        body = _body(pages[index].url, text.message, text.author, text.email, f"load-{MARK}")
-        head = (
-            f"POST /api/comments HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-            f"Origin: http://127.0.0.1:{port}\r\nContent-Type: {JSON}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        )
-        requests.append(Request(head.encode() + body, 201, None))
-    return requests
+    drawn = zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False)
+    return [submission(pages[index].url, text, f"load-{MARK}", port) for index, text in drawn]
 
 
-def _body(url: str, message: str, author: str = "Ann", email: str = "", key: str = "") -> bytes:
-    fields = {"url": url, "author": author, "email": email, "message": message}
+def submission(url: str, text: Text, key: str, port: int, **more: object) -> Request:
+    """A submission from our own origin, with `more` fields."""
+    body = _body(url, text.message, text.author, text.email, key, **more)
+    head = (
+        f"POST /api/comments HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        f"Origin: http://127.0.0.1:{port}\r\nContent-Type: {JSON}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return Request(head.encode() + body, 201, None)
+
+
+def _body(
+    url: str, message: str, author: str = "Ann", email: str = "", key: str = "", **more: object
+) -> bytes:
+    fields = {"url": url, "author": author, "email": email, "message": message, **more}
     return json.dumps({**fields, "key": key} if key else fields, ensure_ascii=False).encode()
 
 

@@ -81,12 +81,13 @@ START: Final = "start"
 def data_of(size: int) -> Path:
     """The data folder with so many comments, made where it is not there yet, with a bar."""
     folder = BUILD / "growth" / str(size)
-    told = f"{zlib.crc32(Path(crowd.__file__).read_bytes())} {WORDS} {len(migrations.STEPS)}"
-    stamp = folder / "made-by"
+    told = f"{zlib.crc32(Path(crowd.__file__).read_bytes())} {WORDS}"
+    stamp, path = folder / "made-by", folder / datadir.DATABASE
     if stamp.exists() and stamp.read_text() == told:
+        migrations.upgrade(path)  # it may be of a version before this one
         return folder
     datadir.prepare(folder)
-    path = folder / datadir.DATABASE
+    stamp.unlink(missing_ok=True)
     for old in folder.glob(f"{datadir.DATABASE}*"):
         old.unlink()
     with click.progressbar(length=2 * size, label=f"{size:,} comments", show_pos=False) as bar:
@@ -116,10 +117,12 @@ class Growth:
         self._extent = extent
         self._cores = cores
         self._plan = BUILD / "growth" / "plan"
+        self._asked = 0
 
     def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
         """One round: a start, and each kind. Raises ServiceError or ClientError."""
-        [(self._cookie, _)] = staff.sign_in(self._data)
+        [browser] = staff.sign_in(self._data)
+        self._cookie = browser.cookie
         rows = []
         os.sync()
         with Service(self._data, self._cores[:1], settings=SETTINGS) as service:
@@ -162,11 +165,14 @@ class Growth:
         return as_row(made) | {"comments": self._size}
 
     def _ask(self, kind: Kind, port: int, seconds: float) -> Outcome:
-        first, core = self._serial(), str(self._cores[1])
-        return client.generate(port, self._plan, kind.clients, 1, seconds, first, core)
+        """Ask what was never asked before, where that matters."""
+        first, core = self._asked if kind.target else self._serial(), str(self._cores[1])
+        outcome = client.generate(port, self._plan, kind.clients, 1, seconds, first, core)
+        self._asked += outcome.answered
+        return outcome
 
     def _serial(self) -> int:
-        """A serial number above all that were used on this data: each submission takes an id."""
+        """A serial number above those of all submissions to this data: each took an id."""
         with closing(sqlite3.connect(self._data / datadir.DATABASE)) as connection:
             return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
 

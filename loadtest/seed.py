@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from commentsvc import comments, datadir, migrations
 from commentsvc.comments import NewComment
 from commentsvc.config import Site
 from commentsvc.database import Database, Transaction
 from commentsvc.markup import render
-from commentsvc.models import APPROVED
+from commentsvc.models import APPROVED, PENDING
 from commentsvc.submission import avatar
-from loadtest.blog import Page, Text, texts, visits
+from loadtest.blog import COMMENTS, Page, Text, texts, visits
 
 BATCH = 500  # comments per transaction
 FIRST = 1_700_000_000_000  # Unix milliseconds of the first comment
@@ -37,6 +39,19 @@ def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) ->
             database.write_now(partial(_add, news))
             done += len(batch)
             progress(done)
+    finally:
+        database.close_now()
+
+
+def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
+    """Add a `number` of comments that wait for approval to the data folder; their ids."""
+    written = zip(itertools.cycle(ranked), texts(seed=8), range(number), strict=False)
+    made = (_comment(COMMENTS + index, page, text) for page, text, index in written)
+    news = [(msgspec.structs.replace(new, status=PENDING), now) for new, now in made]
+    database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    database.open()
+    try:
+        return database.write_now(lambda tx: [comments.add(tx, *new).comment.id for new in news])
     finally:
         database.close_now()
 

@@ -1,38 +1,65 @@
-"""Staff: a moderator of a data folder, who is signed in by as many browsers as one likes."""
+"""Staff: moderators of a data folder, who are signed in by as many browsers as one likes.
+
+The rows are written as making accounts and signing in write them, without the time that it takes
+to make and check so many passwords: all have the same.
+"""
 
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from commentsvc import auth, datadir, moderators, passwords, sessions
 from commentsvc.database import Database, Transaction
 from commentsvc.sessions import Cookies
 
-NAME = "Mo"
 PASSWORD = "correct horse battery"
 
 
-def sign_in(data: Path, browsers: int = 1) -> list[tuple[str, str]]:
-    """The Cookie header and the form's token of each of so many new sessions.
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """A moderator's browser: its Cookie header, and what its forms carry."""
 
-    The rows are written as signing in writes them, without the time that checking a password takes.
-    """
-    cookies = Cookies(auth.load_keys(data / datadir.SECRET_KEY, ""))
-    made = [cookies.visit(os.urandom(sessions.TOKEN_SIZE)) for _ in range(browsers)]
-    now = int(time.time() * 1_000)
+    name: str
+    cookie: str
+    form: str
 
-    def work(tx: Transaction) -> None:
-        if moderators.find(tx, NAME) is None:
-            moderators.add(tx, NAME, passwords.new_hash(PASSWORD), now)
-        moderator = moderators.find(tx, NAME)
-        assert moderator is not None
-        for token, _ in made:
-            sessions.begin(tx, token, moderator, "load test", now)
 
+def sign_in(data: Path, browsers: int = 1) -> list[Browser]:
+    """So many browsers, each of a moderator of its own, who is signed in."""
+    return _browsers(data, browsers, signed_in=True)
+
+
+def sign_out(data: Path, browsers: int) -> list[Browser]:
+    """So many browsers that are signed out; each has signed its moderator in before."""
+    return _browsers(data, browsers, signed_in=False)
+
+
+def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
+    keys = auth.load_keys(data / datadir.SECRET_KEY, "")
+    stored = passwords.new_hash(PASSWORD)
+    mark = os.urandom(4).hex()
+    names = [f"{mark}-{index}" for index in range(number)]
     database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(work)
+        return database.write_now(lambda tx: _add(tx, names, stored, Cookies(keys), signed_in))
     finally:
         database.close_now()
-    return [(given.partition(";")[0], sessions.form_token(token)) for token, given in made]
+
+
+def _add(
+    tx: Transaction, names: Sequence[str], stored: str, cookies: Cookies, signed_in: bool
+) -> list[Browser]:
+    now, made = int(time.time() * 1_000), []
+    for name in names:
+        moderators.add(tx, name, stored, now)
+        moderator = moderators.find(tx, name)
+        assert moderator is not None
+        token, visit = cookies.visit(os.urandom(sessions.TOKEN_SIZE))
+        if signed_in:
+            sessions.begin(tx, token, moderator, "load test", now)
+        pairs = (given.partition(";")[0] for given in (visit, cookies.known(moderator)))
+        made.append(Browser(name, "; ".join(pairs), sessions.form_token(token)))
+    return made

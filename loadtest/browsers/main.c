@@ -26,7 +26,7 @@
 #include "../generator/histogram.h"
 #include "browser.h"
 
-enum { EVENTS = 256 };
+enum { EVENTS = 256, SHOWN_BYTES = 500 };
 
 static const uint64_t SECOND = 1000000000u;
 #define PATIENCE (10 * SECOND) /* the ancestor's load test called what took longer an error */
@@ -75,6 +75,12 @@ static uint64_t load_due(const struct load *load, uint64_t time)
     return load->begin + (uint64_t)((double)load->asked / load->rate * (double)SECOND);
 }
 
+static void show(const struct browser *browser, struct verdict verdict)
+{
+    int shown = verdict.size < SHOWN_BYTES ? (int)verdict.size : SHOWN_BYTES;
+    fprintf(stderr, "browsers: the first wrong answer:\n%.*s\n", shown, browser->input);
+}
+
 static void count(struct load *load, struct verdict verdict, uint64_t took)
 {
     bool known = verdict.status > 99 && verdict.status < 1000;
@@ -94,6 +100,8 @@ static void load_go(struct load *load, struct browser *browser)
     enum browser_news news = browser_go(browser, &load->place, &load->plan, &verdict);
     if (news == BROWSER_WAITS)
         return;
+    if (news == BROWSER_ANSWERED && !verdict.right && !load->wrong)
+        show(browser, verdict);
     if (news == BROWSER_ANSWERED)
         count(load, verdict, now(CLOCK_MONOTONIC) - browser->begin);
     else

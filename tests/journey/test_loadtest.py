@@ -36,3 +36,16 @@ def test_growth_is_measured() -> None:
     said = load("loadtest.growth", "--short")
     assert "submit at 10000" in said
     assert "start at 10,000 comments" in said
+
+
+@TWO_CORES
+def test_the_talks_protocol_is_played() -> None:
+    said = load("loadtest.ancestors", "talk", "--short", "--part", "whole")
+    assert "whole: 100 " in said
+
+
+@TWO_CORES
+def test_the_small_servers_test_is_played() -> None:
+    find_program("ab")
+    said = load("loadtest.ancestors", "small", "--short")
+    assert "DELETE, keep-alive: rate" in said

@@ -35,6 +35,20 @@ def test_the_chart_of_growth_has_a_line_for_each_kind() -> None:
     assert drawn.count('class="line') == 2
 
 
+def test_the_talks_chart_shows_the_highest_rates_beside_the_talks() -> None:
+    figures = {"wanted": 4_000.0, "p95": 20_000.0, "rate": 4_000.0}
+    mixes = ("whole: 500", "whole: highest", "readers: highest")
+    drawn = chart.talk(result("talk", dict.fromkeys(mixes, figures)))
+    assert drawn.count("<rect") == 5
+    assert "4,000/s, p95 20 ms" in drawn
+
+
+def test_the_small_servers_chart_ends_with_its_own_figure() -> None:
+    drawn = chart.small(result("small", {"GET": {"rate": 20_000.0}}))
+    assert "20,000/s" in drawn
+    assert "1,164/s" in drawn
+
+
 def test_a_result_without_a_chart_says_so(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
     result("other", {}).write(path)
