@@ -9,13 +9,14 @@ import contextlib
 import socket
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
 from commentsvc import (
+    aliases,
     bans,
     comments,
     control,
@@ -34,9 +35,10 @@ from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, 
 from commentsvc.models import TEXT, Entry
 from commentsvc.moderation import Change
 from commentsvc.moderators import Moderator
-from commentsvc.orders import Answer, Order
+from commentsvc.orders import Alias, Answer, Close, Move, Order
 from commentsvc.search import Found
 from commentsvc.threads import Listed
+from commentsvc.urls import Sites
 
 T = TypeVar("T")
 
@@ -122,6 +124,13 @@ def find(data: Path, query: str, status: str, site: str, limit: int) -> Found:
 def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:
     """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
     return _read(data, lambda reader: threads.listing(reader, containing, limit, None))
+
+
+def aliases_plan(
+    data: Path, sites: Sites, site: str, pages: Sequence[aliases.Page]
+) -> list[Alias | Move | Close | aliases.Clash]:
+    """What is to be done so that comments are where a blog's list says. Raises DatabaseError."""
+    return _read(data, lambda reader: [*aliases.plan(reader, sites, site, pages)])
 
 
 def _read(data: Path, work: Callable[[Reader], T]) -> T:

@@ -6,7 +6,7 @@ site, so that what a moderator copies from a browser names the thread that reade
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import click
 
@@ -127,6 +127,40 @@ def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> No
     name, [other] = _locate(data, settings_file, site, alias)
     commands.write(data, Alias(site=name, alias=other, url=None))
     click.echo(f"{other} leads to no other page")
+
+
+@thread.command("import")
+@data_option
+@config_option
+@_site
+@click.argument("file", type=click.File("rb"))
+def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -> None:
+    """Take over old addresses and closed pages from FILE, the list that a blog's build wrote.
+
+    FILE is `-` for standard input. Comments under an old address go to the page's own; where there
+    are comments under both, you are told, and decide. It may be done again after each build.
+    """
+    from commentsvc import aliases, commands, config
+    from commentsvc.orders import Alias, Close
+    from commentsvc.urls import Sites
+
+    sites = Sites(config.load(find_settings(settings_file, data)).sites)
+    pages = aliases.read(file.read(aliases.LIMIT + 1))
+    for step in commands.aliases_plan(data, sites, site, pages):
+        if isinstance(step, aliases.Clash):
+            click.echo(
+                f"comments are under {step.alias} and under {step.url}; to put them together:"
+                f" commentsvc thread merge --site {step.site} {step.alias} {step.url}"
+            )
+            continue
+        commands.write(data, step)
+        if isinstance(step, Alias):
+            click.echo(f"{step.alias} leads to {step.url}")
+        elif isinstance(step, Close):
+            click.echo(f"closed {step.url}")
+        else:
+            click.echo(f"moved {step.url} to {step.to}")
+    click.echo(f"{len(pages)} pages looked at")
 
 
 @thread.command("list")

@@ -73,6 +73,14 @@ def find(reader: Reader, site: str, url: str) -> Spot:
     return Spot(site, *row[:3])
 
 
+def has_comments(reader: Reader, thread_id: int) -> bool:
+    """Whether a thread has comments of any status."""
+    return any(
+        reader.execute(f"SELECT 1 FROM comment WHERE {condition} LIMIT 1", (thread_id,)).fetchone()
+        for condition in (_APPROVED, _OTHERS)
+    )
+
+
 def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
     """Let a thread close by its age, keep it open, or close it. Raises UnknownThread."""
     spot = find(tx, site, url)
@@ -171,13 +179,12 @@ def _vacant(tx: Transaction, spot: Spot, url: str) -> int | None:
     Raises UrlTaken where it holds comments, or is an alias of another thread.
     """
     rows = tx.execute(
-        "SELECT id, count, alias_id FROM thread WHERE site_id = ? AND url = ?", (spot.site_id, url)
+        "SELECT id, alias_id FROM thread WHERE site_id = ? AND url = ?", (spot.site_id, url)
     )
-    for row_id, count, alias_id in rows.fetchall():
+    for row_id, alias_id in rows.fetchall():
         if alias_id is not None and alias_id != spot.thread_id:
             raise UrlTaken(f"{url} is an alias of another page: take that away first")
-        others = f"SELECT 1 FROM comment WHERE {_OTHERS} LIMIT 1"
-        if count or tx.execute(others, (row_id,)).fetchone():
+        if has_comments(tx, row_id):
             raise UrlTaken(f"there are comments under {url}: merge the two pages instead")
         return int(row_id)
     return None

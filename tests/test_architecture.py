@@ -68,6 +68,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"chores", "desk"}),
     frozenset({"server"}),
     frozenset({"app"}),
+    frozenset({"aliases"}),
     frozenset({"commands", "reload"}),
     frozenset(
         {

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import cli, commands
+from commentsvc.aliases import Clash
 from commentsvc.orders import Alias, Answer, Close, Merge, Move, Order
 from commentsvc.threads import Listed
 
@@ -21,9 +22,9 @@ def run(tmp_path: Path) -> Run:
         '[[site]]\nname = "notes"\norigins = ["https://notes.example"]\n'
     )
 
-    def run(verb: str, *words: object) -> Result:
+    def run(verb: str, *words: object, given: str = "") -> Result:
         line = ["thread", verb, "--data", str(tmp_path), *map(str, words)]
-        return CliRunner().invoke(cli.main, line)
+        return CliRunner().invoke(cli.main, line, input=given)
 
     return run
 
@@ -80,3 +81,38 @@ def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyP
     )
     assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
     assert run("list", "--containing", "x").output == "no pages\n"
+
+
+LIST = '{"pages": [{"url": "/new", "aliases": ["/old", "/b"], "closed": true}, {"url": "/c/"}]}'
+
+
+@pytest.mark.parametrize("given", ["file", "standard input"])
+def test_a_blogs_list_of_old_addresses_is_taken_over(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+) -> None:
+    steps = [
+        Move("blog", "/old/", "/new/"),
+        Alias("blog", "/b/", "/new/"),
+        Clash("blog", "/c/", "/new/"),
+        Close("blog", "/new/", "closed"),
+    ]
+    asked: list[Order] = []
+    monkeypatch.setattr(commands, "aliases_plan", lambda *_: steps)
+    monkeypatch.setattr(commands, "write", lambda _data, order: asked.append(order))
+    (tmp_path / "list.json").write_text(LIST)
+    result = run("import", "-" if given != "file" else tmp_path / "list.json", given=LIST)
+    assert result.output.splitlines() == [
+        "moved /old/ to /new/",
+        "/b/ leads to /new/",
+        "comments are under /c/ and under /new/; to put them together:"
+        " commentsvc thread merge --site blog /c/ /new/",
+        "closed /new/",
+        "2 pages looked at",
+    ]
+    assert asked == [step for step in steps if not isinstance(step, Clash)]
+
+
+def test_a_list_that_is_none_changes_nothing(run: Run) -> None:
+    result = run("import", "-", given="<html>")
+    assert result.exit_code == 1
+    assert "This is no list of pages" in result.stderr
