@@ -124,9 +124,10 @@ class Api:
     async def list_comments(self, request: Request) -> Response:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after]: 200 with the comments.
 
-        ``{"data": […], "count": N, "next"?, "closes"?}``: approved comments of the page, `count` is
-        of all, `next` is what to send as `after` to go on, `closes` the moment from which the page
-        takes no more comments. A page never heard of has none. 400 for a bad parameter. Stored.
+        ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
+        `count` is of all, `next` is what to send as `after` to go on, `closes` the moment from
+        which the page takes no more comments, `voting` is ``up`` or ``both``. A page never
+        heard of has none. 400 for a bad parameter. Stored.
         """
         form = request.parameters()
         place = self._sites.locate(first(form, "url"), first(form, "site"))
@@ -140,6 +141,8 @@ class Api:
             answer["next"] = page.next
         if page.closes is not None:
             answer["closes"] = rfc3339(page.closes)
+        if self._settings.comments.votes != "off":
+            answer["voting"] = self._settings.comments.votes
         return Response(200, self._list, encode(answer), (thread_tag(place.site, page.thread.url),))
 
     def submit(self, request: Request) -> Later:

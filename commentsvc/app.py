@@ -50,6 +50,7 @@ from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
 from commentsvc.ownpages import OwnPages
+from commentsvc.readers import Readers
 from commentsvc.router import Route, Router
 from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
@@ -128,7 +129,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (chores.run(database, settings), backups.run(), start.manager.watch())
+        works = (chores.run(database, settings), backups.run())
         await stack.enter_async_context(_meanwhile(*works))
         stack.enter_context(spared_collector())
         start.announce(address)
@@ -221,8 +222,10 @@ def _router(
     origins = Origins(settings.sites)
     intake = Intake(settings, database, sites, origins, keys, bans, time.time, time.monotonic)
     api = Api(settings, database, sites, origins, intake)
+    readers = Readers(settings, database, sites, origins, intake, keys, time.time, time.monotonic)
     routes = [
         *api.routes(),
+        *readers.routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),

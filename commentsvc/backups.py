@@ -9,7 +9,6 @@ It is made on an OS thread that everything else goes before. A failure is told o
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import re
@@ -146,5 +145,4 @@ def _moment(path: Path) -> float:
 
 
 def _give_way() -> None:
-    with contextlib.suppress(OSError):  # a service manager's filter may forbid it
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

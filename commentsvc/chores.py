@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from commentsvc import privacy, search
+from commentsvc import privacy, search, voting
 from commentsvc.config import Settings
 from commentsvc.database import Database, DatabaseError
 from commentsvc.network import DAY
@@ -58,6 +58,8 @@ async def _forget(database: Database, before: int) -> None:
     """Drop the hashes of networks from before that moment, a piece of them."""
     if database.read_now(lambda reader: privacy.is_due(reader, before)):
         await database.write(lambda tx: privacy.drop_networks(tx, before, PIECE))
+    if database.read_now(lambda reader: voting.is_due(reader, before)):
+        await database.write(lambda tx: voting.drop_networks(tx, before, PIECE))
 
 
 async def _remove(database: Database, before: int, now: float) -> bool:

@@ -152,6 +152,14 @@ class Intake:
         self._database.begin_each(comments.ADD, (draft.new, draft.now), done)
         return later
 
+    def judge_edit(self, request: Request, submission: Submission) -> Verdict:
+        """Judge the new text of a comment. Raises HttpError 429."""
+        place, monotonic = network(self._proxies.client(request)), self._monotonic()
+        self._limit(place, monotonic)
+        html, now = render(submission.message), self._now()
+        standing = self._house.look(submission, html, partial(self._hashes.hashes, place, now), now)
+        return self._layers.judge_edit(submission, html, place, standing, monotonic)
+
     def is_past(self, moment: int | None) -> bool:
         """Whether `moment` (Unix milliseconds) has come; None never does."""
         return moment is not None and moment <= self._now() * 1_000

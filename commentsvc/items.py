@@ -36,6 +36,13 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     token_expires: str | None
 
 
+class Revised(msgspec.Struct, frozen=True, gc=False):
+    """The answer to an edit: what became of the comment."""
+
+    status: str
+    comment: Item
+
+
 def item(comment: Comment) -> Item:
     """Show a comment. One that is not yet published has the date of its creation."""
     shown = comment.created if comment.published is None else comment.published

@@ -70,16 +70,40 @@ class Layers:
         look = self._stamp(submission, now)
         if self._mode == "require" and not look.usable and submission.stamp is not None:
             return spam.UNKNOWN_FORM
-        findings = [*standing.findings, *self._rules.look(submission, links(html))]
+        findings = self._look(submission, html, network, standing, monotonic)
         if look.finding and self._mode != "off":
             findings.append(look.finding)
         if self._work and self._lacks_work(submission, look.usable):
             findings.append(_NO_WORK)
-        if self._duplicates:
-            findings += self._duplicates.look(submission, network, monotonic)
         if self._crowd.take(submission.place[0], monotonic):
             findings.append(Finding(spam.CROWD, "the site gets more comments than usual"))
         return spam.judge(tuple(findings), standing.holds_from, self._spam_from)
+
+    def judge_edit(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        standing: Standing,
+        monotonic: float,
+    ) -> Verdict:
+        """Decide on the new text of a comment; who has its token needs no stamp and no work."""
+        findings = self._look(submission, html, network, standing, monotonic)
+        return spam.judge(tuple(findings), standing.holds_from, self._spam_from)
+
+    def _look(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        standing: Standing,
+        monotonic: float,
+    ) -> list[Finding]:
+        """See what is said, and by whom."""
+        findings = [*standing.findings, *self._rules.look(submission, links(html))]
+        if self._duplicates:
+            findings += self._duplicates.look(submission, network, monotonic)
+        return findings
 
     def _stamp(self, submission: Submission, now: float) -> Look:
         """Look at the stamp; where it has to be good, what is wrong with it holds the comment."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from commentsvc.models import APPROVED, SPAM
+from commentsvc.models import APPROVED, AUTHOR, SPAM
 from commentsvc.sqlite import Reader, Transaction
 from commentsvc.tokens import tokens
 
@@ -27,7 +27,7 @@ DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 DECIDED: Final = (
     "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608
     " WHERE h.comment_id = c.id AND h.what = 'status' AND h.undone IS NULL"
-    f" AND h.who <> '{AKISMET}' ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
+    f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
     " FROM comment AS c LEFT JOIN lesson AS l ON l.comment_id = c.id WHERE c.id = ?"
 )
 COUNT: Final = (

@@ -63,6 +63,7 @@ STEPS: Final[dict[str, Step]] = {
     "0010_lesson": _running(steps.LESSONS),
     "0011_removal": _running(steps.REMOVAL),
     "0012_factor": _running(steps.FACTOR),
+    "0013_vote": _running(steps.VOTES),
 }
 
 

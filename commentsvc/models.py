@@ -39,9 +39,13 @@ CHANGES: Final = (STATUS, TEXT, THREAD)
 # What may be banned.
 BANS: Final = ("author", "network", "word", "domain")
 
-# Which statuses a comment may be in when it is moved to the one named first. Only undoing leads
-# back to pending, or out of deleted.
+# Who changed a comment where no moderator did; no moderator can have this name.
+AUTHOR: Final = "its author"
+
+# Which statuses a comment may be in when it is moved to the one named first. Back to pending leads
+# an edit by its author; out of deleted, undoing alone.
 MOVES: Final = {
+    PENDING: (APPROVED,),
     APPROVED: (PENDING, SPAM),
     SPAM: (PENDING, APPROVED),
     DELETED: (PENDING, APPROVED, SPAM),

@@ -22,12 +22,14 @@ REASONS = {
     200: "Done",
     201: "Shown at once",
     202: "Waits for approval",
+    204: "Done",
     301: "Its folder",
     302: "Elsewhere",
     400: "Something is wrong with the request; `fields` says what",
-    403: "Pages of this origin may not write",
+    401: "The edit token is missing, or of another comment",
+    403: "Pages of this origin may not write, or the time to edit is over",
     404: "There is no such thing",
-    409: "The key belongs to another comment",
+    409: "The key belongs to another comment, or there are too many votes of one network",
     410: "The link has expired, or was used",
     415: "The body is of the wrong kind",
     429: "Too many submissions; `Retry-After` says when to go on",
@@ -54,6 +56,7 @@ _READ = (400, 503)
 _SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
 _LINKED = tuple((status, "text/html") for status in (200, 400, 410, 503))
 _OWN = tuple((status, "text/html") for status in (200, 404))
+_BY_TOKEN = (401, 403, 404, 503)
 _LISTED = ("page", "site", "sort", "limit", "after")
 
 OPERATIONS = (
@@ -71,6 +74,32 @@ OPERATIONS = (
         (("application/json", "Submission"),),
         _SUBMITTED,
         _WRITE,
+    ),
+    Operation(
+        "PATCH",
+        "/api/comments/{id}",
+        "Give a comment of one's own another text, by `Authorization: Bearer` and its edit token",
+        ("id",),
+        (("application/json", "Message"),),
+        ((200, "Revised"),),
+        (400, *_BY_TOKEN, 415, 429),
+    ),
+    Operation(
+        "DELETE",
+        "/api/comments/{id}",
+        "Delete a comment of one's own, likewise",
+        ("id",),
+        success=((204, ""),),
+        errors=_BY_TOKEN,
+    ),
+    Operation(
+        "POST",
+        "/api/comments/{id}/votes",
+        "Vote for a comment, or take the vote back",
+        ("id",),
+        (("application/json", "Ballot"),),
+        ((200, "Votes"),),
+        (400, 403, 404, 409, 415, 429, 503),
     ),
     Operation(
         "POST",

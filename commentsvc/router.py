@@ -1,12 +1,14 @@
 """Router: from method and path to handler, and from every error to its answer.
 
-DESIGN. A pattern is a whole path, or ends in ``/{path}`` and then takes everything below it; a
-whole path wins over a pattern, the longest pattern over the others. A handler that is a plain
+DESIGN. A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and
+then takes everything below it; a whole path wins over a pattern, the longest pattern over the
+others. A handler that is a plain
 function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
 is handed back to be awaited, a `web.Later` to be listened to. Domain errors become HTTP here and
 nowhere else; what is unexpected passes through, to be logged once by the server.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +18,7 @@ from commentsvc import bans, comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
-from commentsvc.web import HttpError, Later, Origins, Request, Response, refusal
+from commentsvc.web import NUMBER, HttpError, Later, Origins, Request, Response, refusal
 
 # Any: what a coroutine yields to the event loop is not ours to know.
 Answer = Response | Later | Coroutine[Any, Any, Response]
@@ -99,6 +101,8 @@ class Router:
             return {}
         plain = unquote(path) if "%" in path else path
         if methods := self._paths.get(plain):
+            return methods
+        if methods := self._paths.get(re.sub(NUMBER, "{id}", plain, count=1)):
             return methods
         for prefix, methods in self._below:
             if plain.startswith(prefix + "/"):

@@ -10,7 +10,7 @@ import msgspec
 
 from commentsvc import submission
 from commentsvc.config import Settings
-from commentsvc.items import Item, Receipt
+from commentsvc.items import Item, Receipt, Revised
 from commentsvc.owned import Export
 from commentsvc.urls import LENGTH
 
@@ -37,7 +37,7 @@ def reference(schema: str) -> Json:
 
 def _schemas(settings: Settings) -> Json:
     _, schemas = msgspec.json.schema_components(
-        (Item, Receipt, Export), ref_template="#/components/schemas/{name}"
+        (Item, Receipt, Revised, Export), ref_template="#/components/schemas/{name}"
     )
     _, sent = msgspec.json.schema_components((submission.Fields,))
     schemas["Submission"] = _submission(sent["Fields"], settings)
@@ -48,10 +48,16 @@ def _schemas(settings: Settings) -> Json:
         "Counts": _object({"counts": {"type": "object", "additionalProperties": number}}),
         "List": _object(
             {"data": {"type": "array", "items": reference("Item")}, "count": number},
-            {"next": text, "closes": {"type": "string", "format": "date-time"}},
+            {
+                "next": text,
+                "closes": {"type": "string", "format": "date-time"},
+                "voting": {"enum": ["up", "both"]},
+            },
         ),
         "Message": _object({"message": _bounded(settings.comments.message_length)}),
         "Preview": _object({"html": text}),
+        "Ballot": _ballot(),
+        "Votes": _object({"votes": {"type": "integer"}, "vote": {"enum": [1, 0, -1]}}),
         "Invitation": _object({"stamp": text}, {"work": WORK}),
         "Address": _object({"email": text}),
         "Health": _object({"status": text}),
@@ -71,6 +77,12 @@ def _error() -> Json:
     text = {"type": "string"}
     fields = {"type": "object", "additionalProperties": text}
     return _object({"code": text, "message": text}, {"fields": fields})
+
+
+def _ballot() -> Json:
+    vote = {"enum": [1, 0, -1], "description": "-1 only where `voting` is both."}
+    word = {"description": "A random word as a submission's key; one for each reader."}
+    return _object({"vote": vote, "voter": _bounded(64) | word})
 
 
 def _submission(schema: Json, settings: Settings) -> Json:
@@ -116,6 +128,12 @@ def _parameters(settings: Settings) -> Json:
         "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
         "closed": _query("closed", {"enum": ["yes"]}, "No form: the page says that it is closed."),
         "t": _query("t", text, "The token of a link, as the mail has it.") | {"required": True},
+        "id": {
+            "name": "id",
+            "in": "path",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 1},
+        },
         "path": {"name": "path", "in": "path", "required": True, "schema": text},
     }
 

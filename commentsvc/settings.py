@@ -91,6 +91,7 @@ class Comments(Struct, frozen=True, kw_only=True):
     author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
     message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
     list_limit: Annotated[int, whole(1, 10_000)] = 1_000
+    votes: Annotated[Literal["off", "up", "both"], Meta(description='"off", "up" or "both"')] = "up"
 
 
 class Moderation(Struct, frozen=True, kw_only=True):
@@ -111,6 +112,7 @@ class Spam(Struct, frozen=True, kw_only=True):
 
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
+    vote_limit: Annotated[str, RATE] = "60/hour"
     links: Annotated[int, whole(0, 1_000)] = 3
     words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()

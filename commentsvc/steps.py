@@ -157,3 +157,11 @@ FACTOR: Final = (
     " REFERENCES moderator (id) ON DELETE CASCADE, digest BLOB NOT NULL) STRICT",
     "CREATE INDEX recovery_moderator_id ON recovery (moderator_id)",
 )
+
+VOTES: Final = (
+    "CREATE TABLE vote (comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,"
+    " voter BLOB NOT NULL, value INTEGER NOT NULL CHECK (value IN (-1, 1)), network BLOB,"
+    " made INTEGER NOT NULL, PRIMARY KEY (comment_id, voter)) STRICT",
+    "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
+    "CREATE INDEX vote_by_age ON vote (made) WHERE network IS NOT NULL",
+)

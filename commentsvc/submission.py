@@ -121,7 +121,7 @@ _SITE = re.compile(
     r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}").fullmatch
+_KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}")
 
 
 def avatar(email: str) -> str:
@@ -141,6 +141,11 @@ def is_site(text: str) -> bool:
 def is_email(text: str) -> bool:
     """Say whether `text` may be an e-mail address that mail can be sent to."""
     return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
+
+
+def is_key(text: str) -> bool:
+    """Say whether `text` may be a random word that a client has made."""
+    return bool(_KEY.fullmatch(text))
 
 
 def line(text: str) -> str:
@@ -175,20 +180,22 @@ def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Subm
 
 
 def message_from_json(body: bytes, bounds: Comments) -> str:
-    """Read what a preview is asked for, a message alone, from a JSON body, as `from_json` does."""
+    """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
     problems: dict[str, str] = {}
     fields = _read_loosely(body, problems)
-    message = _message(fields)
-    _check_text(problems, "message", message, bounds.message_length, "Please write a comment.")
-    if problems:
-        raise SubmissionError(problems)
-    return message
+    for name in _TYPES.keys() - {"message"}:
+        if getattr(fields, name):
+            problems[name] = "Only a message can be sent here."
+    return _checked(fields, bounds, problems)
 
 
 def message_from_text(text: str, bounds: Comments) -> str:
     """Read a message that a moderator wrote. Raises SubmissionError."""
-    message = _message(Fields(message=text))
-    problems: dict[str, str] = {}
+    return _checked(Fields(message=text), bounds, {})
+
+
+def _checked(fields: Fields, bounds: Comments, problems: dict[str, str]) -> str:
+    message = _message(fields)
     _check_text(problems, "message", message, bounds.message_length, "Please write a comment.")
     if problems:
         raise SubmissionError(problems)
@@ -248,7 +255,7 @@ def check(
         wrong["site"] = NO_SITE
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
-    if fields.key and not _KEY(fields.key):
+    if fields.key and not is_key(fields.key):
         wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
     if wrong:
         raise SubmissionError(wrong)

@@ -9,10 +9,12 @@ it. Nothing here depends on cookies: a request is judged by what it says and whe
 """
 
 import logging
+import re
 import socket
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
+from urllib.parse import unquote
 
 import msgspec
 
@@ -27,6 +29,9 @@ Headers = tuple[tuple[str, str], ...]
 PREFLIGHT_AGE = "86400"  # seconds: browsers cap it themselves (Chromium at 7200)
 FORWARDED_HOPS = 32  # addresses of X-Forwarded-For that are looked at, from the right
 REFUSED_ORIGINS = 100  # that are logged, once each, so that nobody can fill the log
+
+# A number that is a part of a path; none that SQLite could not hold.
+NUMBER = r"(?<=/)[0-9]{1,18}(?=/|$)"
 
 JSON = "application/json"
 NOT_STORED = ("Cache-Control", "no-store")
@@ -122,6 +127,10 @@ class Request(msgspec.Struct, frozen=True):
             return parse_urlencoded(self.query)
         except FormError as error:
             raise _unreadable(error) from None
+
+    def number(self) -> int:
+        """Give the number in the path of a route that has ``{id}`` in its pattern."""
+        return int(re.findall(NUMBER, unquote(self.path))[0])
 
     def media_type(self) -> str:
         """Give the body's media type in lower case, without parameters."""

@@ -23,6 +23,7 @@ from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
 from commentsvc.ownpages import OwnPages
+from commentsvc.readers import Readers
 from commentsvc.router import Route, Router
 from commentsvc.stacosys import Stacosys
 from commentsvc.urls import Sites
@@ -71,8 +72,11 @@ class Served:
         )
         self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
         ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, blog)
+        clocks = (lambda: self.now, lambda: self.monotonic)
+        readers = Readers(settings, database, sites, origins, intake, keys, *clocks)
         self.routes: list[Route] = [
             *api.routes(),
+            *readers.routes(),
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
@@ -81,7 +85,6 @@ class Served:
             ).routes(),
             *ops.routes(),
         ]
-        clocks = (lambda: self.now, lambda: self.monotonic)
         desk = Desk(settings, database, keys, lambda: STATS, self.backups, *clocks)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins)

@@ -133,7 +133,7 @@ def test_a_list_never_exceeds_the_setting(service: Served) -> None:
 
 def test_a_page_never_heard_of_has_no_comments(service: Served) -> None:
     answer = service.get("/api/comments?url=/never/")
-    assert (answer.status, data(answer)) == (200, {"data": [], "count": 0})
+    assert (answer.status, data(answer)) == (200, {"data": [], "count": 0, "voting": "up"})
 
 
 def test_without_moderation_a_comment_is_shown_at_once(service: Served) -> None:

@@ -48,7 +48,7 @@ def test_a_sound_database_has_no_faults(database: Database) -> None:
         ),
         (
             "UPDATE comment SET published = NULL",
-            "comment 1 has the status approved, which does not fit its moment of publication",
+            "comment 1 is approved, but has no moment of publication",
         ),
     ],
 )

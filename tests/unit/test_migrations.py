@@ -10,7 +10,7 @@ from pathlib import Path
 import peewee
 import pytest
 
-from commentsvc import decisions, derived, migrations, models, outgoing
+from commentsvc import decisions, derived, migrations, models, outgoing, voting
 from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.stored import add, opened
 
@@ -28,6 +28,7 @@ RELEASED = {
     "0010_lesson": "9737d5cdaf3d21d4",
     "0011_removal": "c1a231502898fc49",
     "0012_factor": "bbf5c74a2e0fe5e6",
+    "0013_vote": "8fa8f0e89a15be99",
 }
 
 
@@ -67,7 +68,8 @@ def read_schema(path: Path) -> dict[str, str]:
 def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
     migrations.upgrade(path)
     memory = peewee.SqliteDatabase(":memory:")
-    tables = (*models.TABLES, *decisions.TABLES, *derived.TABLES, *outgoing.TABLES)
+    parts = (models, decisions, derived, outgoing, voting)
+    tables = tuple(table for part in parts for table in part.TABLES)
     with memory.bind_ctx(tables), memory.connection_context():
         memory.create_tables(tables)
         for sql in derived.EXTRAS:

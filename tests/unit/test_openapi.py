@@ -51,10 +51,12 @@ def answers(service: Served) -> Iterator[tuple[str, str, int, str]]:
     """Method, path, status and media type of real answers, good and bad."""
     good = {"url": "/p/", "author": "Ann", "message": "Hi"}
     for operation in OPERATIONS:
-        path = operation.path.replace("{path}", "count.js")
+        path = operation.path.replace("{path}", "count.js").replace("{id}", "1")
         for query in ("?url=/p/", "?url=%ff", "?site=other"):
             if operation.method == "GET":
                 answer = service.get(path + query)
+            elif operation.method in ("PATCH", "DELETE"):
+                answer = service.ask(operation.method, path + query, b'{"message": "Hi"}')
             elif "application/json" in dict(operation.body):
                 answer = service.post(path + query, good)
             else:

@@ -36,6 +36,11 @@ def test_answers_have_the_shapes_that_are_told(service: Served) -> None:
     first = service.submit(email="ann@blog.example", site="https://ann.example/")
     again = service.submit(email="ann@blog.example", site="https://ann.example/")
     service.submit("Ho", parent=1)
+    headers = {
+        "content_type": "application/json",
+        "authorization": f"Bearer {data(first)['token']}",
+    }
+    edited = service.ask("PATCH", "/api/comments/1", b'{"message": "New"}', **headers)
     for answer, schema in [
         (first, "Receipt"),
         (again, "Receipt"),
@@ -45,6 +50,8 @@ def test_answers_have_the_shapes_that_are_told(service: Served) -> None:
         (service.get("/api/comments/count"), "Count"),
         (service.get("/api/comments/counts?url=/p/&url=/q/"), "Counts"),
         (service.post("/api/preview", {"message": "Hi"}), "Preview"),
+        (service.post("/api/comments/1/votes", {"vote": 1, "voter": "x" * 8}), "Votes"),
+        (edited, "Revised"),
         (service.get("/healthz"), "Health"),
         (service.get("/nothing"), "Error"),
         (service.submit(""), "Error"),
