@@ -13,6 +13,7 @@ import asyncio
 import gc
 import logging
 import os
+import secrets
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -46,6 +47,7 @@ from commentsvc.handover import Sockets, Succession
 from commentsvc.intake import Intake
 from commentsvc.linkpages import LinkPages
 from commentsvc.links import Links
+from commentsvc.live import Live
 from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
@@ -118,7 +120,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         backups = Backups(settings.backup, data / datadir.DATABASE, time.time)
         ops = Ops(settings, database, bridge.stats, outbox, backups, start.blog)
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
-        router = _router(settings, database, keys, bans, [*desk.routes(), *ops.routes()])
+        router = _router(settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes()])
         bridge.serve(router, sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()
@@ -215,6 +217,7 @@ def _router(
     database: Database,
     keys: Sequence[bytes],
     bans: Bans,
+    bridge: Bridge,
     others: Sequence[Route],
 ) -> Router:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
@@ -222,10 +225,12 @@ def _router(
     origins = Origins(settings.sites)
     intake = Intake(settings, database, sites, origins, keys, bans, time.time, time.monotonic)
     api = Api(settings, database, sites, origins, intake)
+    live = Live(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
     readers = Readers(settings, database, sites, origins, intake, keys, time.time, time.monotonic)
     routes = [
         *api.routes(),
         *readers.routes(),
+        *live.routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),

@@ -287,6 +287,13 @@ def thread_tag(site: str, url: str) -> str:
     return f"thread:{site}:{url}"
 
 
+def thread_of(tag: str) -> tuple[str, str] | None:
+    """The site and the url of which `tag` is the `thread_tag`; None for other tags."""
+    kind, _, rest = tag.partition(":")
+    site, _, url = rest.partition(":")
+    return (site, url) if kind == "thread" else None
+
+
 def site_tag(site: str) -> str:
     """The surrogate key of every answer that shows something of all of `site`."""
     return f"site:{site}"

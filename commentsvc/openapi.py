@@ -67,6 +67,15 @@ OPERATIONS = (
     ),
     Operation("GET", "/api/comments", "List", _LISTED, (), ((200, "List"),), _READ),
     Operation(
+        "GET",
+        "/api/comments/stream",
+        "Live: an event with a `Count` and an id now and at each change, at most one a second",
+        ("page", "site"),
+        (),
+        ((200, "text/event-stream"),),
+        _READ,
+    ),
+    Operation(
         "POST",
         "/api/comments",
         "Submit a comment",

@@ -11,7 +11,7 @@ gets a 500 that says nothing of them.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +23,12 @@ _log = logging.getLogger(__name__)
 # Without a new sign of it for so long, a shortage is over; in seconds.
 RECOVERED = 60.0
 
+FULL = web.HttpError(
+    503,
+    "too_many_streams",
+    "Too many pages are kept open for live updates. Ask for the comments now and then instead.",
+    headers=(("Retry-After", "300"),),
+)
 FAILURE = web.HttpError(
     500, "failed", "The server made a mistake. It is in its log; please try again later."
 )
@@ -51,6 +57,8 @@ class Bridge:
             connections=settings.connections,
             waiting=settings.waiting,
             trace_lines=trace_lines,
+            streams=settings.streams,
+            beat=settings.stream_beat,
             body_bytes=settings.body_kib << 10,
             keep_alive=settings.keep_alive,
             head_deadline=settings.head_deadline,
@@ -60,6 +68,7 @@ class Bridge:
             hsts=settings.hsts,
         )
         self._answering: Answering | None = None
+        self._watcher: Callable[[Sequence[str]], None] | None = None
         self._lent = False
         self._starved = 0
         self._starved_at = -RECOVERED
@@ -73,6 +82,25 @@ class Bridge:
     def purge(self, tags: Sequence[str]) -> None:
         """Forget the stored answers with one of `tags`, before this returns."""
         self._core.purge(tags)
+        if self._watcher is not None:
+            self._loop.call_soon_threadsafe(self._watcher, tags)
+
+    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
+        """Let `watcher` be told, on this loop, of the tags of each purge, after it."""
+        self._loop = asyncio.get_running_loop()
+        self._watcher = watcher
+
+    def purged(self, tag: str) -> int:
+        """The number of the last purge of `tag`; it grows with each."""
+        return self._core.purged(tag)
+
+    def is_followed(self, tag: str) -> bool:
+        """Whether a stream may follow `tag`."""
+        return self._core.is_followed(tag)
+
+    def publish(self, tag: str, data: bytes) -> bool:
+        """Send `data` on all streams that follow `tag`; False where that must wait a moment."""
+        return self._core.publish(tag, data)
 
     def stats(self) -> dict[str, int]:
         """The core's counters and gauges by name."""
@@ -179,6 +207,10 @@ def _conclude(call: _core.Request, request: web.Request, outcome: web.Response |
 
 def _respond(call: _core.Request, request: web.Request, response: web.Response) -> None:
     try:
+        if response.follows:
+            if call.stream(response.headers, response.body, response.follows):
+                return
+            response = web.refusal(FULL)
         call.respond(response.status, response.headers, response.body, response.tags)
     except ValueError as error:  # a handler of ours made a header that cannot be sent
         response = _failure(request, error)

@@ -65,12 +65,17 @@ class HttpError(Exception):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length."""
+    """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length.
+
+    One that `follows` a tag goes on with what is published under it; only a handler that is a
+    plain function can be sure to miss nothing.
+    """
 
     status: int
     headers: Headers
     body: bytes
     tags: tuple[str, ...] = ()
+    follows: str = ""
 
 
 def refusal(error: HttpError) -> Response:

@@ -61,7 +61,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
-    frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "ops", "readers"}),
+    frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "live", "ops"})
+    | {"readers"},
     frozenset({"frame", "ownpages", "signin", "stacosys"}),
     frozenset({"account", "dashboard", "factorpages", "reviewing"}),
     frozenset({"banpages", "commentpage", "outboxpages", "threadpages"}),

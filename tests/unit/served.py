@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from commentsvc.embed import Embed
 from commentsvc.intake import Intake
 from commentsvc.linkpages import LinkPages
 from commentsvc.links import Links
+from commentsvc.live import Live
 from commentsvc.models import Entry
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
@@ -44,6 +45,36 @@ SETTINGS = Settings(
 FORM = "application/x-www-form-urlencoded"
 # What a core tells that has answered a little.
 STATS = _core.Server("127.0.0.1:0").stats() | {"hits": 3, "stored_bytes": 7}
+
+
+class Publisher:
+    """The core's side of live updates: `follow` begins streams, `told` is what they were sent."""
+
+    def __init__(self) -> None:
+        self.watcher: Callable[[Sequence[str]], None] = lambda tags: None
+        self.followed: set[str] = set()
+        self.told: list[tuple[str, bytes]] = []
+        self.numbers: dict[str, int] = {}
+        self.behind = False
+
+    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
+        self.watcher = watcher
+
+    def purge(self, tags: Sequence[str]) -> None:
+        for tag in tags:
+            self.numbers[tag] = self.purged(tag) + 1
+        self.watcher(tags)
+
+    def purged(self, tag: str) -> int:
+        return self.numbers.get(tag, 0)
+
+    def is_followed(self, tag: str) -> bool:
+        return tag in self.followed
+
+    def publish(self, tag: str, data: bytes) -> bool:
+        if not self.behind:
+            self.told.append((tag, data))
+        return not self.behind
 
 
 class Served:
@@ -74,9 +105,12 @@ class Served:
         ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, blog)
         clocks = (lambda: self.now, lambda: self.monotonic)
         readers = Readers(settings, database, sites, origins, intake, keys, *clocks)
+        self.publisher = Publisher()
+        self.live = Live(database, sites, self.publisher, "life", lambda most: most - 1)
         self.routes: list[Route] = [
             *api.routes(),
             *readers.routes(),
+            *self.live.routes(),
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
