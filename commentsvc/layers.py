@@ -34,6 +34,7 @@ class Layers:
         """Take the settings and the secret keys."""
         wanted = settings.spam
         self._spam_from = wanted.score
+        self._honeypot = wanted.honeypot
         self._rules = Rules(wanted.links, wanted.words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for one network none for all of them makes sense.
@@ -65,7 +66,7 @@ class Layers:
     ) -> Verdict:
         """Decide on a submission from `network`; for both clocks see `invite`."""
         now, monotonic = clocks
-        if submission.honeypot:
+        if submission.honeypot and self._honeypot:
             return spam.TRAPPED
         look = self._stamp(submission, now)
         if self._mode == "require" and not look.usable and submission.stamp is not None:

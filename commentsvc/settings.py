@@ -115,6 +115,7 @@ class Spam(Struct, frozen=True, kw_only=True):
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
     vote_limit: Annotated[str, RATE] = "60/hour"
+    honeypot: Annotated[bool, SWITCH] = True
     links: Annotated[int, whole(0, 1_000)] = 3
     words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()

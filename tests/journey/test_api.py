@@ -230,3 +230,25 @@ def test_health_and_the_document_are_there(service: Service) -> None:
     assert (missing.status, missing.json()["error"]["code"]) == (404, "not_found")
     wrong = service.request("DELETE", "/api/ping")
     assert (wrong.status, wrong.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+
+
+def test_a_form_that_is_too_large_is_refused_before_it_is_read(
+    data: Path, start: Callable[..., Service]
+) -> None:
+    """By its announced length, and where that is not told by what came."""
+    service = start(data)
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n" + 5 * (b"10000\r\n" + bytes(0x10000) + b"\r\n")
+    for target in (
+        "/api/comments",
+        "/embed/thread",
+        "/newcomment",
+        "/mail/own",
+        "/moderation/sign-in",
+    ):
+        form = "Content-Type: application/x-www-form-urlencoded\r\n"
+        head = f"POST {target} HTTP/1.1\r\nHost: h\r\n{form}".encode()
+        for rest in (b"Content-Length: 1000000\r\n\r\n", chunked):
+            with service.connected() as connection:
+                connection.sendall(head + rest)
+                assert connection.recv(12) == b"HTTP/1.1 413", target
+    assert service.request("GET", "/api/ping").status == 200
