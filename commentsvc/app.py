@@ -118,7 +118,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         ways = channels.channels(settings, Links(keys), time.time, database)
         outbox = Outbox(database, ways, time.time)
         backups = Backups(settings.backup, data / datadir.DATABASE, time.time)
-        ops = Ops(settings, database, bridge.stats, outbox, backups, start.blog)
+        ops = Ops(settings, database, bridge.stats, outbox, backups, time.time, start.blog)
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
         router = _router(settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes()])
         bridge.serve(router, sockets)

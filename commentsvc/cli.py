@@ -15,6 +15,7 @@ from commentsvc import (
     ban_verbs,
     config,
     datadir,
+    doctor_verbs,
     mail_verbs,
     privacy_verbs,
     staff,
@@ -42,6 +43,7 @@ main.add_command(mail_verbs.mail)
 main.add_command(privacy_verbs.forget)
 main.add_command(backup_verbs.backup)
 main.add_command(backup_verbs.restore)
+main.add_command(doctor_verbs.doctor)
 
 
 @main.command()

@@ -6,7 +6,6 @@ holds the lock and does not answer yet, so both are tried for a while. Reading n
 """
 
 import contextlib
-import socket
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -224,7 +223,7 @@ def probe(data: Path) -> str:
     server = control.ask(data / datadir.CONTROL, Ping())
     address = server.address
     try:
-        with _connect(address) as client, client.makefile("rb") as file:
+        with control.connect(address, PROBE_DEADLINE) as client, client.makefile("rb") as file:
             client.sendall((LOCAL if server.prefaced else b"") + HEALTH)
             status = file.readline(200).decode("latin-1").strip()
     except OSError as error:
@@ -232,18 +231,3 @@ def probe(data: Path) -> str:
     if not status.startswith("HTTP/1.1 200 "):
         raise ControlError(f"{address} is not well: it answers {status!r} to GET /healthz.")
     return address
-
-
-def _connect(address: str) -> socket.socket:
-    """A connection to "unix:PATH" or "http://HOST:PORT". Raises OSError."""
-    if address.startswith("unix:"):
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            client.settimeout(PROBE_DEADLINE)
-            client.connect(address.removeprefix("unix:"))
-        except OSError:
-            client.close()
-            raise
-        return client
-    host, _, port = address.removeprefix("http://").rpartition(":")
-    return socket.create_connection((host.strip("[]"), int(port)), PROBE_DEADLINE)

@@ -202,6 +202,24 @@ def ask(path: Path, request: Ping | Order) -> Answer:
     return answer
 
 
+def connect(address: str, deadline: float) -> socket.socket:
+    """A connection to "unix:PATH" or "http://HOST:PORT", as Answer names it. Raises OSError.
+
+    `deadline` is in seconds, for each step.
+    """
+    if address.startswith("unix:"):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            client.settimeout(deadline)
+            client.connect(address.removeprefix("unix:"))
+        except OSError:
+            client.close()
+            raise
+        return client
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), deadline)
+
+
 @contextlib.contextmanager
 def _reachable(path: Path) -> Iterator[str]:
     """A name of `path` that a socket address can hold: long ones go through their folder."""

@@ -207,6 +207,7 @@ OPERATIONS = (
         ("t",),
         success=((200, "Export"), *_LINKED[1:]),
     ),
+    Operation("GET", "/api/client", "Who am I to the service?", success=((200, "Client"),)),
     Operation("GET", "/healthz", "Does the program run?", success=((200, "Health"),)),
     Operation("GET", "/readyz", "Can it work?", success=((200, "Health"),), errors=(503,)),
     Operation("GET", "/metrics", "Metrics (Prometheus)", success=((200, "text/plain"),)),

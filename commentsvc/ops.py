@@ -21,6 +21,7 @@ from commentsvc.backups import Backups
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.metrics import CoreCollector
+from commentsvc.moments import rfc3339
 from commentsvc.outbox import Outbox
 from commentsvc.router import Route
 from commentsvc.web import (
@@ -29,6 +30,7 @@ from commentsvc.web import (
     NO_SNIFFING,
     NOT_STORED,
     HttpError,
+    Proxies,
     Request,
     Response,
     encode,
@@ -116,10 +118,13 @@ class Ops:
         stats: Callable[[], dict[str, int]],
         outbox: Outbox,
         backups: Backups,
+        now: Callable[[], float],
         blog: Path | None = None,
     ) -> None:
-        """Take the core's `stats`, and the folder of a built blog to serve at ``/`` if any."""
+        """Take the core's `stats`, a clock, and the folder of a built blog to serve at ``/``."""
         self._database = database
+        self._now = now
+        self._proxies = Proxies(settings.server.trusted_proxies)
         self._public = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN, NO_SNIFFING)
         self._document = encode(openapi.document(settings))
         self._shipped = {
@@ -138,6 +143,7 @@ class Ops:
             Route("GET", "/healthz", self.health),
             Route("GET", "/readyz", self.ready),
             Route("GET", "/metrics", self.metrics),
+            Route("GET", "/api/client", self.client),
             Route("GET", "/openapi.json", self.openapi),
             Route("GET", "/static/{path}", self.static),
         ]
@@ -158,6 +164,19 @@ class Ops:
         """GET /metrics: 200 with what core, outbox and process count, as Prometheus text."""
         return Response(
             200, (("Content-Type", CONTENT_TYPE_LATEST), NOT_STORED), generate(self._registry)
+        )
+
+    def client(self, request: Request) -> Response:
+        """GET /api/client: 200 with what we take whoever asks for; for `commentsvc doctor`.
+
+        No script of another page may read it, and nothing but one's own address is in it.
+        """
+        return _told(
+            {
+                "address": self._proxies.client(request),
+                "host": request.header("host") or "",
+                "time": rfc3339(int(self._now() * 1_000)),
+            }
         )
 
     def openapi(self, request: Request) -> Response:

@@ -61,6 +61,9 @@ def _schemas(settings: Settings) -> Json:
         "Invitation": _object({"stamp": text}, {"work": WORK}),
         "Address": _object({"email": text}),
         "Health": _object({"status": text}),
+        "Client": _object(
+            {"address": text, "host": text, "time": {"type": "string", "format": "date-time"}}
+        ),
         "StacosysForm": _object(
             dict.fromkeys(("url", "author", "message"), text),
             dict.fromkeys(("email", "site", "token", "remarque"), text),

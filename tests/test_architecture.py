@@ -22,9 +22,11 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "__init__",
+            "advice",
             "allowed",
             "configread",
             "descriptors",
+            "doctor",
             "forms",
             "logs",
             "manager",
@@ -62,7 +64,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
     frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "live", "ops"})
-    | {"readers"},
+    | {"checkup", "readers"},
     frozenset({"frame", "ownpages", "signin", "stacosys"}),
     frozenset({"account", "dashboard", "factorpages", "reviewing"}),
     frozenset({"banpages", "commentpage", "outboxpages", "threadpages"}),
@@ -75,6 +77,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {
             "backup_verbs",
             "ban_verbs",
+            "doctor_verbs",
             "mail_verbs",
             "privacy_verbs",
             "staff",
@@ -100,6 +103,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "outgoing": "test_migrations holds the tables, test_posting what is done with them",
     "steps": "test_migrations: each from the schema before it, and none of them edited",
     "templating": "test_embed and test_mail: all that is written by templates",
+    "advice": "tests/proxy/test_doctor.py: the line is told for each fault",
+    "doctor_verbs": "tests/proxy/test_doctor.py",
     "app": "tests/journey: the composed program is only itself as a whole",
     "settings": "test_config: each value in and out of its bounds",
     "server": "tests/wire: the Bridge needs the core and a socket",

@@ -102,8 +102,8 @@ class Served:
             lambda: self.now,
         )
         self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
-        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, blog)
         clocks = (lambda: self.now, lambda: self.monotonic)
+        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0], blog)
         readers = Readers(settings, database, sites, origins, intake, keys, *clocks)
         self.publisher = Publisher()
         self.live = Live(database, sites, self.publisher, "life", lambda most: most - 1)

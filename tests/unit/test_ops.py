@@ -98,6 +98,21 @@ def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service
     assert "\ncommentsvc_backup_failures_total 0.0\n" in text
 
 
+def test_who_asks_is_told_what_he_is_taken_for(service: Served) -> None:
+    fields = {"x-forwarded-for": "203.0.113.9", "host": "c.example"}
+    answer = service.ask("GET", "/api/client", b"", "127.0.0.1", **fields)
+    assert data(answer) == {
+        "address": "203.0.113.9",
+        "host": "c.example",
+        "time": "2026-11-18T11:06:40Z",
+    }
+    headers = dict(answer.headers)
+    assert headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in headers
+    told = data(service.ask("GET", "/api/client", b"", "192.0.2.1", **fields))
+    assert told["address"] == "192.0.2.1"  # nobody's proxy
+
+
 def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:
     for name, media_type in [("count.js", "text/javascript"), ("comments.css", "text/css")]:
         answer = service.get("/static/" + name)

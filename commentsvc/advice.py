@@ -1,0 +1,70 @@
+"""Advice: the line to change, for each fault that `doctor` and `checkup` find."""
+
+from typing import Final
+
+PROXIES: Final = ("nginx", "caddy", "haproxy")
+
+# By the name of the check: what to do where it is one thing, or each proxy's line.
+ADVICE: Final[dict[str, str | dict[str, str]]] = {
+    "https": "see config/proxy for a proxy with TLS",
+    "certificate": "look why it is not renewed: journalctl -u certbot, or the proxy's own log",
+    "hsts": {
+        "nginx": 'in server: add_header Strict-Transport-Security "max-age=63072000" always;',
+        "caddy": 'in the site: header Strict-Transport-Security "max-age=63072000"',
+        "haproxy": "in frontend: http-response set-header Strict-Transport-Security "
+        '"max-age=63072000"',
+    },
+    "redirect": {
+        "nginx": "in server for port 80: return 308 https://$server_name$request_uri;",
+        "caddy": "no http:// before the site's name, and no auto_https off",
+        "haproxy": "in frontend: http-request redirect scheme https code 308 unless { ssl_fc }",
+    },
+    "host": {
+        "nginx": "in location: proxy_set_header Host $host;",
+        "caddy": "in reverse_proxy: no header_up Host",
+        "haproxy": "no http-request set-header Host",
+    },
+    "client": {
+        "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
+        "caddy": "in reverse_proxy: no header_up -X-Forwarded-For",
+        "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
+        "commentsvc": "and in the settings, where the proxy comes from: server.trusted_proxies",
+    },
+    "claim": {
+        "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
+        "caddy": "in servers: trusted_proxies only with the addresses of a CDN",
+        "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
+        "commentsvc": "and in the settings only the proxy's own address: server.trusted_proxies",
+    },
+    "cors": {
+        "commentsvc": 'in [[site]]: origins = ["https://blog.example"], with the blog\'s own; a '
+        "proxy that answers OPTIONS by itself must let it through"
+    },
+    "cors-twice": {
+        "nginx": "no add_header Access-Control-Allow-Origin: the service sends it",
+        "caddy": "no header Access-Control-Allow-Origin: the service sends it",
+        "haproxy": "no set-header Access-Control-Allow-Origin: the service sends it",
+    },
+    "body": {
+        "nginx": "in server: client_max_body_size 256k;",
+        "caddy": "in the site: request_body { max_size 256KiB }",
+        "haproxy": "no http-request deny by req.body_size below 262144",
+    },
+    "clock": "timedatectl set-ntp true, on the machine that is wrong",
+    "keep-alive": {
+        "nginx": "in upstream: keepalive 64; in location: proxy_http_version 1.1; proxy_set_header "
+        'Connection "";',
+        "caddy": "in reverse_proxy: transport http with keepalive 60s, not keepalive off",
+        "haproxy": "in backend: http-reuse always, no option httpclose",
+    },
+    "public-url": "in [server]: public_url, as browsers ask for it",
+}
+
+
+def lines(check: str, proxy: str) -> list[str]:
+    """What to change, for one of PROXIES, or for all of them where `proxy` is another text."""
+    advice = ADVICE.get(check, {})
+    if isinstance(advice, str):
+        return [advice]
+    wanted = {proxy} if proxy in PROXIES else {*PROXIES}
+    return [f"{name}: {text}" for name, text in advice.items() if name in wanted | {"commentsvc"}]

@@ -1,0 +1,269 @@
+"""Doctor: looks at a running service from outside, as a browser does, for usual mistakes.
+
+DESIGN. Each check asks something and gives one finding: well, or what is wrong. How a proxy is told
+to do it right is in `advice`, by the check's name. Nothing is written: no comment is sent, and what
+is posted is a preview.
+"""
+
+import http.client
+import json
+import re
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+# A service that works answers faster, each time; in seconds.
+PATIENCE: Final = 10.0
+# As much of an answer is read, in bytes.
+ANSWER: Final = 65_536
+# What browsers ask for before they keep a host in their own list: a year, in seconds.
+HSTS: Final = 31_536_000
+# A certificate that is renewed by itself never gets so old; in days.
+DAYS_LEFT: Final = 10
+# Stamps, links and sessions bear clocks that differ by less; in seconds.
+CLOCKS: Final = 30.0
+# Networks of documentation (RFC 5737): nobody really comes from there.
+INVENTED: Final = ("192.0.2.66", "198.51.100.77")
+_MAX_AGE: Final = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d+)', re.IGNORECASE)
+
+
+class Finding(NamedTuple):
+    """What a check found: nothing wrong (True), a fault (False), or nothing to look at (None)."""
+
+    check: str
+    good: bool | None
+    text: str
+
+
+class Seen(NamedTuple):
+    """An answer, from where it was asked, and the certificate that came with it."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    ours: str
+    certificate: dict[str, Any]  # Any: as ssl gives it
+
+    def all(self, name: str) -> list[str]:
+        """Every header of that name."""
+        return [value for given, value in self.headers if given.lower() == name]
+
+    def json(self) -> dict[str, Any]:
+        """The object in the body, {} where there is none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+class Unreachable(Exception):  # noqa: N818 - it names the state
+    """The service gave no answer; the text says why, and what to look at."""
+
+
+class Visitor:
+    """Asks the service at `url`, whose http: address is on the port `plain`.
+
+    With a `there` that address is dialled, whatever DNS says of the name.
+    """
+
+    def __init__(self, url: str, trust: ssl.SSLContext, plain: int = 80, there: str = "") -> None:
+        parts = urlsplit(url)
+        self.secure = parts.scheme == "https"
+        self.host = parts.hostname or ""
+        self.netloc = parts.netloc
+        self.prefix = parts.path.rstrip("/")
+        self._port = parts.port or (443 if self.secure else 80)
+        self._plain = plain
+        self._there = there or self.host
+        self._trust = trust
+
+    def dial(self, *, plainly: bool = False) -> http.client.HTTPConnection:
+        """A connection. Raises OSError."""
+        plainly = plainly and self.secure
+        port = self._plain if plainly else self._port
+        connection = http.client.HTTPConnection(self.host, port)
+        bare = socket.create_connection((self._there, port), PATIENCE)
+        if self.secure and not plainly:
+            connection.sock = self._trust.wrap_socket(bare, server_hostname=self.host)
+        else:
+            connection.sock = bare
+        return connection
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        plainly: bool = False,
+        **more: str,
+    ) -> Seen:
+        """One request on a connection of its own. Raises OSError or HTTPException."""
+        connection = self.dial(plainly=plainly)
+        try:
+            ours = connection.sock.getsockname()[0]
+            peer: dict[str, Any] = getattr(connection.sock, "getpeercert", dict)()  # Any: see Seen
+            headers = {"Host": self.netloc}
+            headers |= {name.replace("_", "-"): value for name, value in more.items()}
+            connection.request(method, self.prefix + path, body, headers)
+            answer = connection.getresponse()
+            return Seen(answer.status, answer.getheaders(), answer.read(ANSWER), ours, peer)
+        finally:
+            connection.close()
+
+
+def examine(
+    visitor: Visitor, origins: tuple[str, ...], now: Callable[[], float] = time.time
+) -> Iterator[Finding]:
+    """All checks from outside; `origins` are those of the blogs. Raises Unreachable."""
+    first = _reach(visitor)
+    yield Finding("answer", True, f"{visitor.netloc} answers")
+    if visitor.secure:
+        yield certificate(first, now())
+        yield hsts(first)
+        yield redirect(visitor)
+    else:
+        yield Finding("https", False, "the address is http: give the one with https")
+    yield host(visitor)
+    yield address(visitor)
+    for origin in origins:
+        yield cors(visitor, origin)
+    if not origins:
+        yield Finding("cors", None, "give the blog's origin with --origin https://blog.example")
+    yield body(visitor)
+    yield clock(visitor, now)
+
+
+def _reach(visitor: Visitor) -> Seen:
+    try:
+        seen = visitor.ask("GET", "/api/ping")
+    except ssl.SSLCertVerificationError as error:
+        raise Unreachable(f"the certificate is not good: {error.verify_message}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise Unreachable(f"{visitor.netloc} does not answer: {error}") from error
+    if seen.status in (502, 503, 504):
+        raise Unreachable(
+            f"the proxy answers {seen.status}: it does not reach the service. Look whether that "
+            "runs (commentsvc healthcheck), whether the proxy asks where server.listen says, and "
+            "whether the proxy's user may write to the socket"
+        )
+    if (seen.status, seen.body) != (200, b"OK"):
+        raise Unreachable(
+            f"GET {visitor.prefix}/api/ping gives {seen.status} and not our OK: something else "
+            "answers at this address, or the proxy changes the path"
+        )
+    return seen
+
+
+def certificate(seen: Seen, now: float) -> Finding:
+    """Whether it is renewed in time."""
+    until = ssl.cert_time_to_seconds(seen.certificate["notAfter"])
+    days = int((until - now) // 86_400)
+    return Finding("certificate", days >= DAYS_LEFT, f"the certificate is good for {days} days")
+
+
+def hsts(seen: Seen) -> Finding:
+    """RFC 6797: exactly one field, of a year or more."""
+    fields = seen.all("strict-transport-security")
+    if len(fields) != 1:
+        found = "no Strict-Transport-Security" if not fields else "Strict-Transport-Security twice"
+        return Finding("hsts", False, f"the answer has {found}")
+    age = _MAX_AGE.search(fields[0])
+    seconds = int(age[1]) if age else 0
+    days = f"browsers keep to HTTPS for {seconds // 86_400} days"
+    return Finding("hsts", seconds >= HSTS, days if seconds >= HSTS else f"{days}; a year is usual")
+
+
+def redirect(visitor: Visitor) -> Finding:
+    """Whether who comes by HTTP is sent to the same place by HTTPS, for good."""
+    try:
+        seen = visitor.ask("GET", "/api/ping", plainly=True)
+    except (OSError, http.client.HTTPException) as error:
+        return Finding("redirect", False, f"http://{visitor.host} does not answer: {error}")
+    there = (*seen.all("location"), "")[0]
+    if seen.status not in (301, 308):
+        return Finding("redirect", False, f"http: is answered with {seen.status}, not redirected")
+    parts = urlsplit(there)
+    same = (parts.hostname, parts.path) == (visitor.host, f"{visitor.prefix}/api/ping")
+    if parts.scheme != "https" or not same:
+        return Finding("redirect", False, f"http: is redirected to {there[:200]}")
+    return Finding("redirect", True, "http: is redirected to https:")
+
+
+def host(visitor: Visitor) -> Finding:
+    """Whether the proxy passes the name on: a form of our own pages is known by it."""
+    told = visitor.ask("GET", "/api/client").json().get("host")
+    text = f"the service is asked as {told or 'nobody'}"
+    good = told in (visitor.netloc, visitor.host)
+    return Finding("host", good, text if good else f"{text}, not as {visitor.netloc}")
+
+
+def address(visitor: Visitor) -> Finding:
+    """Whether the service knows who asks, and nobody can claim to be somebody else."""
+    seen = visitor.ask("GET", "/api/client")
+    told = str(seen.json().get("address"))
+    claimed = [
+        visitor.ask("GET", "/api/client", X_Forwarded_For=one).json().get("address")
+        for one in INVENTED
+    ]
+    if claimed == [*INVENTED]:
+        return Finding("claim", False, "who sends X-Forwarded-For is believed, whoever it is")
+    try:
+        known = told == seen.ours or ip_address(told).is_global
+    except ValueError:
+        known = False
+    if not known:
+        text = f"the service takes everybody for {told or 'one and the same'}: all share one limit"
+        return Finding("client", False, text)
+    return Finding("client", True, f"the service knows who asks: you are {told}")
+
+
+def cors(visitor: Visitor, origin: str) -> Finding:
+    """Whether a page at `origin` may read and write, as a browser sees it (Fetch standard, 3.2)."""
+    read = visitor.ask("GET", "/api/comments/count", Origin=origin)
+    before = visitor.ask(
+        "OPTIONS",
+        "/api/comments",
+        Origin=origin,
+        Access_Control_Request_Method="POST",
+        Access_Control_Request_Headers="content-type",
+    )
+    for seen in (read, before):
+        fields = seen.all("access-control-allow-origin")
+        if len(fields) > 1:
+            text = f"Access-Control-Allow-Origin comes {len(fields)} times: the proxy adds its own"
+            return Finding("cors-twice", False, text)
+        if seen.status >= 300 or fields not in ([origin], ["*"]):
+            may = "read" if seen is read else "write"
+            return Finding("cors", False, f"pages at {origin} may not {may} (status {seen.status})")
+    return Finding("cors", True, f"pages at {origin} may read and write")
+
+
+def body(visitor: Visitor, size: int = 200_000) -> Finding:
+    """Whether what the service takes gets to it."""
+    message = json.dumps({"message": "x" * size}).encode()
+    try:
+        seen = visitor.ask("POST", "/api/preview", message, Content_Type="application/json")
+    except (OSError, http.client.HTTPException) as error:
+        return Finding("body", False, f"a body of {size // 1_000} kB is not taken: {error}")
+    if "error" in seen.json() or "html" in seen.json():
+        return Finding("body", True, f"a body of {size // 1_000} kB gets to the service")
+    text = f"a body of {size // 1_000} kB ends at the proxy, with {seen.status}"
+    return Finding("body", False, text)
+
+
+def clock(visitor: Visitor, now: Callable[[], float]) -> Finding:
+    """Whether its time is ours."""
+    told = visitor.ask("GET", "/api/client").json().get("time")
+    try:
+        apart = datetime.fromisoformat(str(told)).timestamp() - now()
+    except ValueError:
+        return Finding("clock", False, "the service does not tell its time")
+    text = f"its clock and this one are {abs(apart):.0f} s apart"
+    return Finding("clock", abs(apart) <= CLOCKS, text)

@@ -1,0 +1,165 @@
+"""`commentsvc doctor` in front of real proxies: all well, and one fault at a time on purpose."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journey.program import Outcome, Service, command
+from tests.proxy.client import Client
+from tests.proxy.fronts import FRONTS, HOST, Command, Place, nginx
+
+Begin = Callable[..., Client]
+ORIGIN = "https://blog.test"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service behind a unix socket, for one blog."""
+    folder = tmp_path_factory.mktemp("service")
+    environ = {"COMMENTSVC_SITE_ORIGINS": ORIGIN}
+    running = Service(folder / "data", listen=f"unix:{folder}/http.sock", environ=environ)
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.close()
+
+
+@pytest.fixture
+def examine(service: Service, authority_file: str) -> Callable[..., Outcome]:
+    """Run the doctor on what stands in front of the service."""
+
+    def examine(front: Client, *more: object) -> Outcome:
+        return command(
+            *("doctor", f"https://{HOST}:{front.place.https}", "--address", "127.0.0.1"),
+            *("--plain-port", front.place.http, "--ca-file", authority_file),
+            *("--data", service.data, "--origin", ORIGIN, *more),
+        )
+
+    return examine
+
+
+def faults(done: Outcome) -> list[str]:
+    """The names of the checks that found one."""
+    return re.findall(r"^fault (\S+):", done.out, re.MULTILINE)
+
+
+Examine = Callable[..., Outcome]
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: str) -> None:
+    done = examine(begin(FRONTS[name]))
+    assert (done.code, faults(done)) == (0, []), done
+    for check in (
+        *("answer", "certificate", "hsts", "redirect", "host", "client", "cors", "body"),
+        *("clock", "permissions", "keep-alive"),
+    ):
+        assert f"ok    {check}: " in done.out
+    assert "-     mail: mail.host is not set" in done.out
+
+
+def changed(make: Callable[[Place], Command], old: str, new: str) -> Callable[[Place], Command]:
+    """The proxy with a fault in its file."""
+
+    def faulty(place: Place) -> Command:
+        made = make(place)
+        [file] = [f for f in (place.folder / "site.conf", place.folder / "Caddyfile") if f.exists()]
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+        return made
+
+    return faulty
+
+
+FORWARDED = "proxy_set_header X-Forwarded-For $remote_addr;"
+HSTS = "add_header Strict-Transport-Security $commentsvc_hsts always;"
+
+
+@pytest.mark.parametrize(
+    ("check", "old", "new", "line"),
+    [
+        ("hsts", HSTS, "", "add_header Strict-Transport-Security"),
+        ("hsts", HSTS, HSTS * 2, "add_header Strict-Transport-Security"),
+        ("hsts", '"max-age=63072000"', '"max-age=86400"', "add_header Strict-Transport-Security"),
+        ("redirect", "return 308", "return 302", "return 308 https://"),
+        ("redirect", "$server_name$request_uri", "elsewhere.test/", "return 308 https://"),
+        ("host", "Host $host", "Host $proxy_host", "proxy_set_header Host $host;"),
+        ("client", FORWARDED, 'proxy_set_header X-Forwarded-For "";', FORWARDED),
+        ("claim", FORWARDED, "", FORWARDED),
+        ("cors-twice", HSTS, f"{HSTS} add_header Access-Control-Allow-Origin *;", "no add_header"),
+        ("cors", HSTS, f"{HSTS} if ($request_method = OPTIONS) {{ return 405; }}", "[[site]]"),
+        ("body", "client_max_body_size 256k", "client_max_body_size 10k", "client_max_body_size"),
+        ("keep-alive", 'Connection ""', "Connection close", "keepalive 64;"),
+    ],
+)
+def test_a_fault_of_nginx_is_found_and_the_line_to_change_is_told(
+    begin: Begin, examine: Examine, check: str, old: str, new: str, line: str
+) -> None:
+    done = examine(begin(changed(nginx, old, new)), "--proxy", "nginx")
+    assert (done.code, faults(done)) == (1, [check]), done
+    told = done.out.partition(f"fault {check}:")[2].splitlines()[1]
+    assert line in told
+    assert done.err == "commentsvc: 1 faults were found\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "old", "new"),
+    [
+        ("hsts", 'header Strict-Transport-Security "max-age=63072000"', ""),
+        ("body", "max_size 256KiB", "max_size 10KB"),
+        ("keep-alive", "keepalive 60s", "keepalive off"),
+        ("client", "transport http {", "header_up -X-Forwarded-For\ntransport http {"),
+    ],
+)
+def test_a_fault_of_caddy_is_found(
+    begin: Begin, examine: Examine, check: str, old: str, new: str
+) -> None:
+    done = examine(begin(changed(FRONTS["caddy"], old, new)))
+    assert (done.code, faults(done)) == (1, [check]), done
+    assert "        caddy: " in done.out
+    assert "        nginx: " in done.out
+
+
+def test_a_proxy_that_does_not_reach_the_service_is_told(begin: Begin, examine: Examine) -> None:
+    done = examine(begin(changed(nginx, "/http.sock", "/nobody.sock")))
+    assert done.code == 1
+    assert "the proxy answers 502: it does not reach the service" in done.err
+
+
+def test_a_wrong_certificate_and_a_closed_port_are_told(
+    begin: Begin, service: Service, tmp_path: Path
+) -> None:
+    front = begin(nginx)
+    where = ("--address", "127.0.0.1")
+    done = command("doctor", f"https://{HOST}:{front.place.https}", *where)
+    assert done.code == 1
+    assert "the certificate is not good: " in done.err
+    done = command("doctor", f"https://{HOST}:1", *where)
+    assert "does not answer" in done.err
+
+
+def test_files_that_others_may_read_are_told(
+    begin: Begin, examine: Examine, service: Service
+) -> None:
+    front, key = begin(nginx), service.data / "secret.key"
+    key.chmod(0o644)
+    try:
+        done = examine(front)
+    finally:
+        key.chmod(0o600)
+    assert faults(done) == ["permissions"]
+    assert f"chmod go= {key}" in done.out
+
+
+def test_a_mail_server_that_does_not_answer_and_another_public_url_are_told(
+    begin: Begin, examine: Examine, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        '[server]\npublic_url = "https://other.test"\n'
+        '[mail]\nhost = "127.0.0.1"\nport = 1\nsecurity = "none"\nsender = "a@blog.test"\n'
+    )
+    done = examine(begin(nginx), "--config", file)
+    assert faults(done) == ["public-url", "mail"]
