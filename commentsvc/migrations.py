@@ -15,7 +15,7 @@ The runner takes no lock of its own. The caller holds `lock.Lock`.
 
 import os
 import sqlite3
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,6 @@ PATIENCE: Final = 3.0  # seconds to wait for another program's lock
 # the log whole: half of SQLite's default costs 10 % less CPU.
 PAGE: Final = 2_048
 LOOK: Final = 0.3  # seconds of a start for the search for damage; `commentsvc check` takes its time
-LOOK_STEP: Final = 10_000  # virtual machine instructions between two looks at the clock
 
 # A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
@@ -155,15 +154,23 @@ def look(path: Path) -> bool:
 
 
 def _damage(connection: sqlite3.Connection) -> str:
-    """The first damage that is found within LOOK seconds, else ""."""
-    end = time.monotonic() + LOOK
-    connection.set_progress_handler(lambda: time.monotonic() > end, LOOK_STEP)
+    """The first damage that is found within LOOK seconds, else "".
+
+    A progress handler would be called between two trees only, before SQLite 3.41: a large one took
+    a minute.
+    """
+    alarm = threading.Timer(LOOK, connection.interrupt)
+    alarm.start()
     try:
         row = connection.execute("PRAGMA quick_check(1)").fetchone()
+        in_time = alarm.is_alive()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
             raise
         return ""
     finally:
-        connection.set_progress_handler(None, 0)
+        alarm.cancel()
+        alarm.join()
+    if not in_time:  # what is said then of pages that were not reached is not to be believed
+        return ""
     return "" if row[0] == "ok" else " ".join(row[0].split())
