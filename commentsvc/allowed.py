@@ -41,10 +41,12 @@ def _tidy_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
 
 _PORT = r"(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 SWITCH = Meta(description="true or false")
+_LISTEN = rf"unix:[^\x00-\x1f\x7f]+|(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}"
 LISTEN = text(
-    rf"unix:[^\x00-\x1f\x7f]+|(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}",
+    _LISTEN,
     'a string "HOST:PORT", "[IPv6]:PORT" or "unix:PATH", with a port from 0 to 65535',
 )
+LISTEN_OR_NOT = text(rf"|{_LISTEN}", f"nothing, or {LISTEN.description}")
 PROXIES = Meta(
     description='a list of "unix", addresses and networks such as "10.0.0.0/8" without host bits',
     extra={"tidy": _tidy_proxies},

@@ -53,6 +53,7 @@ from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
 from commentsvc.ownpages import OwnPages
 from commentsvc.readers import Readers
+from commentsvc.redirect import redirecting
 from commentsvc.router import Route, Router
 from commentsvc.server import Bridge
 from commentsvc.stacosys import Stacosys
@@ -122,12 +123,12 @@ async def _serve(settings: Settings, start: Start) -> None:
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
         router = _router(settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes()])
         bridge.serve(router, sockets)
+        await stack.enter_async_context(redirecting(settings.server))
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()
         stack.push_async_callback(outbox.stop, MAIL_GRACE)
-        address = bridge.address
-        if not address.startswith("unix:"):
-            address = f"http://{address}"
+        scheme = "" if bridge.address.startswith("unix:") else "http://"
+        address = scheme + bridge.address
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)

@@ -115,6 +115,11 @@ def _contradictions(server: Server, mail: Mail, hooks: Hooks) -> Iterator[str]:
             "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
             " by TLS. Set it too, or let the proxy send Strict-Transport-Security."
         )
+    if server.redirect and not server.public_url.startswith("https:"):
+        yield (
+            "server.redirect is set, but server.public_url is no https address: there the way"
+            " leads. Set it too."
+        )
     if mail.host:
         for name, value, reason in (
             ("server.public_url", server.public_url, "the links in mails begin with it"),

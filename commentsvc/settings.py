@@ -17,6 +17,7 @@ from commentsvc.allowed import (
     HSTS,
     KEY,
     LISTEN,
+    LISTEN_OR_NOT,
     NAME,
     NETWORKS,
     ORIGINS,
@@ -47,6 +48,7 @@ class Server(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
     proxy_protocol: Annotated[bool, SWITCH] = False
     hsts: Annotated[str, HSTS] = ""
+    redirect: Annotated[str, LISTEN_OR_NOT] = ""
     store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 10
     connections: Annotated[int, whole(16, 1_000_000)] = 20_000
     streams: Annotated[int, whole(0, 1_000_000)] = 5_000

@@ -77,9 +77,10 @@ has_fuzzer() {
 
 # Prints the packages of the proxies in config/proxy, and of what their tests ask them with.
 missing_proxies() {
-    for name in nginx caddy curl; do
+    for name in nginx caddy haproxy hitch curl; do
         command -v "$name" >/dev/null || [ -x "/usr/sbin/$name" ] || echo "$name"
     done
+    command -v certutil >/dev/null || echo libnss3-tools
 }
 
 # True when the load test's clients, which speak TLS, can be built.

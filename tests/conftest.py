@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 # A machine that is busy must not fail a property; tests that bound time measure CPU time.
 settings.register_profile("commentsvc", deadline=None)
@@ -44,16 +44,25 @@ FLAGS = [
 ]
 
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
 @pytest.fixture(scope="session")
-def chromium() -> "Iterator[Browser]":
-    """One browser for all tests that need one."""
+def playwright() -> "Iterator[Playwright]":
+    """What starts browsers; there can be one only."""
     from playwright.sync_api import sync_playwright  # not small, and most tests need none
 
-    program = find_program("chromium", "chromium-browser", "google-chrome")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: "Playwright") -> "Iterator[Browser]":
+    """One browser for all tests that need one."""
+    program = find_program(*CHROMIUM)
+    browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+    yield browser
+    browser.close()
 
 
 @contextmanager

@@ -70,6 +70,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"banpages", "commentpage", "outboxpages", "threadpages"}),
     frozenset({"chores", "desk"}),
     frozenset({"server"}),
+    frozenset({"redirect"}),
     frozenset({"app"}),
     frozenset({"aliases"}),
     frozenset({"commands", "reload"}),

@@ -2,16 +2,27 @@
 
 import itertools
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import trustme
 
 from tests.journey.program import Service
 from tests.proxy.client import Client
-from tests.proxy.fronts import BLOG, FRONTS, HOST, Command, Place, check, free_port, running
+from tests.proxy.fronts import (
+    BLOG,
+    FRONTS,
+    HOST,
+    TLS_ONLY,
+    Command,
+    Place,
+    check,
+    free_port,
+    running,
+)
 
 Begin = Callable[..., Client]
 Network = Iterator[str]
@@ -42,36 +53,62 @@ def authority_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that takes one comment an hour from each network, and publishes it."""
-    folder = tmp_path_factory.mktemp("service")
+    with serving(tmp_path_factory.mktemp("service"), {}) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def prefaced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
+    """The same behind a terminator of TLS, and the port where it knows plain HTTP."""
+    port = free_port()
+    environ = {
+        "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
+        "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
+        "COMMENTSVC_SERVER_HSTS": "max-age=63072000",
+        "COMMENTSVC_SERVER_REDIRECT": f"127.0.0.1:{port}",
+    }
+    with serving(tmp_path_factory.mktemp("prefaced"), environ) as service:
+        yield service, port
+
+
+@contextmanager
+def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
+    """A service with its data in `folder`, on a unix socket that every user may write to."""
     environ = {
         "COMMENTSVC_MODERATION_POLICY": "none",
         "COMMENTSVC_SPAM_RATE_LIMIT": "1/hour",
         "COMMENTSVC_SERVER_TRUSTED_PROXIES": "unix",
+        **more,
     }
-    running = Service(folder / "data", listen=f"unix:{folder}/http.sock", environ=environ)
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.close()
+    with TemporaryDirectory() as place:
+        path = Path(place, "http.sock")
+        running = Service(folder / "data", listen=f"unix:{path}", environ=environ)
+        try:
+            running.wait_until_ready()
+            path.parent.chmod(0o711)
+            path.chmod(0o777)
+            yield running
+        finally:
+            running.close()
 
 
 @pytest.fixture(scope="module")
 def begin(
-    service: Service,
-    authority: trustme.CA,
-    trust: ssl.SSLContext,
-    tmp_path_factory: pytest.TempPathFactory,
+    authority: trustme.CA, trust: ssl.SSLContext, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Begin]:
-    """Start a proxy in front of the service; it ends with the tests of the file."""
+    """Start a proxy in front of a service; it ends with the tests of the file."""
     certificate = authority.issue_cert(HOST, BLOG)
     with ExitStack() as stack:
 
-        def begin(make: Callable[[Place], Command]) -> Client:
+        def begin(
+            make: Callable[[Place], Command], service: Service, http: int | None = None
+        ) -> Client:
             folder = tmp_path_factory.mktemp("front")
             chain, key = folder / "chain.pem", folder / "key.pem"
             chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
             key.write_bytes(certificate.private_key_pem.bytes())
-            place = Place(folder, Path(service.address[5:]), chain, key, free_port(), free_port())
+            ports = http or free_port(), free_port()
+            place = Place(folder, Path(service.address[5:]), chain, key, *ports)
             command = make(place)
             check(command)
             stack.enter_context(running(command, place))
@@ -82,8 +119,11 @@ def begin(
 
 @pytest.fixture(scope="module", params=FRONTS)
 def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
-    """Each proxy in turn."""
-    return begin(FRONTS[request.param])
+    """Each proxy in turn, in front of the service that it needs."""
+    if request.param not in TLS_ONLY:
+        return begin(FRONTS[request.param], request.getfixturevalue("service"))
+    service, port = request.getfixturevalue("prefaced")
+    return begin(FRONTS[request.param], service, port if request.param == "hitch" else None)
 
 
 @pytest.fixture(scope="session")

@@ -135,7 +135,51 @@ def _caddy(place: Place, text: str) -> Command:
     return Command([program, "run", *words], [program, "validate", *words], environ)
 
 
-FRONTS: dict[str, Callable[[Place], Command]] = {"nginx": nginx, "caddy": caddy}
+def haproxy(place: Place, name: str = "haproxy.cfg") -> Command:
+    """HAProxy with the file `name`; what it says of variables is true of the environment."""
+    program = find_program("haproxy", "/usr/sbin/haproxy")
+    environ = {
+        "COMMENTSVC_HOST": HOST,
+        "COMMENTSVC_PEM": str(_pem(place)),
+        "COMMENTSVC_SERVER": f"unix@{place.socket}",
+        "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
+        "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
+    }
+    file = place.folder / "haproxy.cfg"
+    file.write_text(changed(name, {}))
+    return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
+
+
+def hitch(place: Place) -> Command:
+    """hitch, whose redirect is the service's."""
+    program = find_program("hitch", "/usr/sbin/hitch")
+    changes = {
+        "/etc/hitch/comments.pem": str(_pem(place)),
+        "[*]:443": f"[127.0.0.1]:{place.https}",
+        "/run/commentsvc/commentsvc.sock": str(place.socket),
+    }
+    if os.geteuid() != 0:
+        changes['user = "_hitch"\n'] = ""  # nobody but root may become somebody else
+    file = place.folder / "hitch.conf"
+    file.write_text(changed("hitch.conf", changes))
+    return Command([program, f"--config={file}"], [program, "--test", f"--config={file}"])
+
+
+def _pem(place: Place) -> Path:
+    file = place.folder / "both.pem"
+    file.write_bytes(place.chain.read_bytes() + place.key.read_bytes())
+    return file
+
+
+FRONTS: dict[str, Callable[[Place], Command]] = {
+    "nginx": nginx,
+    "caddy": caddy,
+    "haproxy": haproxy,
+    "haproxy-tcp": partial(haproxy, name="haproxy-tcp.cfg"),
+    "hitch": hitch,
+}
+# Those that pass on bytes: the service itself speaks HTTP, and knows by the PROXY protocol to whom.
+TLS_ONLY = ("haproxy-tcp", "hitch")
 FOLDERS: dict[str, Callable[[Place], Command]] = {
     "nginx": partial(nginx, name="nginx-path.conf"),
     "caddy": caddy_in_folder,

@@ -17,8 +17,8 @@ CONFIRMED = "commentsvc_core_not_modified_total"
 
 
 @pytest.fixture(scope="module")
-def cached(begin: Begin) -> Client:
-    return begin(partial(nginx, marks=("#m ",)))
+def cached(begin: Begin, service: Service) -> Client:
+    return begin(partial(nginx, marks=("#m ",)), service)
 
 
 def figures(service: Service) -> dict[str, int]:

@@ -6,6 +6,7 @@ from urllib.parse import urljoin
 
 import pytest
 
+from tests.journey.program import Service
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
 from tests.proxy.fronts import BLOG, FOLDERS
@@ -20,9 +21,9 @@ PAGES = [
 
 
 @pytest.fixture(scope="module", params=FOLDERS)
-def blog(request: pytest.FixtureRequest, begin: Begin) -> Client:
+def blog(request: pytest.FixtureRequest, begin: Begin, service: Service) -> Client:
     """A client of each proxy that can do it."""
-    return begin(FOLDERS[request.param])
+    return begin(FOLDERS[request.param], service)
 
 
 def test_the_blog_is_served_beside_its_comments(blog: Client, networks: Network) -> None:

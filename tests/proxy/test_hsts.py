@@ -1,0 +1,96 @@
+"""Strict-Transport-Security in a real browser, which trusts the test's authority as any other.
+
+Where a browser is told to overlook certificate errors, it records no such promise: that would prove
+nothing. So the authority is put into a certificate database of Chromium's own home.
+"""
+
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Playwright
+
+from tests.conftest import CHROMIUM, FLAGS, find_program
+from tests.proxy.client import Client
+from tests.proxy.fronts import HOST
+
+TARGET = f"{HOST}/api/comments/count?url=/post/"
+
+
+class Gate(threading.Thread):
+    """Passes connections on to `port` of this machine, and counts them."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._target = port
+        self.port = self._listener.getsockname()[1]
+        self.passed = 0
+
+    def run(self) -> None:
+        """Pass one request after the other, each with its answer."""
+        while True:
+            client, _ = self._listener.accept()
+            with closing(client):
+                if not (request := client.recv(65536)):
+                    return  # from `end`
+                self.passed += 1
+                with closing(socket.create_connection(("127.0.0.1", self._target))) as proxy:
+                    proxy.sendall(request)
+                    client.sendall(proxy.recv(65536))
+
+    def end(self) -> None:
+        """Stop."""
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self.join()
+        self._listener.close()
+
+
+@pytest.fixture
+def gate(front: Client) -> Iterator[Gate]:
+    """What the browser takes for the host's port 80."""
+    gate = Gate(front.place.http)
+    gate.start()
+    yield gate
+    gate.end()
+
+
+@contextmanager
+def browser_of(home: Path, playwright: Playwright, authority: str, rules: str) -> Iterator[Browser]:
+    """A browser with a home of its own, in which it trusts the authority."""
+    program = find_program(*CHROMIUM)
+    certutil, database = find_program("certutil"), home / ".pki/nssdb"
+    database.mkdir(parents=True)
+    for words in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "ca", "-i", authority]):
+        subprocess.run([certutil, "-d", f"sql:{database}", *words], check=True)
+    flags = [*FLAGS, f"--host-resolver-rules={rules}"]
+    environ: dict[str, str | float | bool] = {**os.environ, "HOME": str(home)}
+    browser = playwright.chromium.launch(executable_path=program, args=flags, env=environ)
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize("front", ["nginx", "hitch"], indirect=True)  # a proxy's, and our own
+def test_a_browser_that_came_by_https_never_asks_by_http_again(
+    front: Client, gate: Gate, playwright: Playwright, authority_file: str, tmp_path: Path
+) -> None:
+    rules = f"MAP {HOST}:80 127.0.0.1:{gate.port},MAP {HOST}:443 127.0.0.1:{front.place.https}"
+    with browser_of(tmp_path, playwright, authority_file, rules) as browser:
+        page = browser.new_page()
+        chains = []
+        for _ in range(2):
+            answer = page.goto(f"http://{TARGET}")
+            assert answer
+            assert (answer.url, answer.json()) == (f"https://{TARGET}", {"count": 0})
+            before = answer.request.redirected_from
+            assert before
+            redirect = before.response()
+            assert redirect
+            chains.append((redirect.status, redirect.header_value("non-authoritative-reason")))
+    assert chains == [(308, None), (307, "HSTS")]
+    assert gate.passed == 1
