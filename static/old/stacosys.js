@@ -1,0 +1,23 @@
+// Turns a page that was written for Stacosys into one with our widget
+import "../comments.js";
+
+const IDS = ["stacosys-comments", "comment-form", "submit-button", "show-comments-button"];
+
+function make(tag, url) {
+  const element = document.createElement(tag);
+  element.setAttribute("url", url);
+  return element;
+}
+
+for (const counter of document.querySelectorAll(".comments-counter")) {
+  const url = counter.textContent.trim();
+  if (url) counter.replaceChildren(make("comment-count", url));
+  counter.style.removeProperty("display"); // it was hidden until its number came
+}
+
+const [place, ...others] = IDS.map((id) => document.getElementById(id)).filter(Boolean);
+if (place) {
+  const field = document.querySelector("#comment-form [name=url]");
+  place.replaceWith(make("comment-thread", field?.value || window.STACOSYS_PAGE || location.pathname));
+  for (const other of others) other.remove();
+}
