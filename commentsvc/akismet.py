@@ -21,7 +21,7 @@ from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.delivery import Refused, Unreachable
 from commentsvc.lessons import AKISMET
-from commentsvc.models import APPROVED, PENDING, SPAM, STATUS, Entry
+from commentsvc.models import APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import Change
 from commentsvc.moments import rfc3339
 from commentsvc.outgoing import Post
@@ -106,12 +106,14 @@ class Akismet:
 
 def _method(kind: str, entry: Entry, history: list[Change]) -> str:
     """What is to be said of a comment, "" for nothing; `history` has the newest change first."""
-    decisions = [one for one in history if one.what == STATUS and one.undone is None]
+    decisions = [
+        one for one in history if one.what == STATUS and one.undone is None and one.who != AUTHOR
+    ]
     asked = any(one.what == STATUS and one.who == AKISMET for one in history)
     if kind == "submitted":
         return "" if decisions or entry.comment.status not in (PENDING, APPROVED) else CHECK
-    if not history or history[0].what != STATUS:
-        return ""  # the text or the page was changed
+    if not history or history[0].what != STATUS or history[0].who == AUTHOR:
+        return ""  # the text or the page was changed, or no moderator did it
     if asked and entry.comment.status in (PENDING, APPROVED):
         return NO_SPAM
     return MISSED_SPAM if not asked and entry.comment.status == SPAM else ""

@@ -18,6 +18,7 @@ from commentsvc.database import Database, Transaction
 from commentsvc.linkpages import failed, rendered
 from commentsvc.links import LinkError, Links
 from commentsvc.mail import OWN_DAYS
+from commentsvc.models import AUTHOR
 from commentsvc.network import network
 from commentsvc.posting import DAY
 from commentsvc.ratelimit import Limiter
@@ -27,7 +28,6 @@ from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Proxies, Request,
 
 PER_NETWORK: Final = "10/day"
 PER_ADDRESS: Final = "3/day"
-WHO: Final = "its author"  # stands in what is told of the change
 
 ABOUT: Final = (
     "Enter the address that you wrote your comments with. You get a mail with two links: one to"
@@ -148,7 +148,7 @@ class OwnPages:
 
             def work(tx: Transaction) -> int:
                 links.spend(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY)
-                return len(privacy.forget(tx, email, WHO, now))
+                return len(privacy.forget(tx, email, AUTHOR, now))
 
             number = await self._database.write(work)
         except (LinkError, *FAILURES) as error:

@@ -13,7 +13,7 @@ SQLite overwrites what was erased when it needs the room.
 
 from typing import Final
 
-from commentsvc import moderation, owned
+from commentsvc import lessons, moderation, owned
 from commentsvc.derived import DAY
 from commentsvc.models import DELETED
 from commentsvc.sqlite import Reader, Transaction
@@ -91,6 +91,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for sql in (*_TRACES, _EMPTY):
             tx.execute(sql, (comment_id,))
+    lessons.teach(tx, ids)  # nobody has decided on them any more
     for sql in _OWN:
         tx.execute(sql, (email,))
     return ids

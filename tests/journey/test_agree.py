@@ -1,8 +1,9 @@
 """Whatever is done in whatever order: right after each acknowledgement all answers agree.
 
-Hypothesis drives a running server: readers' side over HTTP, moderators' over the control socket.
-After each step the count, the batch count, the list, the feed and the site's count are asked for,
-most of them stored answers, and compared with a model and with the rows of the database.
+Hypothesis drives a running server over HTTP: readers by its interface, a moderator who is signed in
+by the forms of the pages, one or many comments at a time. After each step the count, the batch
+count, the list, the feed and the site's count are asked for, most of them stored answers, and
+compared with a model and with the rows of the database.
 """
 
 import http.client
@@ -28,13 +29,14 @@ from hypothesis.stateful import (
     rule,
 )
 
-from commentsvc import control
 from commentsvc.models import MOVES
-from commentsvc.orders import Alias, Answer, Change, Close, Edit, Merge, Move, Order, Undo
-from tests.journey.program import Service, serving
+from loadtest.desk import Desk
+from tests.journey.program import Service, command, serving
 
 PAGES = st.sampled_from(["a", "b", "c", "d"])
-DECISIONS = st.sampled_from(["approved", "spam", "deleted"])
+VERBS = {"approved": "approve", "spam": "spam", "deleted": "delete"}
+DECISIONS = st.sampled_from([*VERBS])
+PASSWORD = "correct horse battery"
 LINKS = " ".join(f"https://{number}.example/" for number in range(5))
 _numbers = count(1)
 
@@ -107,12 +109,12 @@ class Agreement(RuleBasedStateMachine):
     """A blog with four pages and a moderator, on a server that outlives each example."""
 
     service: ClassVar[Service]
+    desk: ClassVar[Desk]
 
     @initialize()
     def begin(self) -> None:
         self.prefix = f"/{next(_numbers)}/"
         self.model = Model()
-        self.acts = count(1)
         self.http = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=30)
         self.rows = sqlite3.connect(f"file:{self.service.data}/comments.sqlite3?mode=ro", uri=True)
         self.before = self.ask("/api/comments/count")["count"]
@@ -139,12 +141,31 @@ class Agreement(RuleBasedStateMachine):
         assert status == 200, body
         return json.loads(body)
 
-    def order(self, order: Order) -> Answer | None:
-        """Have a command done; None where it is refused."""
-        try:
-            return control.ask(self.service.data / "control.sock", order)
-        except control.ControlError:
-            return None
+    def send(self, page: str, **fields: object) -> str:
+        """Send a form of the moderator's; where it leads, "" where it is refused."""
+        shown = self.desk.post(page, fields)
+        assert shown.status == 303 or shown.status in (400, 404, 409), shown
+        return shown.location
+
+    def act(self, page: str, changed: int, unchanged: int, **fields: object) -> int:
+        """Send a form that changes so many comments, and leaves others alone; its act."""
+        location = self.send(page, **fields)
+        found = re.search(r"done=[a-z]+\.([0-9]+)\.([0-9]+)\.([0-9]+)$", location)
+        assert found, location
+        assert (int(found[1]), int(found[2])) == (changed, unchanged)
+        return int(found[3])
+
+    def thread(self, page: str) -> int:
+        """The number of the thread that an address leads to; 0 for none."""
+        sql = "SELECT coalesce(alias_id, id) FROM thread WHERE url = ?"
+        row = self.rows.execute(sql, (self.url(page),)).fetchone()
+        assert (row is not None) == self.model.known(page)
+        return row[0] if row else 0
+
+    def change_thread(self, page: str, do: str, value: str, **fields: str) -> bool:
+        """Do something with the thread of a page; False where there is none, or it is refused."""
+        number = self.thread(page)
+        return bool(number) and bool(self.send("thread", id=number, do=do, value=value, **fields))
 
     # What readers do.
 
@@ -186,26 +207,24 @@ class Agreement(RuleBasedStateMachine):
     @rule(data=st.data(), to=DECISIONS)
     def decide(self, data: st.DataObject, to: Any) -> None:
         some = st.lists(st.sampled_from(sorted(self.model.comments)), min_size=1, unique=True)
-        ids, act = data.draw(some), next(self.acts)
-        changed = []
-        for number in ids:
+        ids = data.draw(some)
+        changed = [n for n in ids if self.model.comments[n].status in MOVES[to]]
+        act = self.act(
+            "decide", len(changed), len(ids) - len(changed), all=VERBS[to], id=ids, back="queue"
+        )
+        for number in changed:
             said = self.model.comments[number]
-            if said.status in MOVES[to]:
-                self.model.changes.append(Done(act, number, "status", said.status))
-                said.status = to
-                changed.append(number)
-        answer = self.order(Change(to=to, ids=tuple(ids)))
-        assert answer is not None
-        assert list(answer.changed) == changed
+            self.model.changes.append(Done(act, number, "status", said.status))
+            said.status = to
 
     @precondition(lambda self: self.model.comments)
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
         number = self.choose(data)
         said, text = self.model.comments[number], f"Edited {next(_numbers)}"
-        self.model.changes.append(Done(next(self.acts), number, "text", said.text))
+        act = self.act("edit", 1, 0, id=number, message=text)
+        self.model.changes.append(Done(act, number, "text", said.text))
         said.text = text
-        assert self.order(Edit(id=number, message=text)) == Answer((number,))
 
     @precondition(lambda self: any(not done.undone for done in self.model.changes))
     @rule()
@@ -213,48 +232,45 @@ class Agreement(RuleBasedStateMachine):
         act = max(done.act for done in self.model.changes if not done.undone)
         todo = [done for done in self.model.changes if done.act == act and not done.undone]
         changed = [done.comment for done in todo if self.model.take_back(done)]
-        answer = self.order(Undo())
-        assert answer is not None
-        assert list(answer.changed) == changed
+        self.act("undo", len(changed), len(todo) - len(changed), act=act, back="queue")
 
     @precondition(lambda self: self.model.comments)
     @rule(data=st.data())
     def undo_one(self, data: st.DataObject) -> None:
         number = self.choose(data)
         mine = [d for d in self.model.changes if d.comment == number and not d.undone]
-        answer = self.order(Undo(ids=(number,)))
-        assert (answer is not None) == bool(mine)
         if mine:
             assert self.model.take_back(mine[-1])
+            self.act("decide", 1, 0, one=f"restore.{number}", back="queue")
+        else:
+            assert not self.send("decide", one=f"restore.{number}", back="queue")
 
     @rule(page=PAGES, state=st.sampled_from(["closed", "open", "aging"]))
-    def close(self, page: str, state: Any) -> None:
-        answer = self.order(Close("blog", self.url(page), state))
-        assert (answer is not None) == self.model.known(page)
-        if answer and state == "closed":
+    def close(self, page: str, state: str) -> None:
+        done = self.change_thread(page, "state", state)
+        assert done == self.model.known(page)
+        if done and state == "closed":
             self.model.closed.add(self.model.root(page))
-        elif answer:
+        elif done:
             self.model.closed.discard(self.model.root(page))
 
     @rule(page=PAGES, into=PAGES)
     def merge(self, page: str, into: str) -> None:
         source, target = self.model.root(page), self.model.root(into)
-        answer = self.order(Merge("blog", self.url(page), self.url(into)))
-        if answer is None:
+        assert not self.change_thread(page, "merge", self.url(into)), "the box is not ticked"
+        if not self.change_thread(page, "merge", self.url(into), sure="yes"):
             assert source == target or not (self.model.known(page) and self.model.known(into))
             return
-        moved = [said for said in self.model.comments.values() if said.page == source]
-        assert answer.moved == len(moved)
         self.lead(source, target)
         self.model.closed.discard(source)
 
     @rule(page=PAGES, to=PAGES)
     def move(self, page: str, to: str) -> None:
         source = self.model.root(page)
-        answer = self.order(Move("blog", self.url(page), self.url(to)))
+        done = self.change_thread(page, "move", self.url(to))
         free = not self.model.known(to) or self.model.root(to) == source
-        assert (answer is not None) == (self.model.known(page) and free)
-        if answer and source != to:
+        assert done == (self.model.known(page) and free)
+        if done and source != to:
             self.model.leads.pop(to, None)
             self.lead(source, to)
             if source in self.model.closed:
@@ -263,8 +279,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(page=PAGES, alias=PAGES)
     def name(self, page: str, alias: str) -> None:
-        answer = self.order(Alias("blog", self.url(alias), self.url(page)))
-        if answer is not None and alias not in self.model.leads:
+        if self.change_thread(page, "alias", self.url(alias)) and alias not in self.model.leads:
             assert self.model.known(page)
             assert not self.model.known(alias)
             self.model.leads[alias] = self.model.root(page)
@@ -326,6 +341,7 @@ class Agreement(RuleBasedStateMachine):
 def service() -> Iterator[Service]:
     environ = {
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+        "COMMENTSVC_SPAM_BAYES": "false",  # the model does not learn
         "COMMENTSVC_MODERATION_POLICY": "suspicious",
     }
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "data", environ) as ready:
@@ -333,7 +349,8 @@ def service() -> Iterator[Service]:
 
 
 def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
-    Agreement.service = service
+    command("moderator", "add", "ann", "--data", service.data, given=PASSWORD)
+    Agreement.service, Agreement.desk = service, Desk(service.port, "ann", PASSWORD)
     machine = Agreement.TestCase
     machine.settings = settings(
         max_examples=60,
@@ -342,6 +359,7 @@ def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
         suppress_health_check=list(HealthCheck),
     )
     machine().runTest()
+    Agreement.desk.close()
     with sqlite3.connect(f"file:{service.data}/comments.sqlite3?mode=ro", uri=True) as rows:
         [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
     assert changes > 100, "the moderator had something to do"

@@ -14,10 +14,11 @@ from urllib.parse import parse_qsl
 import pytest
 from msgspec.structs import replace
 
-from commentsvc import lessons, moderation, posting
+from commentsvc import lessons, moderation, posting, revising
 from commentsvc.akismet import Akismet
 from commentsvc.config import Hooks
 from commentsvc.outbox import Outbox
+from commentsvc.spam import Verdict
 from tests.unit.served import SETTINGS, Served, served, waiting
 from tests.unit.stored import decide
 
@@ -164,6 +165,18 @@ def test_who_has_decided_meanwhile_is_not_overruled(asking: Asking) -> None:
     asking.service.database.write_now(lambda tx: moderation.undo_last(tx, [2], "Mo", 5))
     assert ("comment-check", SPAMMER) in asking.deliver(), "undone, it is open again"
     assert asking.statuses() == ["deleted", "spam"]
+
+
+def test_what_an_author_does_is_no_decision(asking: Asking) -> None:
+    """A text that its author changed, and that waits again for it, is asked about again."""
+    asking.service.submit("Hello", author=SPAMMER)
+    revised = Verdict("hold", 5, ("4 links (+5)",))
+    asking.service.database.write_now(lambda tx: revising.revise(tx, 1, "Buy", revised, 5))
+    assert asking.statuses() == ["pending"]
+    assert asking.deliver()[-1:] == [("comment-check", SPAMMER)]
+    assert asking.statuses() == ["spam"]
+    asking.service.database.write_now(lambda tx: revising.withdraw(tx, 1, 6))
+    assert asking.deliver() == []
 
 
 def test_our_own_filter_learns_nothing_from_it(asking: Asking) -> None:

@@ -106,6 +106,18 @@ def test_a_webhook_is_told_of_an_edit(service: Served) -> None:
     assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
 
 
+def test_a_webhook_is_told_of_what_a_reader_does_with_a_comment(service: Served) -> None:
+    token = json.loads(service.submit("Hello").body)["token"]
+    holder = f"Bearer {token}"
+    body, kind = b'{"message": "Better"}', "application/json"
+    service.ask("PATCH", "/api/comments/1", body, content_type=kind, authorization=holder)
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
+    service.ask("DELETE", "/api/comments/1", authorization=holder)
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["status"]) == ("comment.changed", "deleted")
+
+
 def test_no_name_of_a_channel_shows_a_secret() -> None:
     assert "secret-path" not in "".join(target.channel for target in targets(WITH_HOOKS))
 

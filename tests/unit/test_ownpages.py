@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from commentsvc import channels, outbox
 from commentsvc.config import Server
 from commentsvc.web import Response
+from tests.unit import stored
 from tests.unit.mailserver import mail_server, mail_settings
 from tests.unit.served import SETTINGS, Served, served, waiting
 
@@ -126,6 +127,17 @@ def test_erasing_asks_first_and_works_once(service: Served) -> None:
     service.submit("Once more", author="Rosa", email=ROSA)
     assert service.form(target, "").status == 410
     assert service.stored()[0].comment.source == "Once more"
+
+
+def test_what_the_filter_learned_of_an_author_is_erased_too(service: Served) -> None:
+    stored.decide(service.database, "spam", 1)
+    service.form(links(service)["erase"], "")
+    rows = service.database.read_now(
+        lambda reader: reader.execute(
+            "SELECT 1 FROM word WHERE spam + good > 0 UNION ALL SELECT 1 FROM lesson"
+        ).fetchall()
+    )
+    assert rows == []
 
 
 @pytest.mark.parametrize("purpose", ["export", "erase"])

@@ -1,0 +1,63 @@
+"""Desk: a moderator's browser without a window: it signs in, keeps the cookie, sends forms."""
+
+import re
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+PATIENCE = 30.0  # seconds for an answer
+_TOKEN = re.compile(rb'name="form" value="([0-9a-f]+)"')
+
+
+class Shown(NamedTuple):
+    """An answer: its status, where it sends the browser ("" for nowhere), and its page."""
+
+    status: int
+    location: str
+    page: bytes
+
+
+class Desk:
+    """A moderator who is signed in. The account must be there."""
+
+    def __init__(self, port: int, name: str, password: str) -> None:
+        """Sign in at the server on `port` of this machine; fails where that does."""
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self._cookies: dict[str, str] = {}
+        self._token = ""
+        self.get("sign-in")
+        shown = self.post("sign-in", {"name": name, "password": password, "to": "account"})
+        assert shown.status == 303, shown
+        self.get("account")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def get(self, page: str) -> Shown:
+        """A page below /moderation."""
+        shown = self._ask("GET", page, None, {"Sec-Fetch-Site": "none"})
+        if found := _TOKEN.search(shown.page):
+            self._token = found[1].decode()
+        return shown
+
+    def post(self, page: str, fields: Mapping[str, object]) -> Shown:
+        """Send a form of ours; a field may have several values."""
+        body = urlencode({"form": self._token, **fields}, doseq=True).encode()
+        headers = {
+            "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return self._ask("POST", page, body, headers)
+
+    def _ask(self, method: str, page: str, body: bytes | None, headers: dict[str, str]) -> Shown:
+        if self._cookies:
+            headers["Cookie"] = "; ".join(f"{name}={v}" for name, v in self._cookies.items())
+        self._connection.request(method, f"/moderation/{page}", body, headers)
+        response = self._connection.getresponse()
+        for name, value in response.getheaders():
+            if name == "Set-Cookie":
+                key, _, kept = value.partition(";")[0].partition("=")
+                self._cookies[key] = kept
+        return Shown(response.status, response.getheader("Location") or "", response.read())
