@@ -169,10 +169,11 @@ class Api:
         return Response(200, headers, encode({"html": render(message)}))
 
     def stamp(self, request: Request) -> Response:
-        """GET /api/stamp?url=U: 200 ``{"stamp", "work"?}``, for a form that is being opened.
+        """GET /api/stamp?url=U: 200 ``{"stamp", "work"?, "length", "notify"}``, for a new form.
 
-        Both are sent back with the comment: the stamp as it is, a solution of the work in ALTCHA's
-        format. Each is good for one comment of that site within a day. 400 for a bad url. Not
+        The first two are sent back with the comment: the stamp as it is, a solution of the work in
+        ALTCHA's format. Each is good for one comment of that site within a day. `length` is that
+        of the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
         stored: everybody gets another one.
         """
         site, _ = self._place(request.parameters())

@@ -120,8 +120,12 @@ class Intake:
         return self._layers.stamp(site, self._now())
 
     def invite(self, site: str) -> dict[str, Any]:
-        """Give what a form of `site` needs to be sent, as in `Layers`. Any: JSON for the client."""
-        return self._layers.invite(site, self._now(), self._monotonic())
+        """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
+
+        Any: JSON for the client.
+        """
+        invitation = self._layers.invite(site, self._now(), self._monotonic())
+        return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
 
     async def submit(self, request: Request, submission: Submission) -> Accepted:
         """Judge and store a submission.

@@ -58,7 +58,9 @@ def _schemas(settings: Settings) -> Json:
         "Preview": _object({"html": text}),
         "Ballot": _ballot(),
         "Votes": _object({"votes": {"type": "integer"}, "vote": {"enum": [1, 0, -1]}}),
-        "Invitation": _object({"stamp": text}, {"work": WORK}),
+        "Invitation": _object(
+            {"stamp": text, "length": number, "notify": {"type": "boolean"}}, {"work": WORK}
+        ),
         "Address": _object({"email": text}),
         "Health": _object({"status": text}),
         "Client": _object(

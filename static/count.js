@@ -1,44 +1,43 @@
-// <comment-count url>: all of a page in one request
-
+// All counts of a page in one request
 export const network = {
   base: new URL("..", import.meta.url).href,
   send: (target, options) => fetch(network.base + target, options),
 };
 
-export const countText = (n) => (n || "No") + (n == 1 ? " comment" : " comments");
-
 const waiting = [];
+
+const near = new IntersectionObserver((entries) => {
+  if (entries.some((entry) => entry.isIntersecting)) ask(waiting.splice(0), near.disconnect());
+});
 
 async function ask(elements) {
   const urls = [...new Set(elements.map((element) => element.url))].sort();
   const target = "api/comments/counts?" + new URLSearchParams(urls.map((url) => ["url", url]));
-  if (urls[100] || (urls[1] && target.length > 8000)) {
+  if (urls[100] || (urls[1] && target[8000])) {
     ask(elements.splice(elements.length / 2));
     return ask(elements);
   }
-  const answer = await network.send(target).then((answer) => answer.json()).catch(() => {});
-  for (const element of elements) {
-    if (answer?.counts) element.count = answer.counts[element.url];
-    else element.classList.add("commentsvc-failed");
-  }
+  try {
+    const { counts } = await (await network.send(target)).json();
+    for (const element of elements) element.count = counts[element.url];
+  } catch {}
 }
 
-export class CommentCount extends HTMLElement {
-  static define(tag = "comment-count", registry = customElements) {
-    registry.get(tag) || registry.define(tag, this);
-  }
-
+customElements.define("comment-count", class extends HTMLElement {
   get url() {
     return this.getAttribute("url") || location.pathname;
   }
 
   set count(n) {
-    (this.querySelector("a") || this).textContent = countText(n);
+    if (this.matches(":lang(en)")) this.text = (n || "No") + (n == 1 ? " comment" : " comments");
+    else import("./comment.js").then(({ count }) => count(this, n));
+  }
+
+  set text(text) {
+    (this.querySelector("a") || this).textContent = text;
   }
 
   connectedCallback() {
-    waiting.push(this) > 1 || queueMicrotask(() => ask(waiting.splice(0)));
+    near.observe(this, waiting.push(this));
   }
-}
-
-CommentCount.define();
+});

@@ -1,7 +1,5 @@
-// <comment-form>, made by <comment-thread>. The text stays here until the service has it.
-import { network } from "./count.js";
-import { make } from "./render.js";
-import { words } from "./words.js";
+// A form; its text stays until the service has it
+import { button, call, make, memory, trusted, words } from "./comment.js";
 
 const FIELDS = {
   message: { required: true, rows: 4 },
@@ -10,145 +8,135 @@ const FIELDS = {
   site: { type: "url", autocomplete: "url" },
 };
 
-// Storage may be forbidden; then there are no drafts.
-function storage(verb, ...values) {
-  try {
-    return localStorage[verb](...values);
-  } catch {}
+const bytes = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
+
+// ALTCHA's proof of work; PBKDF2 runs beside the script
+async function solve(challenge) {
+  const { nonce, salt, cost, keyLength, keyPrefix } = challenge.parameters;
+  const how = { name: "PBKDF2", hash: "SHA-256", salt: bytes(salt), iterations: cost };
+  const password = bytes(nonce + "00000000");
+  for (let counter = 0; ; counter++) {
+    new DataView(password.buffer).setUint32(password.length - 4, counter);
+    const secret = await crypto.subtle.importKey("raw", password, "PBKDF2", false, ["deriveBits"]);
+    const bits = new Uint8Array(await crypto.subtle.deriveBits(how, secret, keyLength * 8));
+    const derivedKey = Array.from(bits, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    if (derivedKey.startsWith(keyPrefix)) {
+      return btoa(JSON.stringify({ challenge, solution: { counter, derivedKey } }));
+    }
+  }
 }
 
-let writer = {}; // for the next form of this page; kept nowhere else
+export function makeForm(url, parent) {
+  const draft = url + "#" + (parent?.id || "");
+  const names = Object.keys(FIELDS);
+  const form = make("form", "form");
+  const preview = make("div", "preview", { role: "status", dir: "auto" });
+  const error = make("p", "error", { role: "alert" });
+  const send = make("button", "button");
+  const left = make("small");
+  const remember = make("input", "", { type: "checkbox", checked: memory("writer") });
+  const notify = make("input", "", { type: "checkbox", name: "notify" });
+  let key, limit, proof, proved;
 
-export class CommentForm extends HTMLElement {
-  static define(tag = "comment-form", registry = customElements) {
-    registry.get(tag) || registry.define(tag, this);
+
+  function add(name) {
+    const field = make(name == "message" ? "textarea" : "input", "", { name, dir: "auto" });
+    Object.assign(field, FIELDS[name]);
+    const optional = field.required ? "" : make("small", "", {}, " ", words.optional);
+    form.append(make("label", "field", {}, words[name], optional, field));
   }
 
-  url;
-  parent = ""; // for a reply: the comment's id
-  author; // and its author
-
-  #form = make("form", "form", { method: "post", action: network.base + "embed/thread" });
-  #error = make("p", "error", { role: "alert" });
-  #button = make("button", "button", {}, words.send);
-  #key;
-  #sender;
-
-  connectedCallback() {
-    if (this.#form.isConnected) return; // only moved
-    const { url, parent, author } = this;
-    this.#form.append(
-      make("h3", "heading", {}, author ? words.replyTo(author) : words.write),
-      make("input", "", { type: "hidden", name: "url", value: url }),
-      make("input", "", { type: "hidden", name: "parent", value: parent }),
-      ...Object.keys(FIELDS).map((name) => this.#field(name)),
-      make("p", "hint", {}, words.hint),
-      make("input", "", { name: "subject", hidden: true }), // only programs fill this in
-      this.#error,
-      this.#button,
-    );
-    if (parent) {
-      const onclick = () => this.#tell("comment-cancelled");
-      this.#form.append(make("button", "link", { type: "button", onclick }, words.cancel));
-    }
-    this.onsubmit = this.#submit;
-    this.oninput = this.#edited;
-    this.addEventListener("invalid", this.#invalid, true);
-    this.addEventListener("focusin", () => this.#open().catch(() => {}));
-    this.#restore();
-    this.append(this.#form);
+  function restore() {
+    const texts = memory(draft) || memory("writer") || {};
+    key = texts.key;
+    for (const name of names) form[name].value = texts[name] || "";
   }
 
-  focus() {
-    this.#form.message.focus();
+  function keep() {
+    key ||= crypto.randomUUID?.();
+    const texts = { ...Object.fromEntries(new FormData(form)), key };
+    memory(draft, texts);
+    return texts;
   }
 
-  #tell(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
+  function setBusy(busy) {
+    form.message.readOnly = busy;
+    send.textContent = busy ? words.sending : words.send;
+    error.textContent = "";
   }
 
-  #field(name) {
-    const input = make(name == "message" ? "textarea" : "input", "", { name, ...FIELDS[name] });
-    const optional = input.required ? "" : make("small", "", {}, words.optional);
-    return make("label", "field", {}, words[name], optional, input, make("span", "error"));
+  async function prove() {
+    const { data } = await call("stamp?" + new URLSearchParams({ url }));
+    proof = { stamp: data.stamp };
+    limit = data.length;
+    notify.parentNode.hidden = !data.notify;
+    proof.work = data.work && (await solve(data.work));
   }
 
-  #mark(input, text = "") {
-    input.nextSibling.textContent = text;
-    input.ariaInvalid = !!text;
+  const ready = () => (proved ||= prove().catch(() => {}));
+
+  async function post(texts) {
+    await Promise.race([ready(), new Promise((done) => setTimeout(done, 2000))]);
+    const more = { url, parent: parent?.id, notify: notify.checked, title: document.title };
+    return call("comments", "POST", { ...texts, ...more, ...proof });
   }
 
-  get #marked() {
-    return this.querySelector("[aria-invalid=true]");
+  function fail({ status, message, wait, fields: faults = {} }) {
+    if (status == 409) key = undefined;
+    proved = undefined;
+    const why = status > 499 ? 500 : status || (navigator.onLine ? "unreached" : "offline");
+    const text = words[why] || Object.values(faults).join(" ") || message || words.unreached;
+    error.textContent = text.replace("#", wait ?? "…") + " " + words.kept;
+    for (const name of names) form[name].ariaInvalid = name in faults;
+    form.querySelector("[aria-invalid=true]")?.focus();
   }
 
-  #invalid(event) {
-    event.preventDefault(); // the browser's words, in our place
-    this.#mark(event.target, event.target.validationMessage);
-    this.#marked.focus();
-  }
-
-  #edited({ target }) {
-    this.#mark(target);
-    this.#keep();
-  }
-
-  get #draft() {
-    return "commentsvc:" + this.url + "#" + this.parent;
-  }
-
-  #restore() {
-    const { key, ...texts } = JSON.parse(storage("getItem", this.#draft) || "0") || writer;
-    this.#key = key;
-    for (const name in FIELDS) this.#form[name].value = texts[name] || "";
-  }
-
-  /** Keeps the draft; by its key the service knows a retry. */
-  #keep() {
-    this.#key ||= crypto.randomUUID?.(); // missing without https
-    const draft = { ...Object.fromEntries(new FormData(this.#form)), key: this.#key };
-    storage("setItem", this.#draft, JSON.stringify(draft));
-    return draft;
-  }
-
-  async #submit(event) {
+  form.onsubmit = async (event) => {
     event.preventDefault();
-    if (this.#form.message.readOnly) return;
-    const draft = this.#keep();
-    const parent = this.parent || undefined;
-    this.#setBusy(true);
-    let sender;
-    try {
-      sender = await this.#open();
-    } catch {
-      return this.#form.submit(); // as without a script; the draft stays
-    }
-    const answer = await sender.send({ ...draft, parent, title: document.title });
-    this.#setBusy(false);
-    for (const name in FIELDS) this.#mark(this.#form[name], answer.fields?.[name]);
-    if (!answer.data) return this.#fail(answer, sender);
-    this.#sender = undefined;
-    storage("removeItem", this.#draft);
-    writer = { ...draft, message: "", key: undefined };
-    this.#restore();
-    this.#tell("comment-submitted", answer.data);
+    if (form.message.readOnly) return;
+    const texts = keep();
+    setBusy(true);
+    const answer = await post(texts);
+    setBusy(false);
+    if (!answer.data) return fail(answer);
+    const { author, email, site } = texts;
+    memory("writer", remember.checked ? { author, email, site } : null);
+    memory(draft, null);
+    key = proved = undefined;
+    form.message.value = "";
+    const { data: detail } = answer;
+    form.dispatchEvent(new CustomEvent("comment-submitted", { bubbles: true, detail }));
+  };
+
+  form.oninput = ({ target }) => {
+    if (names.includes(target.name)) target.ariaInvalid = false;
+    const rest = limit - form.message.value.length;
+    left.textContent = rest < 200 ? words.left.replace("#", rest) : "";
+    preview.textContent = "";
+    keep();
+  };
+
+  async function show() {
+    if (!form.message.reportValidity()) return;
+    const answer = await call("preview", "POST", { message: form.message.value });
+    if (answer.data) trusted(preview, answer.data.html);
+    else fail(answer);
   }
 
-  /** Gets ready to send one comment. */
-  #open() {
-    return (this.#sender ||= import("./send.js").then(({ open }) => open(this.url)));
-  }
-
-  #setBusy(busy) {
-    this.#form.ariaBusy = this.#form.message.readOnly = busy;
-    this.#button.textContent = busy ? words.sending : words.send;
-    if (busy) this.#error.textContent = "";
-  }
-
-  #fail(answer, { explain }) {
-    this.#error.textContent = explain(answer, this.#marked);
-    if (answer.status == 409) this.#key = undefined; // the next try is a new comment
-    if (answer.code == "stamp") this.#sender = undefined;
-    this.#marked?.focus();
-  }
+  const box = (input, text) => form.append(make("label", "box", {}, input, text));
+  const heading = parent ? words.replyTo.replace("#", parent.author) : words.write;
+  form.append(make("h3", "heading", {}, heading));
+  names.forEach(add);
+  box(remember, words.remember);
+  box(notify, words.notify);
+  notify.parentNode.hidden = true;
+  form.append(make("p", "hint", {}, words.hint));
+  form.append(make("input", "", { name: "subject", hidden: true })); // only programs fill this in
+  form.addEventListener("focusin", ready);
+  const actions = make("div", "actions", {}, send, button(words.preview, show));
+  if (parent) actions.append(make("button", "link", { type: "reset" }, words.cancel));
+  form.append(left, preview, error, actions);
+  setBusy(false);
+  restore();
+  return form;
 }

@@ -287,6 +287,7 @@ def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
     assert dict(answer.headers)["Cache-Control"] == "no-store"
     assert answer.tags == ()
     invitation = data(answer)
+    assert (invitation["length"], invitation["notify"]) == (200, False)
     challenge = altcha.Challenge.from_dict(invitation["work"])
     solution = altcha.solve_challenge(challenge)
     assert solution

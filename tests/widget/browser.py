@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 WIDGET = ROOT / "static"
 SERVICE = "https://comments.test"  # answered by routes alone: the name has no address
 POST = "/posts/wet-wood/"
+NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -112,6 +113,10 @@ class Answers:
         self.status = "approved"  # what a new comment gets
         self.part = 1000  # comments in one answer
         self.work: object = None  # what a form has to do
+        self.length = 8000  # characters that a message may have
+        self.notify = False  # whether mails of answers are sent
+        self.expires: str | None = "2026-11-21T12:15:00Z"  # until when what was sent can be changed
+        self.closes: str | None = None
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self._refusals: dict[str, dict[str, Any]] = {}  # Any: keywords of Route.fulfill
@@ -158,15 +163,19 @@ class Answers:
 
     def _read(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
         if path == "/api/stamp":
-            self._send(route, 200, json.dumps({"stamp": "a stamp", "work": self.work}))
+            invitation = {"stamp": "a stamp", "work": self.work, "length": self.length}
+            self._send(route, 200, json.dumps({**invitation, "notify": self.notify}))
             return
         if path == "/api/comments/counts":
             counts = {url: len(self.comments) if url == POST else 0 for url in query["url"]}
             self._send(route, 200, json.dumps({"counts": counts}))
             return
         start = int(query.get("after", ["0"])[0])
-        data = self.comments[start : start + self.part]
+        step = -1 if query.get("sort") == ["newest"] else 1
+        data = self.comments[::step][start : start + self.part]
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
+        if self.closes:
+            body["closes"] = self.closes
         if start + self.part < len(self.comments):
             body["next"] = str(start + self.part)
         self._send(route, 200, json.dumps(body))
@@ -178,7 +187,7 @@ class Answers:
         new = comment(number, sent["message"], author=sent["author"], parent=sent.get("parent"))
         if self.status == "approved":
             self.comments.append(new)
-        body = {"status": self.status, "comment": new, "token": "t", "token_expires": ""}
+        body = {"status": self.status, "comment": new, "token": "t", "token_expires": self.expires}
         self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
 
     def _send(

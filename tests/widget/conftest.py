@@ -11,7 +11,7 @@ from playwright.sync_api import (
 )
 
 from tests.conftest import find_program, visit, watched_tab
-from tests.widget.browser import POST, SERVICE, Answers, build_blog, serve
+from tests.widget.browser import NOW, POST, SERVICE, Answers, build_blog, serve
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +47,7 @@ def answers(context: BrowserContext) -> Answers:
 def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
     """A tab that must have nothing to complain of."""
     with watched_tab(context) as page:
+        page.clock.set_fixed_time(NOW)
         yield page
 
 
@@ -66,10 +67,28 @@ def open_post(page: Page) -> Callable[[], Page]:
 @pytest.fixture
 def form(open_post: Callable[[], Page]) -> Locator:
     """The form under an open post."""
-    return open_post().locator("comment-form")
+    return open_post().locator(".commentsvc-form")
 
 
 @pytest.fixture
 def message(form: Locator) -> Locator:
     """The field with the text."""
     return form.get_by_label("Comment")
+
+
+@pytest.fixture
+def open_thread(page: Page) -> Callable[..., Page]:
+    """Open the smallest page that has a thread, in a language, with attributes for the thread."""
+
+    def open_thread(target: str = "", lang: str = "en", more: str = "", **attributes: str) -> Page:
+        written = "".join(f' {name}="{value}"' for name, value in attributes.items())
+        body = (
+            f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
+            f'<script type="module" src="{SERVICE}/static/comments.js"></script>{more}'
+            f'<main><h1>A page</h1><comment-thread url="{POST}"{written}></comment-thread></main>'
+        )
+        page.route("**/small/", lambda route: route.fulfill(content_type="text/html", body=body))
+        page.goto(f"/small/{target}")
+        return page
+
+    return open_thread

@@ -19,11 +19,11 @@ def test_comments_stand_in_order_with_author_date_and_text(
     expect(page.locator(".commentsvc-body")).to_have_text(["First.", "Second."])
     expect(page.locator(".commentsvc-body em")).to_have_text("Second")
     expect(page.locator(".commentsvc-author")).to_have_text(["Ada Byron", "Ida"])
-    expect(page.locator(".commentsvc-avatar")).to_have_text(["AB", "I"])
-    expect(page.locator("#comment-1 time")).to_have_text("20 Nov 2026, 08:30")
+    expect(page.locator("#comment-1 time")).to_have_text("yesterday")
     expect(page.locator("#comment-1 time")).to_have_attribute(
-        "datetime", "2026-11-20T08:30:00.000Z"
+        "title", "November 20, 2026 at 8:30 AM"
     )
+    expect(page.locator("#comment-1 time")).to_have_attribute("datetime", "2026-11-20T08:30:00Z")
 
 
 def test_replies_stand_under_what_they_answer(open_post: Open, answers: Answers) -> None:
@@ -123,18 +123,6 @@ def test_a_link_to_a_comment_leads_to_it(page: Page, answers: Answers) -> None:
     expect(page.locator("#comment-20")).to_be_in_viewport()
 
 
-def test_dates_follow_the_language_of_the_page(page: Page, answers: Answers) -> None:
-    answers.comments = [comment(1, "Ja.")]
-    for language, text in [("de", "20.11.2026, 08:30"), ("no such", "20 Nov 2026, 08:30")]:
-        page.add_init_script(
-            f"new MutationObserver(() => document.body && (document.body.lang = {language!r}))"
-            ".observe(document, {childList: true, subtree: true})"
-        )
-        page.goto(POST)
-        page.locator("comment-thread").scroll_into_view_if_needed()
-        expect(page.locator("#comment-1 time")).to_have_text(text)
-
-
 def test_the_stylesheet_comes_before_the_blogs_own(open_post: Open) -> None:
     page = open_post()
     sheets = page.evaluate("[...document.styleSheets].map((sheet) => sheet.href)")
@@ -148,21 +136,3 @@ def test_a_thread_without_its_stylesheet_still_works(page: Page, answers: Answer
     page.goto(POST)
     page.locator("comment-thread").scroll_into_view_if_needed()
     expect(page.locator("#comment-1")).to_be_visible()
-
-
-def test_nothing_jumps_when_the_comments_come(page: Page, answers: Answers) -> None:
-    answers.comments = [comment(n, "A few words about wood.") for n in range(1, 4)]
-    page.add_init_script(
-        """window.shift = 0;
-           new PerformanceObserver((list) => {
-             for (const { hadRecentInput, value } of list.getEntries())
-               if (!hadRecentInput) window.shift += value;
-           }).observe({ type: "layout-shift", buffered: true });"""
-    )
-    for width, height in [(360, 740), (1280, 900)]:
-        page.set_viewport_size({"width": width, "height": height})
-        page.goto(POST)
-        page.locator("comment-thread").scroll_into_view_if_needed()
-        page.locator("#comment-3").wait_for()
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        assert page.evaluate("window.shift") < 0.1  # "good" by web.dev's scale

@@ -1,0 +1,101 @@
+"""The languages: complete, used, each loaded alone, and chosen by the nearest `lang`."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
+from tests.widget.test_counts import show
+
+CODES = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
+FILES = {file.stem: file for file in sorted((WIDGET / "lang").glob("*.js"))}
+
+OpenThread = Callable[..., Page]
+Words = dict[str, dict[str, object]]
+
+
+@pytest.fixture
+def words(page: Page, answers: Answers) -> Words:
+    """All words, as a browser reads them."""
+    page.route("**/empty/", lambda route: route.fulfill(content_type="text/html", body=""))
+    page.goto("/empty/")
+    found: Words = page.evaluate(
+        """async ([folder, codes]) => Object.fromEntries(await Promise.all(codes.map(
+             async (code) => [code, (await import(folder + code + ".js")).default])))""",
+        [f"{SERVICE}/static/lang/", CODES],
+    )
+    return found
+
+
+def test_twelve_languages_have_the_same_texts_with_the_same_gaps(words: Words) -> None:
+    assert sorted(FILES) == CODES
+    for code in CODES:
+        assert words[code].keys() == words["en"].keys(), code
+        for key, text in words["en"].items():
+            if key != "counts":
+                assert isinstance(words[code][key], str)
+                assert ("#" in str(words[code][key])) == ("#" in str(text)), (code, key)
+
+
+def test_every_text_is_used_and_every_text_used_is_there(words: Words) -> None:
+    code = "".join((WIDGET / name).read_text() for name in ("comment.js", "comments.js", "form.js"))
+    direct = set(re.findall(r"\bwords\.(\w+)", code)) - {"tag"}
+    by_name = set(re.findall(r'"(\w+)"', code)) | set(
+        re.findall(r"^  (\w+): {", code, re.MULTILINE)
+    )
+    by_status = {key for key in words["en"] if key.isdigit()} | {"approved", "pending"}
+    assert direct <= words["en"].keys()
+    assert words["en"].keys() - direct - by_status <= by_name
+
+
+def test_each_language_has_a_form_for_every_number(page: Page, words: Words) -> None:
+    for code in CODES:
+        categories = page.evaluate(
+            "(tag) => new Intl.PluralRules(tag).resolvedOptions().pluralCategories", code
+        )
+        counts = words[code]["counts"]
+        assert isinstance(counts, dict)
+        assert counts.keys() == {*categories, "zero"}, code
+        assert "#" in counts["other"]
+
+
+def test_a_list_page_in_another_language_counts_in_it(page: Page, answers: Answers) -> None:
+    counts = {"pl": ["Brak komentarzy", "1 komentarz", "3 komentarze", "5 komentarzy"]}
+    counts["en-GB"] = ["No comments", "1 comment", "3 comments", "5 comments"]
+    for lang, texts in counts.items():
+        for number, text in zip((0, 1, 3, 5), texts, strict=True):
+            answers.comments = [comment(n, "x") for n in range(number)]
+            show(page, POST, lang=lang)
+            expect(page.locator("comment-count")).to_have_text(text)
+
+
+def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
+    open_thread: OpenThread, answers: Answers, words: Words
+) -> None:
+    answers.comments = [comment(1, "x")]
+    for code in CODES:
+        answers.requests.clear()
+        page = open_thread(lang=code)
+        expect(page.get_by_role("heading", name=str(words[code]["write"]))).to_be_visible()
+        expect(page.get_by_role("button", name=str(words[code]["send"]))).to_be_visible()
+        yesterday = page.evaluate(
+            "(tag) => new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }).format(-1, 'day')", code
+        )
+        expect(page.locator("time")).to_have_text(yesterday)
+        assert [target for _, target in answers.requests if "/lang/" in target] == [
+            f"/static/lang/{code}.js"
+        ]
+    page = open_thread(lang='tlh"><body lang="de-AT')
+    expect(page.get_by_role("button", name="Kommentar abschicken")).to_be_visible()
+
+
+@pytest.mark.parametrize("lang", ["", "sv", "no such", "deutsch"])
+def test_an_unknown_language_is_english(
+    open_thread: OpenThread, answers: Answers, lang: str
+) -> None:
+    answers.comments = [comment(1, "x")]
+    page = open_thread(lang=lang, more=f'<comment-count url="{POST}"></comment-count>')
+    expect(page.get_by_role("heading", name="1 comment")).to_be_visible()
+    expect(page.locator("comment-count")).to_have_text("1 comment")

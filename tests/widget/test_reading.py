@@ -1,0 +1,145 @@
+"""<comment-thread>: what readers can do with a thread besides reading it from top to bottom."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.widget.browser import SERVICE, Answers, comment
+
+OpenThread = Callable[..., Page]
+
+
+def targets(answers: Answers) -> list[str]:
+    return [target for _, target in answers.requests if target.startswith("/api/")]
+
+
+def test_two_lines_are_enough(open_thread: OpenThread, answers: Answers) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    page = open_thread()
+    expect(page.locator("#comment-1")).to_be_visible()
+    assert targets(answers) == ["/api/comments?url=%2Fposts%2Fwet-wood%2F&sort=oldest&limit=100"]
+
+
+def test_the_order_can_be_chosen(open_thread: OpenThread, answers: Answers) -> None:
+    answers.comments = [comment(1, "One."), comment(2, "Two."), comment(3, "Answer.", parent=1)]
+    page = open_thread(sort="newest")
+    threads = page.locator(".commentsvc-list > li")
+    expect(threads).to_have_text([re.compile("Two"), re.compile("One.*Answer", re.DOTALL)])
+    order = page.get_by_label("Order")
+    expect(order).to_have_value("newest")
+    order.select_option("Oldest first")
+    expect(threads).to_have_text([re.compile("One.*Answer", re.DOTALL), re.compile("Two")])
+
+
+@pytest.mark.parametrize(
+    ("depth", "home"),
+    [("0", ".commentsvc-list"), ("1", "#comment-1 > ol"), ("9", "#comment-2 > ol")],
+)
+def test_a_site_chooses_how_deep_replies_are_nested(
+    open_thread: OpenThread, answers: Answers, depth: str, home: str
+) -> None:
+    answers.comments = [
+        comment(1, "Question?"),
+        comment(2, "Answer.", parent=1, author="Ida"),
+        comment(3, "Thanks.", parent=2),
+    ]
+    page = open_thread(depth=depth)
+    expect(page.locator(f"{home} > #comment-3")).to_be_visible()
+    answered = page.locator("#comment-3 > article").get_by_role("link", name="↪ Ida")
+    expect(answered).to_have_count(0 if depth == "9" else 1)
+
+
+def test_a_thread_that_loads_on_a_click_asks_for_nothing_before(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    page = open_thread(load="click")
+    show = page.get_by_role("button", name="Show comments")
+    expect(show).to_be_visible()
+    assert targets(answers) == []
+    show.click()
+    expect(page.locator("#comment-1")).to_be_focused()
+
+
+def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.part = 20
+    answers.comments = [comment(n, f"Number {n}.") for n in range(1, 60)]
+    page = open_thread(target="#comment-50")
+    expect(page.locator("#comment-50")).to_be_in_viewport()
+    assert page.evaluate("document.querySelector(':target').id") == "comment-50"
+    assert len(targets(answers)) == 3
+
+
+def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers: Answers) -> None:
+    moments = {
+        "2026-11-21T12:00:30Z": "now",  # by a clock that is ahead
+        "2026-11-21T11:59:15Z": "45 seconds ago",
+        "2026-11-21T10:01:00Z": "1 hour ago",
+        "2026-11-19T08:30:00Z": "2 days ago",
+        "2024-01-02T03:04:05Z": "2 years ago",
+    }
+    answers.comments = [comment(n, "x", published=moment) for n, moment in enumerate(moments, 1)]
+    page = open_thread()
+    expect(page.locator("time")).to_have_text([*moments.values()])
+    expect(page.locator("time").last).to_have_attribute("title", "January 2, 2024 at 3:04 AM")
+
+
+def test_everybody_has_a_picture_that_no_other_service_draws(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [
+        comment(1, "x", author="Ada"),
+        comment(2, "x", author="Ida"),
+        comment(3, "x", author="Ada"),
+        comment(4, "x", author="Ada", avatar="0" * 32),
+    ]
+    page = open_thread()
+    page.locator("#comment-4").wait_for()
+    drawn = page.locator(".commentsvc-avatar").evaluate_all("(all) => all.map((a) => a.outerHTML)")
+    assert drawn[0] == drawn[2]
+    assert len(set(drawn)) == 3
+
+
+def test_there_is_a_feed_of_the_thread(open_thread: OpenThread) -> None:
+    feed = open_thread().get_by_role("link", name="Atom feed")
+    expect(feed).to_have_attribute("href", f"{SERVICE}/feed.atom?url=%2Fposts%2Fwet-wood%2F")
+
+
+@pytest.mark.parametrize("closed", ["by the page", "by the service"])
+def test_a_closed_thread_is_read_and_not_written(
+    open_thread: OpenThread, answers: Answers, closed: str
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    if closed == "by the service":
+        answers.closes = "2026-11-21T11:00:00Z"
+    page = open_thread(**({"closed": ""} if closed == "by the page" else {}))
+    expect(page.get_by_text("This page takes no more comments.")).to_be_visible()
+    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.get_by_role("button", name="Reply")).to_have_count(0)
+    expect(page.locator("form")).to_have_count(0)
+
+
+def test_a_thread_that_closes_tomorrow_is_open(open_thread: OpenThread, answers: Answers) -> None:
+    answers.closes = "2026-11-22T12:00:00Z"
+    expect(open_thread().locator("form")).to_be_visible()
+
+
+def test_what_waits_for_approval_is_shown_to_its_author_while_it_can_be_changed(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.status = "pending"
+    page = open_thread()
+    page.get_by_label("Comment").fill("Mine.")
+    page.get_by_label("Name").fill("Rosa")
+    page.get_by_role("button", name="Send comment").click()
+    expect(page.locator("#comment-101")).to_be_focused()
+    page.reload()
+    expect(page.locator("#comment-101 .commentsvc-note")).to_contain_text("waits for approval")
+    page.clock.set_fixed_time("2026-11-21T12:16:00Z")
+    page.reload()
+    page.get_by_role("heading", name="No comments").wait_for()
+    expect(page.locator("#comment-101")).to_have_count(0)
