@@ -58,9 +58,7 @@ def _schemas(settings: Settings) -> Json:
         "Preview": _object({"html": text}),
         "Ballot": _ballot(),
         "Votes": _object({"votes": {"type": "integer"}, "vote": {"enum": [1, 0, -1]}}),
-        "Invitation": _object(
-            {"stamp": text, "length": number, "notify": {"type": "boolean"}}, {"work": WORK}
-        ),
+        "Invitation": _invitation(),
         "Address": _object({"email": text}),
         "Health": _object({"status": text}),
         "Client": _object(
@@ -82,6 +80,13 @@ def _error() -> Json:
     text = {"type": "string"}
     fields = {"type": "object", "additionalProperties": text}
     return _object({"code": text, "message": text}, {"fields": fields})
+
+
+def _invitation() -> Json:
+    length, notify = {"type": "integer", "minimum": 1}, {"type": "boolean"}
+    return _object(
+        {"stamp": {"type": "string"}, "length": length, "notify": notify}, {"work": WORK}
+    )
 
 
 def _ballot() -> Json:
