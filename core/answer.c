@@ -15,8 +15,6 @@ static bool send_with(struct conn *conn, struct tools *tools, struct slice body)
         outlet_send(&conn->outlet, conn->fd, answers, body, &taken, &tools->counters.writes);
     if (result == OUTLET_GONE)
         conn->closed = CLOSED_CLIENT;
-    /* Where the system lacked something else than room, no event tells that it is over. */
-    conn->again |= outlet_owes(&conn->outlet);
     if (taken > 0 && outlet_owes(&conn->outlet) && conn->state == CONN_WRITING)
         tools_set_deadline(tools, &conn->deadline, DEADLINE_WRITE);
     return result == OUTLET_SENT;

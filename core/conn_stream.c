@@ -47,7 +47,6 @@ static enum conn_next say(struct conn *conn, struct tools *tools, struct slice p
                                             &taken, &tools->counters.writes);
     if (result == OUTLET_NO_MEMORY)
         conn->closed = CLOSED_FAILED;
-    conn->again |= outlet_owes(&conn->outlet);
     if (result != OUTLET_SENT)
         return CONN_CLOSE;
     if (conn->outlet.kept.size <= LIMIT_STREAM_UNSENT) {

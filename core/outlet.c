@@ -41,9 +41,10 @@ static bool send_some(int fd, struct slice *first, struct slice *second, counter
         if (count >= 0) {
             skip_both(first, second, (size_t)count);
             counter_add(writes, 1);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if (errno != EINTR) {
+            /* ENOBUFS, too: the poller would not tell us when it is over. */
             return false;
         }
     }

@@ -122,10 +122,10 @@ static void an_interrupted_send_is_made_again(void)
 
 static void a_client_that_left_is_told_from_a_slow_one(void)
 {
-    static const int slow[] = {EAGAIN, ENOBUFS}, gone[] = {EPIPE, ECONNRESET};
-    for (size_t i = 0; i < 2; i++) {
+    static const int gone[] = {EPIPE, ECONNRESET, ENOBUFS};
+    for (size_t i = 0; i < 3; i++) {
         set_up(100, 100);
-        failure = slow[i];
+        failure = EAGAIN;
         CHECK_EQUAL(say("head", "body"), OUTLET_SENT);
         CHECK(outlet_owes(&outlet));
         failure = gone[i];
