@@ -1,5 +1,6 @@
 """What each proxy has to do: the real program in front of a real service."""
 
+import json
 import ssl
 import subprocess
 from contextlib import closing
@@ -104,6 +105,18 @@ def test_tls_before_1_2_is_refused(front: Client, trust: ssl.SSLContext) -> None
         old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, ConnectionError)):
         front._replace(trust=old).ask("GET", COUNT)
+
+
+def test_events_pass_as_they_come(reader: Client) -> None:
+    url = f"/live/{reader.source}/"
+    with closing(reader.connection()) as connection:
+        connection.request("GET", f"/api/comments/stream?url={url}")
+        stream = connection.getresponse()
+        assert max_age(stream.headers["strict-transport-security"]) >= YEAR
+        events = (json.loads(line[5:]) for line in stream if line.startswith(b"data:"))
+        assert next(events) == {"count": 0}
+        assert reader.submit(url).status == 201
+        assert next(events) == {"count": 1}
 
 
 def test_a_connection_is_kept(front: Client) -> None:
