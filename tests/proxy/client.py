@@ -6,8 +6,9 @@ import socket
 import ssl
 from typing import NamedTuple
 
+from loadtest.fronts import Place
 from tests.journey.program import PATIENCE, Answer
-from tests.proxy.fronts import HOST, Place
+from tests.proxy.fronts import HOST
 
 
 class TlsConnection(http.client.HTTPSConnection):

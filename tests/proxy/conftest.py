@@ -10,19 +10,11 @@ from tempfile import TemporaryDirectory
 import pytest
 import trustme
 
+from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place
+from loadtest.running import free_port
 from tests.journey.program import Service
 from tests.proxy.client import Client
-from tests.proxy.fronts import (
-    BLOG,
-    FRONTS,
-    HOST,
-    TLS_ONLY,
-    Command,
-    Place,
-    check,
-    free_port,
-    running,
-)
+from tests.proxy.fronts import BLOG, HOST, checked, running
 
 Begin = Callable[..., Client]
 Network = Iterator[str]
@@ -94,24 +86,28 @@ def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def begin(
-    authority: trustme.CA, trust: ssl.SSLContext, tmp_path_factory: pytest.TempPathFactory
+    service: Service,
+    authority: trustme.CA,
+    trust: ssl.SSLContext,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Begin]:
-    """Start a proxy in front of a service; it ends with the tests of the file."""
+    """Start a proxy in front of `service`, or another one; it ends with the tests of the file."""
     certificate = authority.issue_cert(HOST, BLOG)
     with ExitStack() as stack:
 
         def begin(
-            make: Callable[[Place], Command], service: Service, http: int | None = None
+            make: Callable[[Place], Command],
+            other: Service | None = None,
+            http: int | None = None,
+            host: str = HOST,
         ) -> Client:
             folder = tmp_path_factory.mktemp("front")
             chain, key = folder / "chain.pem", folder / "key.pem"
             chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
             key.write_bytes(certificate.private_key_pem.bytes())
             ports = http or free_port(), free_port()
-            place = Place(folder, Path(service.address[5:]), chain, key, *ports)
-            command = make(place)
-            check(command)
-            stack.enter_context(running(command, place))
+            place = Place(folder, (other or service).address, chain, key, *ports, host)
+            stack.enter_context(running(checked(make, place), place))
             return Client(place, trust)
 
         yield begin
@@ -121,7 +117,7 @@ def begin(
 def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
     """Each proxy in turn, in front of the service that it needs."""
     if request.param not in TLS_ONLY:
-        return begin(FRONTS[request.param], request.getfixturevalue("service"))
+        return begin(FRONTS[request.param])
     service, port = request.getfixturevalue("prefaced")
     return begin(FRONTS[request.param], service, port if request.param == "hitch" else None)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place, nginx
 from tests.journey.program import Outcome, Service, command
 from tests.proxy.client import Client
-from tests.proxy.fronts import FRONTS, HOST, Command, Place, nginx
+from tests.proxy.fronts import HOST
 
 Begin = Callable[..., Client]
 ORIGIN = "https://blog.test"
@@ -48,7 +49,7 @@ def faults(done: Outcome) -> list[str]:
 Examine = Callable[..., Outcome]
 
 
-@pytest.mark.parametrize("name", FRONTS)
+@pytest.mark.parametrize("name", [name for name in FRONTS if name not in TLS_ONLY])
 def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: str) -> None:
     done = examine(begin(FRONTS[name]))
     assert (done.code, faults(done)) == (0, []), done

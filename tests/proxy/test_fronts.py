@@ -7,10 +7,11 @@ from contextlib import closing
 
 import pytest
 
+from loadtest.fronts import TLS_ONLY
 from tests.conftest import find_program
 from tests.proxy.client import Client
 from tests.proxy.conftest import Network
-from tests.proxy.fronts import HOST, TLS_ONLY
+from tests.proxy.fronts import HOST
 
 YEAR = 365 * 24 * 3600
 COUNT = "/api/comments/count?url=/post/"

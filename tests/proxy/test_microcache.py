@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
+from loadtest.fronts import nginx
 from loadtest.service import parse_counters
 from tests.journey.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
-from tests.proxy.fronts import nginx
 
 HITS = "commentsvc_core_hits_total"
 MISSES = "commentsvc_core_misses_total"
@@ -17,8 +17,8 @@ CONFIRMED = "commentsvc_core_not_modified_total"
 
 
 @pytest.fixture(scope="module")
-def cached(begin: Begin, service: Service) -> Client:
-    return begin(partial(nginx, marks=("#m ",)), service)
+def cached(begin: Begin) -> Client:
+    return begin(partial(nginx, marks=("#m ",)))
 
 
 def figures(service: Service) -> dict[str, int]:

@@ -6,10 +6,10 @@ from urllib.parse import urljoin
 
 import pytest
 
-from tests.journey.program import Service
+from loadtest.fronts import FOLDERS
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
-from tests.proxy.fronts import BLOG, FOLDERS
+from tests.proxy.fronts import BLOG
 from tests.proxy.test_fronts import YEAR, max_age
 
 FOLDER = "/comments"
@@ -21,9 +21,9 @@ PAGES = [
 
 
 @pytest.fixture(scope="module", params=FOLDERS)
-def blog(request: pytest.FixtureRequest, begin: Begin, service: Service) -> Client:
+def blog(request: pytest.FixtureRequest, begin: Begin) -> Client:
     """A client of each proxy that can do it."""
-    return begin(FOLDERS[request.param], service)
+    return begin(FOLDERS[request.param], host=BLOG)
 
 
 def test_the_blog_is_served_beside_its_comments(blog: Client, networks: Network) -> None:

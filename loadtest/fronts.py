@@ -1,0 +1,192 @@
+"""The proxies of config/proxy, each with the file that we ship, for tests and measurements.
+
+Only what the files say is to be changed is changed: names, certificates, the service's address;
+and the ports, since nobody has a right to 80 and 443 here. What is absent raises AbsentError.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from loadtest.peer import AbsentError
+from loadtest.service import ROOT
+
+PROXY = ROOT / "config/proxy"
+
+
+class Place(NamedTuple):
+    """What a proxy is started for and with; `workers` where it does not count the cores itself."""
+
+    folder: Path
+    upstream: str  # HOST:PORT or unix:PATH
+    chain: Path
+    key: Path
+    http: int
+    https: int
+    host: str
+    workers: int = 2
+
+
+class Command(NamedTuple):
+    """How a proxy is started, and how its own program checks the same file."""
+
+    start: list[str]
+    check: list[str]
+    environ: Mapping[str, str] = {}
+
+
+def find(name: str) -> str:
+    """The path of a program. Raises AbsentError."""
+    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    if path is None:
+        raise AbsentError(f"{name} is missing. Run: apt-get install -y {name}")
+    return path
+
+
+def changed(name: str, changes: Mapping[str, str]) -> str:
+    """The file of that name with `changes`, each of which must find its text. Raises ValueError."""
+    text = (PROXY / name).read_text()
+    for old, new in changes.items():
+        if old not in text:
+            raise ValueError(f"{name} has no {old!r} any more")
+        text = text.replace(old, new)
+    return text
+
+
+def nginx(
+    place: Place, name: str = "nginx.conf", marks: Sequence[str] = (), more: Mapping[str, str] = {}
+) -> Command:
+    """nginx with the file `name`, in which the lines after each of `marks` are switched on.
+
+    `more` changes more of it.
+    """
+    program = find("nginx")
+    example = "comments.example" if name == "nginx.conf" else "blog.example"
+    certificate = f"/etc/letsencrypt/live/{example}"
+    changes = {
+        "unix:/run/commentsvc/commentsvc.sock": place.upstream,
+        f"{certificate}/fullchain.pem": str(place.chain),
+        f"{certificate}/privkey.pem": str(place.key),
+        f"server_name {example}": f"server_name {place.host}",
+        "listen 80;": f"listen 127.0.0.1:{place.http};",
+        "listen 443 ssl": f"listen 127.0.0.1:{place.https} ssl",
+        "    listen [::]:80;\n": "",
+        "    listen [::]:443 ssl http2;\n": "",
+    }
+    if name == "nginx.conf":
+        changes["/var/log/nginx"] = str(place.folder)
+        changes["/dev/shm/commentsvc"] = f"{place.folder}/cache"
+    else:
+        changes["/var/www/blog"] = str(blog(place))
+    text = changed(name, {**changes, **more})
+    for mark in marks:
+        text = text.replace(mark, "")
+    (place.folder / "site.conf").write_text(text)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
+    user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
+    main = place.folder / "nginx.conf"
+    main.write_text(
+        f"daemon off; {user} pid {place.folder}/pid; error_log stderr crit;\n"
+        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
+        f"http {{ {temporary} include {place.folder}/site.conf; }}\n"
+    )
+    words = [program, "-e", "stderr", "-c", str(main)]
+    return Command(words, [*words, "-t"])
+
+
+def blog(place: Place) -> Path:
+    """The folder of the blog that stands beside its comments."""
+    folder = place.folder / "blog"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def caddy(place: Place, more: Mapping[str, str] = {}) -> Command:
+    """Caddy with our Caddyfile, and a certificate of its own instead of one from the Internet."""
+    own = "#tls /etc/ssl/comments.pem /etc/ssl/comments.key"
+    return _caddy(place, changed("Caddyfile", {own: f"tls {place.chain} {place.key}", **more}))
+
+
+def caddy_in_folder(place: Place) -> Command:
+    """The same with the other site of the file, instead of the first one."""
+    changes = {
+        "blog.example {": f"{place.host} {{\n\ttls {place.chain} {place.key}",
+        "/var/www/blog": str(blog(place)),
+    }
+    ours, others = changed("Caddyfile", changes).split("# A host name of its own", 1)
+    site = others[others.index(f"#{place.host} {{") :]
+    return _caddy(place, ours + re.sub("^#(?! )", "", site, flags=re.MULTILINE))
+
+
+def _caddy(place: Place, text: str) -> Command:
+    program, file = find("caddy"), place.folder / "Caddyfile"
+    file.write_text(text)
+    environ = {
+        "HOME": str(place.folder),
+        "XDG_DATA_HOME": str(place.folder),
+        "XDG_CONFIG_HOME": str(place.folder),
+        "CADDY_ADMIN": f"unix/{place.folder}/admin",
+        "COMMENTSVC_HOST": place.host,
+        "COMMENTSVC_UPSTREAM": place.upstream.replace("unix:", "unix/"),
+        "COMMENTSVC_HTTP_PORT": str(place.http),
+        "COMMENTSVC_HTTPS_PORT": str(place.https),
+    }
+    words = ["--adapter", "caddyfile", "--config", str(file)]
+    return Command([program, "run", *words], [program, "validate", *words], environ)
+
+
+def haproxy(place: Place, name: str = "haproxy.cfg", more: Mapping[str, str] = {}) -> Command:
+    """HAProxy with the file `name`; what it says of variables is true of the environment."""
+    environ = {
+        "COMMENTSVC_HOST": place.host,
+        "COMMENTSVC_PEM": str(_pem(place)),
+        "COMMENTSVC_SERVER": place.upstream.replace("unix:", "unix@"),
+        "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
+        "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
+    }
+    program, file = find("haproxy"), place.folder / "haproxy.cfg"
+    file.write_text(changed(name, more))
+    return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
+
+
+def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
+    """hitch, whose redirect is the service's; its upstream is a unix socket."""
+    changes = {
+        "/etc/hitch/comments.pem": str(_pem(place)),
+        "[*]:443": f"[127.0.0.1]:{place.https}",
+        "/run/commentsvc/commentsvc.sock": place.upstream.removeprefix("unix:"),
+        "workers = 2": f"workers = {place.workers}",
+    }
+    if os.geteuid() != 0:
+        changes['user = "_hitch"\n'] = ""  # nobody but root may become somebody else
+    program, file = find("hitch"), place.folder / "hitch.conf"
+    file.write_text(changed("hitch.conf", {**changes, **more}))
+    return Command([program, f"--config={file}"], [program, "--test", f"--config={file}"])
+
+
+def _pem(place: Place) -> Path:
+    file = place.folder / "both.pem"
+    file.write_bytes(place.chain.read_bytes() + place.key.read_bytes())
+    return file
+
+
+Make = Callable[..., Command]
+FRONTS: dict[str, Make] = {
+    "nginx": nginx,
+    "caddy": caddy,
+    "haproxy": haproxy,
+    "haproxy-tcp": partial(haproxy, name="haproxy-tcp.cfg"),
+    "hitch": hitch,
+}
+# Those that pass on bytes: the service itself speaks HTTP, and knows by the PROXY protocol to whom.
+TLS_ONLY = ("haproxy-tcp", "hitch")
+# Those that put a service into a folder of the blog's host.
+FOLDERS: dict[str, Make] = {
+    "nginx": partial(nginx, name="nginx-path.conf"),
+    "caddy": caddy_in_folder,
+}
