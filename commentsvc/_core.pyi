@@ -66,6 +66,15 @@ class Server:
     def drain(self) -> list[Request]:
         """Take all requests that wait."""
 
+    def cork(self) -> None:
+        """Keep answers back from now on, until `uncork` lets all of them go at once.
+
+        So each worker is woken once for many answers. For the OS thread that answers.
+        """
+
+    def uncork(self) -> None:
+        """Let the answers go that were kept back, and later ones as they are given."""
+
     def purge(self, tags: Sequence[str], /) -> None:
         """Forget every answer stored under one of `tags`, now and for requests in flight."""
 

@@ -73,6 +73,7 @@ class Bridge:
         self._starved = 0
         self._starved_at = -RECOVERED
         self._tasks: set[asyncio.Task[None]] = set()
+        self._corked = False
 
     @property
     def address(self) -> str:
@@ -179,42 +180,50 @@ class Bridge:
         except Exception as error:
             answer = _failure(request, error)
         if isinstance(answer, web.Response):
-            _respond(call, request, answer)
+            self._respond(call, request, answer)
             return
         if isinstance(answer, web.Later):
-            answer.listen(partial(_conclude, call, request))
+            answer.listen(partial(self._conclude, call, request))
             return
-        task = asyncio.get_running_loop().create_task(_finish(call, request, answer))
+        task = asyncio.get_running_loop().create_task(self._finish(call, request, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _finish(
+        self, call: _core.Request, request: web.Request, answer: Awaitable[web.Response]
+    ) -> None:
+        try:
+            outcome: web.Response | Exception = await answer
+        except Exception as error:
+            outcome = error
+        self._conclude(call, request, outcome)
 
-async def _finish(
-    call: _core.Request, request: web.Request, answer: Awaitable[web.Response]
-) -> None:
-    try:
-        outcome: web.Response | Exception = await answer
-    except Exception as error:
-        outcome = error
-    _conclude(call, request, outcome)
+    def _conclude(
+        self, call: _core.Request, request: web.Request, outcome: web.Response | Exception
+    ) -> None:
+        if isinstance(outcome, Exception):
+            outcome = _failure(request, outcome)
+        self._respond(call, request, outcome)
 
+    def _respond(self, call: _core.Request, request: web.Request, response: web.Response) -> None:
+        if not self._corked:
+            self._corked = True
+            self._core.cork()
+            asyncio.get_running_loop().call_soon(self._uncork)
+        try:
+            if response.follows:
+                if call.stream(response.headers, response.body, response.follows):
+                    return
+                response = web.refusal(FULL)
+            call.respond(response.status, response.headers, response.body, response.tags)
+        except ValueError as error:  # a handler of ours made a header that cannot be sent
+            response = _failure(request, error)
+            call.respond(response.status, response.headers, response.body)
 
-def _conclude(call: _core.Request, request: web.Request, outcome: web.Response | Exception) -> None:
-    if isinstance(outcome, Exception):
-        outcome = _failure(request, outcome)
-    _respond(call, request, outcome)
-
-
-def _respond(call: _core.Request, request: web.Request, response: web.Response) -> None:
-    try:
-        if response.follows:
-            if call.stream(response.headers, response.body, response.follows):
-                return
-            response = web.refusal(FULL)
-        call.respond(response.status, response.headers, response.body, response.tags)
-    except ValueError as error:  # a handler of ours made a header that cannot be sent
-        response = _failure(request, error)
-        call.respond(response.status, response.headers, response.body)
+    def _uncork(self) -> None:
+        """Let go all answers of this turn of the loop, which wakes each worker once."""
+        self._corked = False
+        self._core.uncork()
 
 
 def _failure(request: web.Request, error: Exception) -> web.Response:

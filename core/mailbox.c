@@ -49,20 +49,32 @@ void mailbox_wake(struct mailbox *mailbox)
         continue;
 }
 
-bool mailbox_push(struct mailbox *mailbox, struct message *message)
+/* How many messages there are now; 0 when it was full and has not taken `message`. */
+static uint32_t append(struct mailbox *mailbox, struct message *message)
 {
     message->next = NULL;
     pthread_mutex_lock(&mailbox->lock);
-    bool room = mailbox->count < mailbox->limit, was_empty = mailbox->count == 0;
-    if (room) {
+    uint32_t count = 0;
+    if (mailbox->count < mailbox->limit) {
         *mailbox->end = message;
         mailbox->end = &message->next;
-        mailbox->count++;
+        count = ++mailbox->count;
     }
     pthread_mutex_unlock(&mailbox->lock);
-    if (room && was_empty)
+    return count;
+}
+
+bool mailbox_push(struct mailbox *mailbox, struct message *message)
+{
+    uint32_t count = append(mailbox, message);
+    if (count == 1)
         mailbox_wake(mailbox);
-    return room;
+    return count > 0;
+}
+
+bool mailbox_add(struct mailbox *mailbox, struct message *message)
+{
+    return append(mailbox, message) > 0;
 }
 
 struct message *mailbox_take(struct mailbox *mailbox)

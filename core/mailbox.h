@@ -31,6 +31,9 @@ void mailbox_fini(struct mailbox *mailbox);
 /* Takes `message` and returns true; when the mailbox is full returns false and takes nothing. */
 bool mailbox_push(struct mailbox *mailbox, struct message *message);
 
+/* As `mailbox_push`, but wakes nobody: who has added some calls `mailbox_wake` once, soon. */
+bool mailbox_add(struct mailbox *mailbox, struct message *message);
+
 /* Take all messages, oldest first, linked by `next`; the caller owns them. NULL when empty.
  * Quiets the descriptor. */
 struct message *mailbox_take(struct mailbox *mailbox);

@@ -247,6 +247,24 @@ bool module_read_tag(PyObject *tag, uint32_t *place)
     return text != NULL;
 }
 
+static PyObject *Server_cork(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    server_cork(server);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_uncork(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    server_uncork(server);
+    Py_RETURN_NONE;
+}
+
 static PyObject *Server_purge(PyObject *object, PyObject *tags)
 {
     struct server *server = server_of(object);
@@ -399,6 +417,8 @@ static PyMethodDef Server_methods[] = {
     {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"fileno", Server_fileno, METH_NOARGS, NULL},
     {"drain", Server_drain, METH_NOARGS, NULL},
+    {"cork", Server_cork, METH_NOARGS, NULL},
+    {"uncork", Server_uncork, METH_NOARGS, NULL},
     {"purge", Server_purge, METH_O, NULL},
     {"purged", Server_purged, METH_O, NULL},
     {"is_followed", Server_is_followed, METH_O, NULL},

@@ -227,8 +227,24 @@ bool server_send(struct server *server, struct reply *reply)
     if (reply->kind == REPLY_STREAM &&
         !audience_join(&server->audience, purges_place(reply_target(reply))))
         return false;
-    worker_send(&server->workers[reply->address.worker], reply);
+    struct worker *worker = &server->workers[reply->address.worker];
+    if (server->corked)
+        worker_add(worker, reply);
+    else
+        worker_send(worker, reply);
     return true;
+}
+
+void server_cork(struct server *server)
+{
+    server->corked = true;
+}
+
+void server_uncork(struct server *server)
+{
+    server->corked = false;
+    for (uint32_t i = 0; i < server->running; i++)
+        worker_wake(&server->workers[i]);
 }
 
 int server_publish(struct server *server, struct slice tag, struct slice data)

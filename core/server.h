@@ -25,6 +25,7 @@ struct server {
     uint32_t worker_count;  /* as asked for */
     uint32_t running;       /* with a pthread */
     enum server_state state;
+    bool corked;
     struct purges purges;
     struct audience audience;
 };
@@ -66,6 +67,11 @@ struct request *server_drain(struct server *server);
 /* Takes `reply`, sends it to its worker and returns true. When it begins a stream, and there is no
  * place for one more, returns false and takes nothing. */
 bool server_send(struct server *server, struct reply *reply);
+
+/* Between the two, which one pthread calls as it sends, replies wait for the second: it wakes each
+ * worker once for all of them. */
+void server_cork(struct server *server);
+void server_uncork(struct server *server);
 
 /* Let all streams that follow `tag` have the event `data`, of 1 to LIMIT_EVENT bytes. Those that
  * were sent before have it, in the order of the calls. 0, or -1 with ENOMEM, or with EAGAIN when

@@ -31,8 +31,10 @@ static enum conn_next submit(struct worker *worker, struct conn *conn)
     struct request *request = conn_take_request(conn);
     uint64_t key = slots_key(&worker->slots, conn);
     request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
-    if (mailbox_push(worker->requests, &request->message))
+    if (mailbox_add(worker->requests, &request->message)) {
+        worker->asks = true;
         return CONN_GO_ON;
+    }
     request_free(request);
     counter_add(&worker->tools.counters.overflows, 1);
     return conn_refuse(conn, &worker->tools, 503);

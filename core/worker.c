@@ -327,11 +327,21 @@ static bool is_done(struct worker *worker)
     return worker->tools.counters.connections == 0 || worker->tools.clock.now >= stop_at;
 }
 
+/* Wake Python once for all requests of a pass. On one core it would else push the worker aside at
+ * the first of them, and each request would cost two changes of threads. */
+static void wake_python(struct worker *worker)
+{
+    if (worker->asks)
+        mailbox_wake(worker->requests);
+    worker->asks = false;
+}
+
 static void *run(void *argument)
 {
     struct worker *worker = argument;
     struct epoll_event events[LIMIT_EVENTS];
     while (!is_done(worker)) {
+        wake_python(worker);
         int count = poller_wait(&worker->poller, events, LIMIT_EVENTS, wait_at_most(worker));
         clock_update(&worker->tools.clock);
         for (int i = 0; i < count; i++)
@@ -341,6 +351,7 @@ static void *run(void *argument)
         door_reopen(&worker->door, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
     }
     end_stop(worker);
+    wake_python(worker);
     return NULL;
 }
 
@@ -375,4 +386,16 @@ void worker_send(struct worker *worker, struct reply *reply)
 {
     if (!mailbox_push(&worker->replies, &reply->message))
         reply_free(reply);
+}
+
+void worker_add(struct worker *worker, struct reply *reply)
+{
+    if (!mailbox_add(&worker->replies, &reply->message))
+        reply_free(reply);
+}
+
+void worker_wake(struct worker *worker)
+{
+    if (mailbox_depth(&worker->replies) > 0)
+        mailbox_wake(&worker->replies);
 }

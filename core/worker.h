@@ -24,6 +24,7 @@ struct worker {
     struct door door;
     struct slots slots;
     struct tools tools;
+    bool asks;               /* requests were added of which Python has not been told */
     int64_t starved_at;      /* monotonic milliseconds: when Python was told so last */
     bool parks;              /* at a stop; set before `stop_at` */
     bool stopping;           /* the stop has begun */
@@ -67,5 +68,9 @@ struct parked worker_take_parked(struct worker *worker);
 /* From any pthread: takes `reply` and delivers it, or frees it if its client has left; an event is
  * dealt out to all streams that follow its tag. */
 void worker_send(struct worker *worker, struct reply *reply);
+
+/* The same for many replies: the worker is woken once, after all of them were added. */
+void worker_add(struct worker *worker, struct reply *reply);
+void worker_wake(struct worker *worker);
 
 #endif

@@ -97,6 +97,20 @@ static void a_burst_writes_the_descriptor_once(void)
     mailbox_fini(&mailbox);
 }
 
+static void what_is_added_wakes_nobody(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 2), 0);
+    CHECK(mailbox_add(&mailbox, new_letter(0, 0)));
+    CHECK(mailbox_add(&mailbox, new_letter(0, 1)));
+    struct message *third = new_letter(0, 2);
+    CHECK(!mailbox_add(&mailbox, third));
+    CHECK_EQUAL(free_all(third), 1);
+    CHECK(!is_readable(&mailbox));
+    CHECK_EQUAL(free_all(mailbox_take(&mailbox)), 2);
+    mailbox_fini(&mailbox);
+}
+
 static void what_is_left_is_freed_at_the_end(void)
 {
     struct mailbox mailbox;
@@ -174,6 +188,7 @@ int main(void)
     RUN(a_full_mailbox_takes_nothing);
     RUN(the_descriptor_tells_when_something_waits);
     RUN(a_burst_writes_the_descriptor_once);
+    RUN(what_is_added_wakes_nobody);
     RUN(what_is_left_is_freed_at_the_end);
     RUN(several_pushers_lose_nothing_and_keep_their_order);
     return check_end();

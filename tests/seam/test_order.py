@@ -53,6 +53,21 @@ def test_starting_and_stopping_leaves_files_threads_and_memory_as_they_were() ->
     assert memory() - before < 2048, "KiB more after 3,600 requests and 60 servers"
 
 
+def test_answers_kept_back_reach_their_clients_together() -> None:
+    held = Held()
+    with running(held) as app, app.dial() as first, app.dial() as second:
+        for client in (first, second):
+            client.send(request("/a"))
+        calls = [held.take(), held.take()]
+        app.server.cork()
+        for call in calls:
+            call.respond(200, TEXT, b"here")
+        assert first.is_silent(0.1)
+        assert app.server.stats()["returning"] == 2
+        app.server.uncork()
+        assert [client.answer().body for client in (first, second)] == [b"here", b"here"]
+
+
 # Rule 2: a reply is addressed by worker, slot and serial.
 
 

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import logging
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,32 @@ def test_plain_functions_coroutines_and_callbacks_answer() -> None:
         assert ask(bridge.address, "/back") == (200, b"called back")
 
     serve(answer, client)
+
+
+def test_the_answers_of_a_turn_go_out_together() -> None:
+    waiting: list[Later] = []
+    bridges: list[Bridge] = []
+    seen: list[int] = []
+
+    def give_all() -> None:
+        for later in waiting:
+            later.give(text(b"all"))
+        seen.append(bridges[0].stats()["returning"])
+
+    def answer(_: Request) -> Later:
+        waiting.append(Later())
+        if len(waiting) == 3:
+            asyncio.get_running_loop().call_soon(give_all)
+        return waiting[-1]
+
+    def client(bridge: Bridge) -> None:
+        bridges.append(bridge)
+        with ThreadPoolExecutor(3) as pool:
+            answers = list(pool.map(lambda _: ask(bridge.address), range(3)))
+        assert answers == [(200, b"all")] * 3
+
+    serve(answer, client)
+    assert seen == [3], "answers that waited for the end of the turn"
 
 
 def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
