@@ -5,12 +5,15 @@ stylesheet serves both; it is readable without any. It is the same for everyone 
 static site's build may fetch it as often as it likes. The same as a page of its own is where the
 link in `<noscript>` leads. The form is posted to us and answered with
 a small page of its own, which on a mistake holds the form again with everything that was typed.
+To answer a comment, and for more than one list of them, buttons lead to that page as well: they are
+of a form and no links, for which the policy holds that is told of below.
 
 A fragment lands in pages of other origins, where a path alone would lead to the blog: `base` names
 the address under which the embedding page reaches this service. Where the fragment is opened
 by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
@@ -44,6 +47,8 @@ POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
 )
+
+_ID = re.compile(r"[1-9][0-9]{0,18}").fullmatch
 
 # A comment and those that answer it.
 Branch = tuple[Item, list["Branch"]]
@@ -114,34 +119,34 @@ class Embed:
 
         It is a fragment, or a whole page with `view=page`. `base` is this service's address for
         the form; a fragment without it means the page's own host. A closed page has no form, nor
-        one that says so by `closed`. 400 for a bad url, site, base, view or closed. Stored, so a
-        page that closes by its age may show a form until a comment changes; what is sent then is
-        refused.
+        one that says so by `closed`. Its buttons ask for the page again: with `after`, the cursor
+        of the next comments, or with `parent`, the id of the one that the form is to answer. 400
+        for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
+        its age may show a form until a comment changes; what is sent then is refused.
         """
         form = request.parameters()
         name, base, view = first(form, "site"), first(form, "base"), first(form, "view")
-        preset = first(form, "closed")
-        wrong = {}
-        if base and ("?" in base or "#" in base or not is_site(base)):
-            wrong["base"] = "This must be the http(s) address of the comment service."
-        if view not in ("", "page"):
-            wrong["view"] = 'This must be "page", or left out.'
-        if preset not in ("", "yes"):
-            wrong["closed"] = 'This must be "yes", or left out.'
-        if wrong:
+        preset, parent = first(form, "closed"), first(form, "parent")
+        if wrong := _faults(base, view, preset, parent):
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
         place = self._sites.locate(first(form, "url"), name)
-        open_for = self._sites.open_for(place.site)
+        open_for, after = self._sites.open_for(place.site), first(form, "after") or None
         page = await self._database.read(
-            lambda reader: comments.page(reader, place, "oldest", self._most, None, open_for)
+            lambda reader: comments.page(reader, place, "oldest", self._most, after, open_for)
         )
+        items = [*map(item, page.items)]
         template = self._standalone if view else self._thread
         html = template.render(
             bounds=self._bounds,
             replies=self._replies,
             mails=self._mails,
             back=self._page(*place),
-            branches=grow([*map(item, page.items)]),
+            branches=grow(items),
+            answered=next((each for each in items if str(each.id) == parent), None),
+            after=after,
+            next=page.next,
+            site=name,
+            preset=preset,
             count=page.thread.count,
             closed=preset or self._intake.is_past(page.closes),
             url=place.url,
@@ -205,6 +210,20 @@ class Embed:
 
     def _page(self, site: str, url: str) -> str:
         return self._origins.get(site, "") + url
+
+
+def _faults(base: str, view: str, closed: str, parent: str) -> dict[str, str]:
+    """What is wrong with the parameters of a thread, by their names."""
+    wrong = {}
+    if base and ("?" in base or "#" in base or not is_site(base)):
+        wrong["base"] = "This must be the http(s) address of the comment service."
+    if view not in ("", "page"):
+        wrong["view"] = 'This must be "page", or left out.'
+    if closed not in ("", "yes"):
+        wrong["closed"] = 'This must be "yes", or left out.'
+    if parent and not _ID(parent):
+        wrong["parent"] = "This must be the id of a comment."
+    return wrong
 
 
 def _query(name: str) -> str:

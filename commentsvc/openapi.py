@@ -135,7 +135,7 @@ OPERATIONS = (
         "GET",
         "/embed/thread",
         "A thread and a form as HTML",
-        ("page", "site", "base", "view", "closed"),
+        ("page", "site", "base", "view", "closed", "parent", "after"),
         (),
         ((200, "text/html"),),
         _READ,

@@ -137,6 +137,7 @@ def _parameters(settings: Settings) -> Json:
         "base": _query("base", text, "The address of this service, for the form."),
         "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
         "closed": _query("closed", {"enum": ["yes"]}, "No form: the page says that it is closed."),
+        "parent": _query("parent", {"type": "integer"}, "The comment that the form answers."),
         "t": _query("t", text, "The token of a link, as the mail has it.") | {"required": True},
         "id": {
             "name": "id",

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.config import Moderation, Spam
+from commentsvc.config import Comments, Moderation, Spam
 from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
 from commentsvc.threads import set_state
@@ -114,8 +114,46 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
     assert [tag for tag, _ in outline.tags if tag in ("article", "ol")] == ["ol", "article"] * 2
     assert outline.values() == dict.fromkeys(("author", "email", "site"), "") | {
         "url": "/p/",
+        "view": "page",
         "subject": None,
     }
+
+
+def test_a_comment_is_answered_without_a_script(service: Served) -> None:
+    """A button of a form, not a link: the policy then keeps it here whatever `base` says."""
+    service.submit("Hi", author="<Ann>")
+    html = service.get("/embed/thread?url=/p/&base=https://c.example").body.decode()
+    assert re.findall("<button [^>]*Reply to [^>]*>", html) == [
+        '<button class="commentsvc-link" form="commentsvc-reply" name="parent" value="1"'
+        ' aria-label="Reply to &lt;Ann&gt;">'
+    ]
+    action = "https://c.example/embed/thread#commentsvc-form"
+    assert f'<form id="commentsvc-reply" action="{action}">' in html
+    assert 'href="https://c.example' not in html
+    page = service.get("/embed/thread?url=/p/&view=page&parent=1").body
+    assert "Reply to &lt;Ann&gt;</h3>" in page.decode()
+    assert Outline(page).values()["parent"] == "1"
+    gone = service.get("/embed/thread?url=/p/&view=page&parent=2")
+    assert (gone.status, "Leave a comment" in gone.body.decode()) == (200, True)
+    service.form("/embed/thread", "url=/p/&author=Bob&message=Ho&parent=1")
+    assert [entry.comment.parent_id for entry in service.stored()] == [1, None]
+
+
+def test_a_long_thread_goes_on_without_a_script(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=2))
+    with served(tmp_path, settings) as service:
+        for text in "abc":
+            service.submit(text)
+        more = "/embed/thread?url=/p/&site=blog&closed=yes"
+        first = service.get(more).body
+        assert b"More comments</button>" in first
+        values = Outline(first).values()
+        assert [values[name] for name in ("url", "site", "view", "closed")] == [
+            "/p/", "blog", "page", "yes"]  # fmt: skip
+        last = service.get(f"{more}&after={values['after']}").body.decode()
+        assert re.findall(r"<p>(\w)</p>", first.decode() + last) == ["a", "b", "c"]
+        assert "More comments" not in last
+        assert service.get(f"{more}&after=x").status == 400
 
 
 def test_every_field_of_the_form_has_its_label(service: Served) -> None:
@@ -165,6 +203,7 @@ def test_the_form_is_posted_to_this_service(service: Served, query: str, action:
         ("?url=/p/&base=https://c.example/?x", ["base"]),
         ("?url=/p/&base=x&view=all", ["base", "view"]),
         ("?url=/p/&closed=1", ["closed"]),
+        ("?url=/p/&parent=x", ["parent"]),
     ],
 )
 def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:
