@@ -70,7 +70,9 @@ def load_keys(
     try:
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
     except OSError as error:
-        raise KeyUnusable(f"{path} can neither be read nor made: {error.strerror}.") from error
+        raise KeyUnusable(
+            f"{path} can neither be read nor made: {error.strerror}. Look at its disk and owner."
+        ) from error
     except UnicodeDecodeError as error:
         raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.") from error
     keys = tuple(key.encode() for key in text.split())

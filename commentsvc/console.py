@@ -88,7 +88,7 @@ def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),  # datadir says it better
     metavar="DIR",
     callback=_or_variable,
     help="The folder with all data. Default: the variable COMMENTSVC_DATA.",
@@ -107,4 +107,8 @@ config_option = click.option(
 def find_settings(given: Path | None, data: Path) -> Path | None:
     """The settings file: the one that was given, else that in the data folder if it is there."""
     usual = data / datadir.SETTINGS
-    return given or (usual if usual.exists() else None)
+    try:
+        return given or (usual if usual.exists() else None)
+    except PermissionError:
+        datadir.prepare(data)  # it says whose the folder is, and what to do
+        raise

@@ -42,6 +42,7 @@ def prepare(data: Path) -> None:
         raise DataUnusable(
             f"{data} cannot be written: {_describe(data)}. "
             f"Run: chown -R {os.geteuid()}:{os.getegid()} {data.absolute()}"
+            " (in a container, on the folder that is mounted there)"
         )
 
 

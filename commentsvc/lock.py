@@ -4,7 +4,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from commentsvc.sqlite import DatabaseBusy
+from commentsvc.sqlite import DatabaseBusy, DatabaseFull
 
 
 class Lock:
@@ -19,7 +19,7 @@ class Lock:
         self._fd = held
 
     def __enter__(self) -> "Lock":
-        """Take the lock. Raises DatabaseBusy, naming the holder; OSError if it cannot be made."""
+        """Take the lock. Raises DatabaseBusy, naming the holder; DatabaseFull; OSError."""
         fd = self._fd
         if fd < 0:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -31,8 +31,14 @@ class Lock:
             raise DatabaseBusy(
                 f"{self._path.parent} is in use by another commentsvc (process {holder})"
             ) from error
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(fd)
+            raise DatabaseFull(
+                f"{self._path} cannot be written ({error.strerror}): make room on its disk"
+            ) from error
         self._fd = fd
         return self
 

@@ -25,7 +25,14 @@ import peewee
 from playhouse.migrations import Migration, Runner
 
 from commentsvc import steps
-from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, connect_reading, fault
+from commentsvc.sqlite import (
+    DatabaseBusy,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    connect_reading,
+    fault,
+)
 
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
@@ -103,10 +110,24 @@ def upgrade(path: Path) -> None:
     try:
         _Runner(database, table_name=HISTORY).up()
     except peewee.PeeweeException as error:
-        cause = error.args[0] if error.args else error  # peewee wraps what sqlite3 raised
-        raise fault(cause) or DatabaseUnusable(f"{path} cannot be upgraded ({error})") from error
+        raise _reason(error, path) from error
     finally:
         database.close()
+
+
+def _reason(error: BaseException, path: Path) -> DatabaseError:
+    """What SQLite had to say, behind what peewee said of it and of the attempt to undo it."""
+    known: DatabaseError | None = None
+    behind: BaseException = error
+    while known is None and behind.__context__ is not None:
+        behind = behind.__context__
+        known = fault(behind) if isinstance(behind, Exception) else None
+    if isinstance(known, DatabaseFull):
+        return DatabaseFull(
+            f"{path} cannot be made or upgraded ({behind}): make room on its disk, or look at its "
+            "permissions"
+        )
+    return known or DatabaseUnusable(f"{path} cannot be upgraded ({error})")
 
 
 def _ensure_file(path: Path) -> bool:

@@ -51,7 +51,7 @@ def test_a_folder_of_somebody_else_is_named_with_the_command_that_helps(
     message = str(caught.value)
     assert message.startswith(f"{tmp_path} cannot be written: {tmp_path} belongs to ")
     assert f"(uid {uid}, mode 0755), and this runs as uid 10001. " in message
-    assert message.endswith(f"Run: chown -R 10001:10002 {tmp_path}")
+    assert f"Run: chown -R 10001:10002 {tmp_path} (in a container, " in message
 
 
 def test_a_folder_that_may_not_be_made_is_named_with_the_command_that_helps(
