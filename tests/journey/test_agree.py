@@ -12,7 +12,6 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,6 +30,7 @@ from hypothesis.stateful import (
 
 from commentsvc.models import MOVES
 from loadtest.desk import Desk
+from tests.journey.model import Done, Model, Said
 from tests.journey.program import Service, command, serving
 
 PAGES = st.sampled_from(["a", "b", "c", "d"])
@@ -39,70 +39,6 @@ DECISIONS = st.sampled_from([*VERBS])
 PASSWORD = "correct horse battery"
 LINKS = " ".join(f"https://{number}.example/" for number in range(5))
 _numbers = count(1)
-
-
-@dataclass
-class Said:
-    """A comment as the model knows it."""
-
-    page: str
-    status: str
-    text: str
-    sent: dict[str, Any]
-
-
-@dataclass
-class Done:
-    """A change as the model knows it."""
-
-    act: int
-    comment: int
-    what: str
-    was: str
-    undone: bool = False
-
-
-@dataclass
-class Model:
-    """What must be true: comments, where each address leads, which pages are closed."""
-
-    comments: dict[int, Said] = field(default_factory=dict)
-    leads: dict[str, str] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    changes: list[Done] = field(default_factory=list)
-
-    def root(self, page: str) -> str:
-        """The page where the comments of an address are."""
-        return self.leads.get(page, page)
-
-    def shown(self, page: str) -> set[int]:
-        """The ids that readers see under an address."""
-        root = self.root(page)
-        return {
-            number
-            for number, said in self.comments.items()
-            if said.page == root and said.status == "approved"
-        }
-
-    def known(self, page: str) -> bool:
-        """Whether something was ever said there, or it leads somewhere."""
-        return page in self.leads or any(said.page == page for said in self.comments.values())
-
-    def take_back(self, done: Done) -> bool:
-        """Undo one change unless the comment was changed again."""
-        again = any(
-            later.act > done.act and not later.undone
-            for later in self.changes
-            if (later.comment, later.what) == (done.comment, done.what)
-        )
-        if not again:
-            done.undone = True
-            said = self.comments[done.comment]
-            if done.what == "text":
-                said.text = done.was
-            else:
-                said.status = done.was
-        return not again
 
 
 class Agreement(RuleBasedStateMachine):
@@ -128,11 +64,15 @@ class Agreement(RuleBasedStateMachine):
         return self.prefix + page
 
     def read(self, target: str, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
-        if body is None:
-            self.http.request("GET", target)
-        else:
-            fields = {"Content-Type": "application/json"}
-            self.http.request("POST", target, json.dumps(body).encode(), fields)
+        return self.call("GET" if body is None else "POST", target, body)
+
+    def call(
+        self, method: str, target: str, body: dict[str, Any] | None, token: str = ""
+    ) -> tuple[int, bytes]:
+        fields = {"Authorization": f"Bearer {token}"} if token else {}
+        if body is not None:
+            fields["Content-Type"] = "application/json"
+        self.http.request(method, target, None if body is None else json.dumps(body), fields)
         answer = self.http.getresponse()
         return answer.status, answer.read()
 
@@ -183,8 +123,9 @@ class Agreement(RuleBasedStateMachine):
             assert json.loads(body)["error"]["code"] == "closed"
             return
         assert status == (202 if suspicious else 201), body
-        self.model.comments[json.loads(body)["comment"]["id"]] = Said(
-            self.model.root(page), "pending" if suspicious else "approved", text, sent
+        told = json.loads(body)
+        self.model.comments[told["comment"]["id"]] = Said(
+            self.model.root(page), told["status"], text, sent, told["token"]
         )
 
     @precondition(lambda self: self.model.comments)
@@ -197,6 +138,55 @@ class Agreement(RuleBasedStateMachine):
         status, body = self.read("/api/comments", said.sent)
         assert status == (201 if said.status == "approved" else 202), body
         assert json.loads(body)["comment"]["id"] == number
+        said.token = json.loads(body)["token"]
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data(), suspicious=st.booleans())
+    def revise(self, data: st.DataObject, suspicious: bool) -> None:
+        number = self.choose(data)
+        said, text = self.model.comments[number], f"Revised {next(_numbers)}"
+        text = f"{text} {LINKS}" if suspicious else text
+        target = f"/api/comments/{number}"
+        status, body = self.call("PATCH", target, {"message": text}, said.token)
+        if said.status == "deleted":
+            assert status == 404, body
+            return
+        assert status == 200, body
+        self.note(number, "text", said.text)
+        said.text = text
+        if suspicious and said.status == "approved":
+            self.note(number, "status", said.status)
+            said.status = "pending"
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        number = self.choose(data)
+        said = self.model.comments[number]
+        assert self.call("DELETE", f"/api/comments/{number}", None, said.token) == (204, b"")
+        if said.status != "deleted":
+            self.note(number, "status", said.status)
+            said.status = "deleted"
+
+    def note(self, number: int, what: str, was: str) -> None:
+        """Note what an author has changed; the history knows the number of the act."""
+        sql = "SELECT max(act) FROM change WHERE comment_id = ? AND what = ? AND was = ?"
+        [(act,)] = self.rows.execute(sql, (number, what, was)).fetchall()
+        self.model.changes.append(Done(act, number, what, was))
+
+    @precondition(lambda self: self.model.comments)
+    @rule(data=st.data(), voter=st.sampled_from(["anns-word", "bobs-word"]), value=st.booleans())
+    def vote(self, data: st.DataObject, voter: str, value: bool) -> None:
+        number = self.choose(data)
+        said = self.model.comments[number]
+        sent = {"vote": int(value), "voter": voter}
+        status, body = self.read(f"/api/comments/{number}/votes", sent)
+        if said.status != "approved":
+            assert status == 404, body
+            return
+        said.votes[voter] = int(value)
+        votes = sum(said.votes.values())
+        assert json.loads(body) == {"votes": votes, "vote": int(value)}
 
     # What moderators do.
 
@@ -318,6 +308,8 @@ class Agreement(RuleBasedStateMachine):
         listed = self.ask(f"/api/comments?url={url}")
         assert listed["count"] == number
         assert ("closes" in listed) == (self.model.root(page) in self.model.closed)
+        for item in listed["data"]:
+            assert item["votes"] == sum(self.model.comments[item["id"]].votes.values())
         in_list = [(item["id"], item["content"]) for item in listed["data"]]
         assert in_list == self.stored(page)
         expected = {(n, self.model.comments[n].text) for n in self.model.shown(page)}
@@ -341,6 +333,7 @@ class Agreement(RuleBasedStateMachine):
 def service() -> Iterator[Service]:
     environ = {
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+        "COMMENTSVC_SPAM_VOTE_LIMIT": "off",
         "COMMENTSVC_SPAM_BAYES": "false",  # the model does not learn
         "COMMENTSVC_MODERATION_POLICY": "suspicious",
     }
