@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from loadtest import article, small, talk
+from loadtest import article, small, table, talk, versus
 from loadtest.playing import extent_of, finish, options, run
 from loadtest.result import Result
 from loadtest.rivals import OURS, RIVALS
@@ -39,8 +39,16 @@ def play_article(
     place.about["absent"] = played.absent
     texts = {turn.name: turn.text for turn in chosen}
     result = sum_up(place.about, texts, rows, article.judge, before)
-    table = article.table(result.rounds, result.summaries)
-    finish(result, "article", table, short, add)
+    finish(result, "article", article.table(result.rounds, result.summaries), short, add)
+
+
+@main.command("japronto")
+@options(seconds=3)
+def play_japronto(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+    """Pipelined requests, 100 connections, 24 deep: against what registries have."""
+    before = Result.read(add) if add else None
+    result = versus.run(("frameworks",), extent_of(short, rounds, seconds), before)
+    finish(result, "japronto", table.entries(result), short, add)
 
 
 @main.command("small")

@@ -15,7 +15,7 @@ from typing import Any
 from loadtest import client
 from loadtest.bench import HITS, SLACK
 from loadtest.blog import Page
-from loadtest.client import Outcome
+from loadtest.client import ClientError, Outcome
 from loadtest.contest import OURS, Contest, Entry, order
 from loadtest.measurement import Measurement, Reading
 from loadtest.peer import PEER, AbsentError, Answer
@@ -61,7 +61,10 @@ class Arena:
         }
 
     def play(self, contest: Contest, number: int) -> list[Measurement]:
-        """Measure each entry once, in another order each round. Raises as Bench.measure does."""
+        """Measure each entry once, in another order each round. Raises as Bench.measure does.
+
+        A peer that is not there, or answers wrongly, is told of instead.
+        """
         turn = number % len(contest.entries)
         entries = (*contest.entries[turn:], *contest.entries[:turn])
         made = []
@@ -70,6 +73,10 @@ class Arena:
                 made.append(self._quiet(contest, entry, number))
             except AbsentError as reason:
                 self._absent[entry.server] = str(reason)
+            except (ClientError, ServiceError) as reason:
+                if entry.server == OURS:
+                    raise
+                self._absent[entry.server] = f"it does not answer as it must: {reason}"
         return made
 
     def _quiet(self, contest: Contest, entry: Entry, number: int) -> Measurement:

@@ -40,6 +40,21 @@ def growth(result: Result) -> str:
     return svg.lines(title, subtitle, source(result), rows)
 
 
+def japronto(result: Result) -> str:
+    """What a pipelined request costs each server."""
+    found = sorted(result.summaries, key=lambda one: one.medians["cpu_ns"])
+    rows = []
+    for one in found:
+        name, cost = one.name.partition(": ")[2], one.medians["cpu_ns"]
+        text = f"{number(cost)} ns, {one.medians['rate']:,.0f}/s"
+        rows.append(Bar(name, cost, text, name == "ours"))
+    subtitle = (
+        "CPU time of the server for a request and its answer of 240 bytes, ns; less is better"
+    )
+    title = "100 connections, 24 requests deep, one core"
+    return svg.bars(title, subtitle, source(result), rows, steps=True)
+
+
 def small(result: Result) -> str:
     """ab's rates by method."""
     rows = [
@@ -79,6 +94,7 @@ def talk(result: Result) -> str:
 DRAWN: dict[str, Callable[[Result], str]] = {
     "article": article,
     "growth": growth,
+    "japronto": japronto,
     "small": small,
     "talk": talk,
 }

@@ -115,7 +115,19 @@ PLAIN = Contest(
         *map(_below, ("nginx", "libreactor", "hyper")),
     ),
 )
+# Japronto's own test, and who of those that it was compared with, or might be, can be installed.
+FRAMEWORKS = (
+    *("japronto", "hyper", "nginx", "uvicorn", "go-http", "go-fasthttp"),
+    *("fastwsgi", "granian", "robyn", "socketify", "sanic"),
+)
 CONTESTS = (
+    Contest(
+        "frameworks",
+        f"counts out of the store, {DEPTH} deep, against what registries have",
+        (Entry(OURS), *_peers(*FRAMEWORKS)),
+        tuple(map(_below, FRAMEWORKS)),
+        depth=DEPTH,
+    ),
     Contest(
         "pipelined",
         f"counts out of the store, {DEPTH} deep, wrk's request",

@@ -15,7 +15,7 @@ from loadtest.scenario import MARK
 from loadtest.visits import Seen
 
 WANTED: Final = ("locust==2.47.0",)
-USERS: Final = 50
+USERS: Final = 20
 
 
 def script(requests: Sequence[Request], order: Sequence[int]) -> str:

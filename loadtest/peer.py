@@ -143,9 +143,41 @@ def libreactor(port: int, answer: Answer) -> Command:
     return [str(program), str(port), str(answer.raw)]
 
 
+def _python(name: str, script: str, wanted: tuple[str, ...]) -> Callable[[int, Answer], Command]:
+    """A server from PyPI, in an environment of its own, with a trivial handler."""
+
+    def command(port: int, answer: Answer) -> Command:
+        interpreter = environment(name, sys.executable, wanted, alone=False)
+        return [str(interpreter), str(PEERS / f"{script}.py"), str(port), str(answer.json)]
+
+    return command
+
+
+def _go(kind: str) -> Callable[[int, Answer], Command]:
+    """A server in Go, from the Go proxy."""
+
+    def command(port: int, answer: Answer) -> Command:
+        if shutil.which("go") is None:
+            raise AbsentError(f"{kind} needs Go. Run: apt-get install -y golang-go")
+        program = (BUILD / "go-peer").resolve()
+        _run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
+        return [str(program), kind, str(port), str(answer.json)]
+
+    return command
+
+
+FRAMEWORKS: dict[str, Callable[[int, Answer], Command]] = {
+    "go-http": _go("http"),
+    "go-fasthttp": _go("fasthttp"),
+    "fastwsgi": _python("fastwsgi", "on_fastwsgi", ("fastwsgi==0.0.9",)),
+    "granian": _python("granian", "on_granian", ("granian==2.8.7",)),
+    "robyn": _python("robyn", "on_robyn", ("robyn==0.88.0",)),
+    "socketify": _python("socketify", "on_socketify", ("socketify==0.0.31",)),
+    "sanic": _python("sanic", "on_sanic_only", ("sanic==25.12.1",)),
+}
 PEER: dict[str, Callable[[int, Answer], Command]] = {
     peer.__name__: peer for peer in (limit, bridge, nginx, japronto, uvicorn, hyper, libreactor)
-}
+} | FRAMEWORKS
 
 
 def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:

@@ -59,7 +59,15 @@ def result(run: Result) -> str:
 
 
 def contests(run: Result) -> str:
-    """A result of contests: figures, how many times the floor they are, goals, who is absent."""
+    """A result of contests: figures, goals, who is absent."""
+    if not run.summaries:
+        return goals(run.verdicts)
+    absent = [f"{name} is absent: {reason}" for name, reason in run.about["absent"].items()]
+    return "\n\n".join((entries(run), goals(run.verdicts), *absent))
+
+
+def entries(run: Result) -> str:
+    """The figures of contests, and how many times the floor they are."""
     medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
     head = ("contest", "requests/s", "CPU-ns", "× limit", "p50 ms", "p99 ms", "client", "its ns")
     rows: list[tuple[str, ...]] = [head]
@@ -69,10 +77,7 @@ def contests(run: Result) -> str:
         times = f"{medians[summary.name] / floor:.2f}" if floor else "–"
         own = number(summary.medians["client_ns"])
         rows.append((*figures[:3], times, figures[3], figures[5], figures[7], own))
-    if not run.summaries:
-        return goals(run.verdicts)
-    absent = [f"{name} is absent: {reason}" for name, reason in run.about["absent"].items()]
-    return "\n\n".join((align(rows), goals(run.verdicts), *absent))
+    return align(rows)
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:

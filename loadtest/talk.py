@@ -215,7 +215,7 @@ class Talk:
             name = f"{'locust' if by_locust else mix}: {rate:,.0f}"
             made = row(name, number, seen, used, service.rss(), wanted=rate)
         self._report(made)
-        if not made["errors"]:
+        if not made["errors"] and not by_locust:  # it leaves what is under way when time is over
             demand_stored(before, tally(data), Counter(script.kinds[: seen.outcome.answered]))
         return made
 

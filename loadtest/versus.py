@@ -54,8 +54,13 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool) -> None:
         click.echo(f"stored as {result.store().relative_to(ROOT)}")
 
 
-def run(names: Collection[str], extent: Extent) -> Result:
-    """Seed, play all rounds, sum up. Raises ServiceError, ClientError or ProgramError."""
+def run(names: Collection[str], extent: Extent, before: Result | None = None) -> Result:
+    """Seed, play all rounds, sum up, with those of `before`.
+
+    Raises ServiceError, ClientError or ProgramError.
+    """
+    earlier = [Measurement(**one) for one in before.rounds] if before else []
+    begin = 1 + max((one.round for one in earlier), default=0)
     contests = [contest for contest in CONTESTS if contest.name in names]
     cores = machine.choose_cores()
     client.find_wrk()
@@ -74,9 +79,9 @@ def run(names: Collection[str], extent: Extent) -> Result:
         pages = blog.pages(PAGES)
         seed(place / "data", pages, progress())
         arena = Arena(place, pages, extent, cores, lambda one: click.echo(table.line(one)))
-        made = [
+        made = earlier + [
             measurement
-            for number in range(1, extent.rounds + 1)
+            for number in range(begin, begin + extent.rounds)
             for contest in contests
             for measurement in arena.play(contest, number)
         ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtest import arena, peer
+from loadtest import arena, peer, programs
 from loadtest.arena import Arena
 from loadtest.blog import Page, shares
 from loadtest.client import ClientError
@@ -49,6 +49,21 @@ def test_every_entry_that_is_there_is_measured(
     assert seen == made
     assert place.about()["absent"] == {"away": "not today"}
     assert 200 < place.about()["answer_bytes"] < 400
+
+
+def test_a_peer_that_answers_wrongly_is_told_of_and_the_run_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(port: int, answer: Answer) -> list[str]:
+        other = folder / "wrong"
+        other.write_bytes(answer.text.replace(b"count", b"cound"))
+        return [str(programs.limit()), str(port), str(other)]
+
+    monkeypatch.setitem(peer.PEER, "wrong", wrong)
+    place = Arena(folder, PAGES, EXTENT, CORES, lambda _: None)
+    contest = replace(PLAIN, entries=(Entry("wrong", "wrong"), Entry("ours")))
+    assert [one.scenario for one in place.play(contest, 0)] == ["plain: ours"]
+    assert "does not answer as it must" in place.about()["absent"]["wrong"]
 
 
 def test_a_wrong_count_fails_the_run(folder: Path) -> None:

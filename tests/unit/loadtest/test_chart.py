@@ -49,6 +49,15 @@ def test_the_small_servers_chart_ends_with_its_own_figure() -> None:
     assert "1,164/s" in drawn
 
 
+def test_japrontos_chart_begins_with_the_cheapest() -> None:
+    figures: dict[str, dict[str, float]] = {
+        "frameworks: sanic": {"cpu_ns": 46_000.0, "rate": 20_000.0},
+        "frameworks: ours": {"cpu_ns": 272.0, "rate": 3_000_000.0},
+    }
+    drawn = chart.japronto(result("japronto", figures))
+    assert drawn.index("272 ns, 3,000,000/s") < drawn.index("46,000 ns, 20,000/s")
+
+
 def test_a_result_without_a_chart_says_so(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
     result("other", {}).write(path)
