@@ -1,0 +1,107 @@
+"""Hostile: many connections at once that do little, or what does harm.
+
+They are driven by one OS thread of this process, beside the generator on the clients' core, and
+cost it less than a hundredth of its time: what readers feel is what the server does.
+"""
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+PATIENCE = 30.0  # seconds
+TRICKLE = 4.0  # seconds between two bytes of a slow client
+ROOM = 4_096  # bytes that the kernel keeps for a client that never reads
+
+HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nX-Slow: "
+HALF_A_BODY = (
+    b"POST /api/comments HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+    b'Content-Length: 1000\r\n\r\n{"url"'
+)
+
+
+@contextmanager
+def crowd(port: int, count: int, said: bytes, room: int = 0) -> Iterator[list[socket.socket]]:
+    """So many connections, each of which has sent `said`; with so little `room` for answers."""
+    with ExitStack() as stack:
+        clients = []
+        for _ in range(count):
+            client = stack.enter_context(socket.socket())
+            client.settimeout(PATIENCE)
+            if room:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+            client.connect(("127.0.0.1", port))
+            client.sendall(said)
+            clients.append(client)
+        yield clients
+
+
+def hear(clients: list[socket.socket], wanted: bytes) -> float:
+    """Read until each client has heard `wanted`; the moment when the last one had."""
+    with contextlib.closing(select.epoll()) as poller:
+        silent = {client.fileno(): client for client in clients}
+        heard = dict.fromkeys(silent, b"")
+        for number in silent:
+            poller.register(number, select.EPOLLIN)
+        end = time.monotonic() + PATIENCE
+        while silent:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{len(silent)} clients did not hear {wanted!r}")
+            for number, _ in poller.poll(PATIENCE):
+                heard[number] += silent[number].recv(65_536)
+                if wanted in heard[number]:
+                    poller.unregister(number)
+                    del silent[number]
+    return time.monotonic()
+
+
+def fill(client: socket.socket, request: bytes) -> None:
+    """Ask until the server takes no more, and read nothing."""
+    client.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            client.send(request * 1000)
+
+
+@contextmanager
+def slow(port: int, each: int, request: bytes) -> Iterator[None]:
+    """So `each` many slow heads, slow bodies, and clients that ask and never read.
+
+    The slow ones say a byte now and then, spread over time; whoever is let go comes again.
+    """
+    ending = threading.Event()
+    with ExitStack() as stack:
+        for client in stack.enter_context(crowd(port, each, b"", ROOM)):
+            fill(client, request)
+        slow_ones = [
+            (stack.enter_context(crowd(port, each, said)), said)
+            for said in (HALF_A_HEAD, HALF_A_BODY)
+        ]
+        clients = [(client, said) for many, said in slow_ones for client in many]
+        thread = threading.Thread(target=_trickle, args=(port, clients, ending))
+        thread.start()
+        try:
+            yield
+        finally:
+            ending.set()
+            thread.join()
+
+
+def _trickle(
+    port: int, clients: list[tuple[socket.socket, bytes]], ending: threading.Event
+) -> None:
+    """Send a byte of each in turn, all of them once in TRICKLE seconds."""
+    with ExitStack() as stack:
+        while not ending.is_set():
+            for index, (client, said) in enumerate(clients):
+                try:
+                    client.send(b"x")
+                except OSError:
+                    again = socket.create_connection(("127.0.0.1", port), PATIENCE)
+                    again.sendall(said)
+                    clients[index] = (stack.enter_context(again), said)
+                if ending.wait(TRICKLE / len(clients)):
+                    break
