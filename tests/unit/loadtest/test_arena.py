@@ -45,7 +45,7 @@ def test_every_entry_that_is_there_is_measured(
     )
     made = place.play(contest, 1)
     assert sorted(one.scenario for one in made) == ["plain: limit", "plain: ours"]
-    assert all(one.answered > 100 and one.cpu_ns > 0 for one in made)
+    assert all(one.answered > 0 and one.cpu_ns > 0 for one in made)
     assert seen == made
     assert place.about()["absent"] == {"away": "not today"}
     assert 200 < place.about()["answer_bytes"] < 400
