@@ -155,6 +155,12 @@ def test_a_closed_page_takes_no_comments(site: Site) -> None:
     assert f"{HOST}/embed/thread?closed=yes&amp;url=" in page
 
 
+def test_settings_become_attributes(site: Site) -> None:
+    site.post("one")
+    page = site.build(more='sort = "newest"\nload = "click"\ndepth = 0\n')["posts/one/index.html"]
+    assert re.search(r'<comment-thread [^>]*/" sort="newest" load="click" depth="0">', page)
+
+
 def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     site.post("one", "aliases: [/2017/one/, ../first, gone.html]")
     site.post("old", "commentsClosed: true")
@@ -220,7 +226,10 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     assert "<p>Built <em>in</em></p>" in element
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert f'action="{service.address}/embed/thread"' in element
-    assert "<noscript>" not in element
+    assert (
+        f'<noscript><link rel="stylesheet" href="{service.address}/static/comments.css">' in element
+    )
+    assert "<noscript><a" not in element
     assert "takes no more comments" in files["posts/old/index.html"]
     assert "<form" not in files["posts/old/index.html"]
 
