@@ -112,4 +112,4 @@ def _picture(text: str) -> str:
     """A QR code as SVG, to stand in a page."""
     import segno  # only who sets an app up needs it
 
-    return str(segno.make(text, micro=False, error="m").svg_inline(scale=5, light="#fff"))
+    return str(segno.make(text, micro=False, error="m").svg_inline(omitsize=True, light="#fff"))

@@ -208,6 +208,7 @@ def test_everybody_can_use_the_pages(
         "dashboard",
         "settings",
         "account",
+        "factor",
         "comment?id=0",
     ):
         page.goto(f"/moderation/{target}")
