@@ -1,7 +1,7 @@
 """Moderators: how long what their pages ask takes, with a million comments: `loadtest/moderators`.
 
 Every reading function behind a page is called in this process, on one core, with what is asked
-usually and with what takes longest. What rendering adds does not depend on the number of comments.
+usually and with what takes longest. Then the real server is asked for the whole pages (`sheets`).
 """
 
 import json
@@ -17,9 +17,10 @@ import click
 
 from commentsvc import bans, datadir, moderation, review, search, threads
 from commentsvc.database import Database, Reader
-from loadtest import crowd, machine
+from loadtest import crowd, machine, sheets
 from loadtest.programs import BUILD
 from loadtest.result import RESULTS
+from loadtest.sheets import Sheet
 
 GOAL: Final = 100.0  # milliseconds for the slowest of all
 SHEET: Final = 50  # comments on a page
@@ -132,28 +133,41 @@ def main(number: int, keep: bool) -> None:
     folder = BUILD / "moderators"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        path = Path(place) / datadir.DATABASE
+        data = Path(place) / "data"
+        datadir.prepare(data)
+        path = data / datadir.DATABASE
         click.echo(f"making {number} comments")
         crowd.make(path, number, WORDS)
         database = Database(path, synchronous="normal", purge=lambda tags: None)
         database.open()
         try:
             reads = list(measure(database, questions(number)))
+            sheets.employ(database)
             writes = list(decide(database, number))
         finally:
             database.close_now()
+        pages = sheets.measure(data, number)
     for name, median, greatest in reads:
         click.echo(f"{name:<46} {median:8.2f} ms, at most {greatest:8.2f}")
     for name, once in writes:
         click.echo(f"{name:<46} {once:8.2f} ms of the writer, once")
+    for name, sheet in pages.items():
+        click.echo(
+            f"page: {name:<40} {sheet.median:8.2f} ms, at most {sheet.longest:8.2f},"
+            f" {sheet.cpu:6.2f} ms of CPU"
+        )
     if keep:
-        click.echo(f"stored in {_store(number, reads, writes)}")
-    if slow := [name for name, median, _ in reads if median > GOAL]:
+        click.echo(f"stored in {_store(number, reads, writes, pages)}")
+    slow = [name for name, median, _ in reads if median > GOAL]
+    if slow := slow + [name for name, sheet in pages.items() if sheet.median > GOAL]:
         raise click.ClickException(f"over {GOAL:.0f} ms: {', '.join(slow)}")
 
 
 def _store(
-    number: int, reads: list[tuple[str, float, float]], writes: list[tuple[str, float]]
+    number: int,
+    reads: list[tuple[str, float, float]],
+    writes: list[tuple[str, float]],
+    pages: dict[str, Sheet],
 ) -> Path:
     about = machine.commit() | {"date": machine.now(), "machine": machine.describe()}
     date = str(about["date"]).replace(":", "").removesuffix("Z")
@@ -166,6 +180,10 @@ def _store(
             for name, median, greatest in reads
         },
         "write_ms": {name: round(once, 3) for name, once in writes},
+        "page_ms": {
+            name: {figure: round(value, 3) for figure, value in sheet._asdict().items()}
+            for name, sheet in pages.items()
+        },
     }
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path
