@@ -26,21 +26,24 @@ export function make(tag, name, properties, ...children) {
   return element;
 }
 
+export const word = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
 export const button = (text, onclick, ariaLabel) =>
   make("button", "link", { type: "button", onclick, ariaLabel }, text);
 
 // The only way in for HTML
 export const trusted = (element, html) => ((element.innerHTML = html), element);
 
-export async function call(target, method, body) {
+export async function call(target, method, body, token) {
   const headers = {};
   if (body) headers["content-type"] = "application/json";
+  if (token) headers.authorization = "Bearer " + token;
   const signal = AbortSignal.timeout(40000); // ms
   body = JSON.stringify(body);
   let answer, data;
   try {
     answer = await network.send("api/" + target, { method, headers, body, signal });
-    data = await answer.json();
+    data = answer.status == 204 || (await answer.json());
   } catch {}
   if (answer?.ok && data) return { data };
   return { status: answer?.status, wait: answer?.headers.get("retry-after"), ...data?.error };
@@ -63,7 +66,6 @@ function ago(moment) {
   return format.format(-Math.floor(seconds / units[unit]), unit);
 }
 
-// No third party draws it, or learns who reads what
 function identicon(text) {
   let hash = 7;
   for (const letter of text) hash = Math.imul(hash, 0x9e3779b1) ^ letter.codePointAt();
@@ -93,4 +95,22 @@ export function article(comment, above, note, ...actions) {
   const meta = make("header", "meta", {}, identicon(avatar || author), name, date);
   const body = trusted(make("div", "body", { dir: "auto" }), html);
   return make("article", "", {}, meta, note, body, make("footer", "actions", {}, ...actions));
+}
+
+/** Fills `list` with items that `draw` makes, nested `depth` levels at most */
+export function arrange(list, comments, depth, draw) {
+  const items = new Map();
+  for (const [id, comment] of comments) {
+    const above = [];
+    for (let up = comment; (up = comments.get(up.parent)); ) above.unshift(up);
+    const home = above[Math.min(above.length, depth) - 1];
+    const drawn = draw(comment, home != above.at(-1) && above.at(-1));
+    const properties = { id: "comment-" + id, tabIndex: -1 };
+    const item = make("li", "comment", properties, drawn, make("ol", "replies"));
+    items.set(id, { item, home });
+  }
+  list.replaceChildren();
+  for (const { item, home } of items.values()) {
+    (home ? items.get(home.id).item.lastChild : list).append(item);
+  }
 }

@@ -1,6 +1,7 @@
 // The comments of a page
-import { article, button, call, countText, make, memory, speak, words } from "./comment.js";
+import { arrange, article, button, call, countText, make, memory, speak, words } from "./comment.js";
 import { network } from "./count.js";
+import { ballots, withdraw } from "./deeds.js";
 import { makeForm } from "./form.js";
 
 const link = make("link", "", { rel: "stylesheet", href: new URL("comments.css", import.meta.url) });
@@ -17,7 +18,10 @@ class CommentThread extends HTMLElement {
   #receipts = (memory("mine") || []).filter((mine) => new Date(mine.token_expires) > new Date());
   #comments = [];
   #closed;
+  #count;
+  #voting;
   #latest;
+  #live;
   #opener;
   #near;
   #hash = location.hash;
@@ -39,15 +43,14 @@ class CommentThread extends HTMLElement {
     this.#near.observe(this);
   }
 
-  #target(name, more) {
-    return name + "?" + new URLSearchParams({ url: this.url, ...more });
-  }
+  #target = (name, more) => name + "?" + new URLSearchParams({ url: this.url, ...more });
 
   #offer(text, after) {
     this.#more.textContent = words[text];
     this.#more.onclick = () => this.#load(after);
     this.#more.hidden = false;
-    if (!this.#list.isConnected) this.append(this.#error, this.#more);
+    if (!this.#list.isConnected) this.append(this.#more);
+    this.#more.before(this.#error);
   }
 
   async #load(after) {
@@ -59,28 +62,25 @@ class CommentThread extends HTMLElement {
     if (!words) return;
     this.#error.textContent = data ? "" : words.unread;
     if (!data) return this.#offer("again", after);
+    this.#voting = data.voting;
     if (!this.#list.isConnected) this.#build(sort, data.closes);
     const known = this.#comments;
     this.#comments = [...(after ? known : []), ...data.data];
-    this.#count(data.count);
+    this.#count = data.count;
     this.#show();
     if (this.getBoundingClientRect().bottom < innerHeight) this.style.minHeight = "100vh";
     this.#more.hidden = true;
     if (data.next) this.#offer("more", data.next);
     const fresh = this.#comments.find(({ id }) => !known.some((comment) => comment.id == id));
-    if (pressed) (fresh ? this.#find(fresh.id) : this.#heading).focus();
-    else this.#seek(data.next);
-  }
-
-  #seek(next) {
+    if (pressed) return (fresh ? this.#find(fresh.id) : this.#heading).focus();
     const [, id] = /^#comment-(\d+)$/.exec(this.#hash) || [];
-    if (id && next && !this.#find(id)) return this.#load(next);
+    if (id && data.next && !this.#find(id)) return this.#load(data.next);
     this.#hash = "";
     if (id) location.replace(location.href);
   }
 
   #build(sort, closes) {
-    for (const value of ["oldest", "newest"]) {
+    for (const value of ["oldest", "newest", ...(this.#voting ? ["top"] : [])]) {
       this.#sort.append(new Option(words[value], value, false, value == sort));
     }
     this.#sort.ariaLabel = words.sort;
@@ -90,52 +90,50 @@ class CommentThread extends HTMLElement {
     const form = this.#closed ? make("p", "hint", {}, words.closed) : makeForm(this.url);
     const parts = [bar, this.#list, this.#error, this.#more, this.#status, form];
     this.replaceChildren(make("section", "thread", {}, ...parts));
+    document.addEventListener("visibilitychange", () => this.#listen());
+    this.#listen();
   }
 
-  #count(count) {
-    this.#heading.textContent = countText(count);
-    for (const other of document.querySelectorAll("comment-count")) {
-      if (other.url == this.url) other.count = count;
-    }
+  #listen() {
+    this.#live?.close();
+    if (document.hidden) return; // a browser has few connections
+    this.#live = new EventSource(network.base + this.#target("api/comments/stream"));
+    this.#live.onmessage = ({ data }) => {
+      if (this.#more.hidden && JSON.parse(data).count > this.#count) this.#offer("fresh");
+    };
   }
 
   #show() {
+    this.#heading.textContent = countText(this.#count);
+    for (const other of document.querySelectorAll("comment-count")) {
+      if (other.url == this.url) other.count = this.#count;
+    }
     const comments = new Map(this.#comments.map((comment) => [comment.id, { ...comment }]));
     for (const mine of this.#receipts) {
       const { id } = mine.comment;
       const listed = comments.get(id);
       const note = (!listed || mine == this.#latest) && make("p", "note", {}, words[mine.status]);
-      if (mine.url == this.url) comments.set(id, { ...mine.comment, ...listed, note });
+      if (mine.url == this.url) comments.set(id, { ...mine.comment, ...listed, mine, note });
     }
-    const items = new Map();
-    for (const [id, comment] of comments) {
-      const above = [];
-      for (let up = comment; (up = comments.get(up.parent)); ) above.unshift(up);
-      const home = above[Math.min(above.length, this.getAttribute("depth") ?? 4) - 1];
-      const article = this.#article(comment, home != above.at(-1) && above.at(-1));
-      const properties = { id: "comment-" + id, tabIndex: -1 };
-      const item = make("li", "comment", properties, article, make("ol", "replies"));
-      items.set(id, { item, home });
-    }
-    this.#list.replaceChildren();
-    for (const { item, home } of items.values()) {
-      (home ? items.get(home.id).item.lastChild : this.#list).append(item);
-    }
+    arrange(this.#list, comments, this.getAttribute("depth") ?? 4, this.#article);
   }
 
-  #article(comment, above) {
-    const { author, note } = comment;
+  #article = (comment, above) => {
+    const { author, mine, note } = comment;
+    const open = (...about) => ({ target }) => this.#toggle(target, makeForm(this.url, ...about));
     const actions = [];
     if (!this.#closed && !note) {
-      const open = ({ target }) => this.#toggle(target, makeForm(this.url, comment));
-      actions.push(button(words.reply, open, words.replyTo.replace("#", author)));
+      actions.push(button(words.reply, open(comment), words.replyTo.replace("#", author)));
+    }
+    if (this.#voting && !note) actions.push(...ballots(comment, this.#voting));
+    if (mine?.token) {
+      actions.push(button(words.edit, open(comment, mine)));
+      actions.push(button(words.delete, () => this.#delete(mine)));
     }
     return article(comment, above, note || "", ...actions);
-  }
+  };
 
-  #find(id) {
-    return this.querySelector("#comment-" + id);
-  }
+  #find = (id) => this.querySelector("#comment-" + id);
 
   #toggle(opener, form) {
     if (this.#close() == opener) return;
@@ -153,16 +151,28 @@ class CommentThread extends HTMLElement {
     return opener;
   }
 
+  #remember(id, ...receipts) {
+    this.#receipts = [...this.#receipts.filter(({ comment }) => comment.id != id), ...receipts];
+    memory("mine", this.#receipts);
+  }
+
   async #submitted({ detail }) {
     const { id } = detail.comment;
-    this.#receipts = this.#receipts.filter(({ comment }) => comment.id != id);
-    this.#latest = { ...detail, url: this.url };
-    this.#receipts.push(this.#latest);
-    memory("mine", this.#receipts);
+    const known = this.#receipts.find((mine) => mine.comment.id == id);
+    this.#latest = { ...known, ...detail, url: this.url };
+    this.#remember(id, this.#latest);
     this.#show();
     await this.#load();
     this.#status.textContent = words[detail.status];
     this.#find(id).focus();
+  }
+
+  async #delete(mine) {
+    if (!(await withdraw(mine))) return;
+    this.#remember(mine.comment.id);
+    await this.#load();
+    this.#status.textContent = words.deleted;
+    this.#heading.focus();
   }
 }
 

@@ -1,5 +1,5 @@
 // A form; its text stays until the service has it
-import { button, call, make, memory, trusted, words } from "./comment.js";
+import { button, call, make, memory, trusted, word, words } from "./comment.js";
 
 const FIELDS = {
   message: { required: true, rows: 4 },
@@ -26,9 +26,9 @@ async function solve(challenge) {
   }
 }
 
-export function makeForm(url, parent) {
-  const draft = url + "#" + (parent?.id || "");
-  const names = Object.keys(FIELDS);
+export function makeForm(url, parent, mine) {
+  const draft = url + "#" + (mine ? "=" : "") + (parent?.id || "");
+  const names = mine ? ["message"] : Object.keys(FIELDS);
   const form = make("form", "form");
   const preview = make("div", "preview", { role: "status", dir: "auto" });
   const error = make("p", "error", { role: "alert" });
@@ -47,13 +47,13 @@ export function makeForm(url, parent) {
   }
 
   function restore() {
-    const texts = memory(draft) || memory("writer") || {};
+    const texts = memory(draft) || (mine ? { message: parent.content } : memory("writer")) || {};
     key = texts.key;
     for (const name of names) form[name].value = texts[name] || "";
   }
 
   function keep() {
-    key ||= crypto.randomUUID?.();
+    key ||= word();
     const texts = { ...Object.fromEntries(new FormData(form)), key };
     memory(draft, texts);
     return texts;
@@ -61,7 +61,7 @@ export function makeForm(url, parent) {
 
   function setBusy(busy) {
     form.message.readOnly = busy;
-    send.textContent = busy ? words.sending : words.send;
+    send.textContent = words[busy ? "sending" : mine ? "save" : "send"];
     error.textContent = "";
   }
 
@@ -76,6 +76,8 @@ export function makeForm(url, parent) {
   const ready = () => (proved ||= prove().catch(() => {}));
 
   async function post(texts) {
+    const { message } = texts;
+    if (mine) return call("comments/" + parent.id, "PATCH", { message }, mine.token);
     await Promise.race([ready(), new Promise((done) => setTimeout(done, 2000))]);
     const more = { url, parent: parent?.id, notify: notify.checked, title: document.title };
     return call("comments", "POST", { ...texts, ...more, ...proof });
@@ -100,7 +102,7 @@ export function makeForm(url, parent) {
     setBusy(false);
     if (!answer.data) return fail(answer);
     const { author, email, site } = texts;
-    memory("writer", remember.checked ? { author, email, site } : null);
+    if (!mine) memory("writer", remember.checked ? { author, email, site } : null);
     memory(draft, null);
     key = proved = undefined;
     form.message.value = "";
@@ -125,14 +127,16 @@ export function makeForm(url, parent) {
 
   const box = (input, text) => form.append(make("label", "box", {}, input, text));
   const heading = parent ? words.replyTo.replace("#", parent.author) : words.write;
-  form.append(make("h3", "heading", {}, heading));
+  form.append(make("h3", "heading", {}, mine ? words.edit : heading));
   names.forEach(add);
-  box(remember, words.remember);
-  box(notify, words.notify);
-  notify.parentNode.hidden = true;
-  form.append(make("p", "hint", {}, words.hint));
-  form.append(make("input", "", { name: "subject", hidden: true })); // only programs fill this in
-  form.addEventListener("focusin", ready);
+  if (!mine) {
+    box(remember, words.remember);
+    box(notify, words.notify);
+    notify.parentNode.hidden = true;
+    form.append(make("p", "hint", {}, words.hint));
+    form.append(make("input", "", { name: "subject", hidden: true }));
+    form.addEventListener("focusin", ready);
+  }
   const actions = make("div", "actions", {}, send, button(words.preview, show));
   if (parent) actions.append(make("button", "link", { type: "reset" }, words.cancel));
   form.append(left, preview, error, actions);

@@ -117,8 +117,10 @@ class Answers:
         self.notify = False  # whether mails of answers are sent
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when what was sent can be changed
         self.closes: str | None = None
+        self.voting: str | None = None
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
+        self.acts: list[tuple[str, int, dict[str, Any], str]] = []  # Any: as above
         self._refusals: dict[str, dict[str, Any]] = {}  # Any: keywords of Route.fulfill
 
     def refuse(
@@ -145,7 +147,9 @@ class Answers:
         request = route.request
         parts = urlsplit(request.url)
         if request.method == "OPTIONS":
-            self._send(route, 204, headers={"Access-Control-Allow-Headers": "content-type"})
+            allowed = {"Headers": "content-type, authorization", "Methods": "PATCH, DELETE"}
+            headers = {f"Access-Control-Allow-{what}": names for what, names in allowed.items()}
+            self._send(route, 204, headers=headers)
             return
         self.requests.append((request.method, request.url.removeprefix(SERVICE)))
         if parts.path.startswith("/static/"):
@@ -156,6 +160,10 @@ class Answers:
                 self._send(route, **refusal)
             else:
                 route.abort()
+        elif parts.path.endswith("/stream"):
+            self._send(route, 204)  # which ends it
+        elif request.method in ("PATCH", "DELETE") or parts.path.endswith("/votes"):
+            self._act(route, int(parts.path.split("/")[3]))
         elif request.method == "POST":
             self._submit(route)
         else:
@@ -176,6 +184,8 @@ class Answers:
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
         if self.closes:
             body["closes"] = self.closes
+        if self.voting:
+            body["voting"] = self.voting
         if start + self.part < len(self.comments):
             body["next"] = str(start + self.part)
         self._send(route, 200, json.dumps(body))
@@ -189,6 +199,22 @@ class Answers:
             self.comments.append(new)
         body = {"status": self.status, "comment": new, "token": "t", "token_expires": self.expires}
         self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
+
+    def _act(self, route: Route, number: int) -> None:
+        """Change, delete or vote on the comment of that number; keep what was sent."""
+        sent = json.loads(route.request.post_data or "{}")
+        token = route.request.headers.get("authorization", "")
+        self.acts.append((route.request.method, number, sent, token))
+        if route.request.method == "DELETE":
+            self.comments = [known for known in self.comments if known["id"] != number]
+            self._send(route, 204)
+        elif route.request.method == "PATCH":
+            new = comment(number, sent["message"], edited=NOW)
+            if self.status == "approved":
+                self.comments = [new if it["id"] == number else it for it in self.comments]
+            self._send(route, 200, json.dumps({"status": self.status, "comment": new}))
+        else:
+            self._send(route, 200, json.dumps({"votes": 3 + sent["vote"], "vote": sent["vote"]}))
 
     def _send(
         self, route: Route, status: int, body: str = "", headers: Mapping[str, str] | None = None

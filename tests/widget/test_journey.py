@@ -180,3 +180,39 @@ def test_a_text_that_the_service_does_not_even_read_is_called_too_long(
     start()
     write(tab, "wood " * 60_000)  # 300 kB; the service reads 256 KiB
     expect(tab.locator("form").get_by_role("alert")).to_contain_text("too long")
+
+
+def test_an_open_page_hears_of_what_is_approved_meanwhile(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    service = start()
+    tab.goto(POST)
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    expect(tab.get_by_role("heading", name="No comments")).to_be_visible()
+    assert service.submit(POST, "From elsewhere.").status == 202
+    assert command("approve", "1", "--data", service.data).code == 0
+    tab.get_by_role("button", name="Show new comments").click()
+    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
+
+
+def test_votes_changes_and_deletions_reach_the_service(
+    start: Callable[..., Service], tab: Page
+) -> None:
+    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    write(tab, "Frist.")
+    mine = tab.locator("#comment-1")
+    mine.get_by_role("button", name="Edit").click()
+    mine.get_by_label("Comment").fill("First.")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.locator(".commentsvc-body")).to_have_text("First.")
+    tab.reload()
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    mine.get_by_role("button", name="I agree").click()
+    expect(mine.locator(".commentsvc-votes")).to_have_text("1")
+    [stored] = service.request("GET", f"/api/comments?url={POST}").json()["data"]
+    assert (stored["content"], stored["votes"]) == ("First.", 1)
+    tab.once("dialog", lambda dialog: dialog.accept())
+    mine.get_by_role("button", name="Delete").click()
+    expect(tab.get_by_role("heading", name="No comments")).to_be_focused()
+    assert service.count(POST) == 0

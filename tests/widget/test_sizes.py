@@ -13,14 +13,14 @@ def compressed(content: bytes) -> int:
     return len(gzip.compress(content))
 
 
-def test_everything_with_the_words_of_one_language_has_8_kib() -> None:
+def test_everything_with_the_words_of_one_language_has_9_kib() -> None:
     """As one archive, in which what the files have in common counts once."""
-    assert compressed(b"".join(file.read_bytes() for file in EVERYTHING)) <= 8 * 1024
+    assert compressed(b"".join(file.read_bytes() for file in EVERYTHING)) <= 9 * 1024
 
 
-def test_the_files_as_servers_send_them_have_10_kib() -> None:
+def test_the_files_as_servers_send_them_have_10_5_kib() -> None:
     sizes = {file.name: compressed(file.read_bytes()) for file in EVERYTHING}
-    assert sum(sizes.values()) <= 10 * 1024, sizes
+    assert sum(sizes.values()) <= 10.5 * 1024, sizes
 
 
 def test_a_list_page_loads_700_bytes() -> None:

@@ -1,0 +1,159 @@
+"""What readers do with comments that are there: vote, change and delete their own."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.widget.browser import Answers, comment, fill, send
+
+OpenThread = Callable[..., Page]
+
+
+@pytest.fixture
+def mine(open_thread: OpenThread) -> Locator:
+    """A comment that this browser has just sent."""
+    page = open_thread()
+    fill(page.locator("form"))
+    send(page.locator("form"))
+    expect(page.locator("#comment-101")).to_be_focused()
+    return page.locator("#comment-101")
+
+
+def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Answers) -> None:
+    answers.voting = "up"
+    answers.comments = [comment(1, "x", votes=3), comment(2, "y")]
+    page = open_thread()
+    up = page.locator("#comment-1").get_by_role("button", name="I agree")
+    number = page.locator("#comment-1 .commentsvc-votes")
+    expect(number).to_have_text("3")
+    expect(up).to_have_attribute("aria-pressed", "false")
+    up.click()
+    expect(number).to_have_text("4")
+    expect(up).to_have_attribute("aria-pressed", "true")
+    expect(up).to_be_focused()
+    page.reload()
+    expect(up).to_have_attribute("aria-pressed", "true")
+    up.click()
+    expect(number).to_have_text("3")
+    expect(up).to_have_attribute("aria-pressed", "false")
+    assert [(number, sent["vote"]) for _, number, sent, _ in answers.acts] == [(1, 1), (1, 0)]
+    voters = {sent["voter"] for _, _, sent, _ in answers.acts}
+    assert len(voters) == 1
+    assert 8 <= len(voters.pop()) <= 64
+
+
+def test_a_vote_can_be_turned_around_where_the_site_has_both(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.voting = "both"
+    answers.comments = [comment(1, "x", votes=3)]
+    page = open_thread()
+    page.get_by_role("button", name="I agree").click()
+    expect(page.locator(".commentsvc-votes")).to_have_text("4")
+    down = page.get_by_role("button", name="I disagree")
+    down.click()
+    expect(page.locator(".commentsvc-votes")).to_have_text("2")
+    expect(down).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="I agree")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_refused_vote_is_said_and_not_shown(open_thread: OpenThread, answers: Answers) -> None:
+    answers.voting = "up"
+    answers.comments = [comment(1, "x", votes=3)]
+    page = open_thread()
+    up = page.get_by_role("button", name="I agree")
+    for status, why in [(429, "The service says why."), (0, "cannot be reached")]:
+        answers.refuse("POST", status)
+        with page.expect_event("dialog") as said:
+            page.once("dialog", lambda dialog: dialog.accept())
+            up.click()
+        assert why in said.value.message
+    expect(up).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".commentsvc-votes")).to_have_text("3")
+
+
+def test_a_thread_without_votes_has_no_buttons_for_them(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "x")]
+    page = open_thread()
+    expect(page.get_by_role("button", name="Reply")).to_be_visible()
+    expect(page.locator("[aria-pressed]")).to_have_count(0)
+    expect(page.get_by_label("Order").locator("option")).to_have_count(2)
+
+
+def test_authors_change_their_comment_by_the_token_that_came_with_it(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    page.reload()
+    mine.get_by_role("button", name="Edit").click()
+    text = mine.get_by_label("Comment")
+    expect(text).to_be_focused()
+    expect(text).to_have_value("Two coats, and do it the same day.")
+    text.fill("Three coats.")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.locator(".commentsvc-body")).to_have_text("Three coats.")
+    expect(mine).to_be_focused()
+    expect(mine.locator(".commentsvc-date")).to_contain_text("edited")
+    assert answers.acts == [("PATCH", 101, {"message": "Three coats."}, "Bearer t")]
+    page.reload()
+    mine.get_by_role("button", name="Edit").click()
+    expect(text).to_have_value("Three coats.")
+
+
+def test_a_change_that_fails_keeps_the_text_even_when_it_is_cancelled(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    mine.get_by_role("button", name="Edit").click()
+    text = mine.get_by_label("Comment")
+    text.fill("Three coats.")
+    answers.refuse("PATCH", 403)
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("alert")).to_have_text("The service says why. Your text is kept.")
+    mine.get_by_role("button", name="Cancel").click()
+    expect(mine.get_by_role("button", name="Edit")).to_be_focused()
+    expect(mine.locator(".commentsvc-body")).to_have_text("Two coats, and do it the same day.")
+    mine.get_by_role("button", name="Edit").click()
+    expect(text).to_have_value("Three coats.")
+
+
+def test_a_change_that_waits_for_approval_says_so(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    answers.status = "pending"
+    answers.comments = []
+    mine.get_by_role("button", name="Edit").click()
+    mine.get_by_label("Comment").fill("Three coats.")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.locator(".commentsvc-note")).to_contain_text("waits for approval")
+    expect(mine.locator(".commentsvc-body")).to_have_text("Three coats.")
+
+
+def test_authors_delete_their_comment_after_a_question(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    mine.get_by_role("button", name="Delete").click()
+    assert answers.acts == []
+    page.once("dialog", lambda dialog: dialog.accept())
+    mine.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="No comments")).to_be_focused()
+    expect(mine).to_have_count(0)
+    expect(page.locator(".commentsvc-status")).to_have_text("Your comment is deleted.")
+    assert answers.acts == [("DELETE", 101, {}, "Bearer t")]
+    page.reload()
+    page.get_by_role("heading", name="No comments").wait_for()
+    expect(mine).to_have_count(0)
+
+
+def test_only_ones_own_comments_can_be_changed_and_only_for_a_while(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    answers.comments.append(comment(1, "Not mine."))
+    page.reload()
+    expect(page.get_by_role("button", name="Edit")).to_have_count(1)
+    page.clock.set_fixed_time("2026-11-21T12:16:00Z")
+    page.reload()
+    expect(mine).to_be_visible()
+    expect(page.get_by_role("button", name="Edit")).to_have_count(0)
