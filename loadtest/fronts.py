@@ -155,11 +155,13 @@ def haproxy(place: Place, name: str = "haproxy.cfg", more: Mapping[str, str] = {
 
 
 def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
-    """hitch, whose redirect is the service's; its upstream is a unix socket."""
+    """hitch, whose redirect is the service's."""
+    host, _, port = place.upstream.rpartition(":")
+    backend = port if host == "unix" else f"[{host}]:{port}"
     changes = {
         "/etc/hitch/comments.pem": str(_pem(place)),
         "[*]:443": f"[127.0.0.1]:{place.https}",
-        "/run/commentsvc/commentsvc.sock": place.upstream.removeprefix("unix:"),
+        "/run/commentsvc/commentsvc.sock": backend,
         "workers = 2": f"workers = {place.workers}",
     }
     if os.geteuid() != 0:

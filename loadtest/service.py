@@ -16,7 +16,7 @@ from loadtest import process
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 30.0  # seconds for a start, an answer or a stop
-START = re.compile(r"commentsvc listens on \S*:(\d+)$")
+START = re.compile(r"commentsvc listens on (?:unix:.+|\S*:(\d+))$")
 JSON = "application/json"
 
 # Comments are shown at once and at any rate: it is the program that is measured, not its rules.
@@ -36,14 +36,15 @@ class Service:
         cores: Collection[int],
         workers: int = 1,
         settings: Mapping[str, str] | None = None,
+        listen: str = "127.0.0.1:0",
     ) -> None:
         """Start it on `cores` and wait until it listens. Raises ServiceError.
 
-        `settings` are further ones, named as in the environment.
+        `settings` are further ones, named as in the environment; `port` is 0 for a unix socket.
         """
         self._log = data.with_suffix(".log")
         program = ROOT / ".venv" / "bin" / "commentsvc"
-        options = ["--data", str(data), "--listen", "127.0.0.1:0"]
+        options = ["--data", str(data), "--listen", listen]
         options += ["--workers", str(workers)]
         ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
         begin = time.monotonic()
@@ -92,7 +93,7 @@ class Service:
             self._process.kill()
             self._process.wait()
             raise ServiceError(f"the server did not start: {self._said()}")
-        return int(match[1])
+        return int(match[1] or 0)
 
     def _said(self) -> str:
         return self._log.read_text(errors="replace").strip()[-500:] or "it said nothing"
