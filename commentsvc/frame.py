@@ -1,6 +1,7 @@
 """Frame: what surrounds each page for moderators: where else there is something to do.
 
-Its numbers are read anew for each page, by indexes that hold no approved comment.
+Its numbers are read anew for each page, by an index that holds no approved comment; beyond a
+thousand it says so, since counting a large queue takes longer than to show it.
 """
 
 from typing import Any
@@ -27,4 +28,6 @@ class Frame:
     ) -> Response:
         """The page that the template `name` makes of `values` for a moderator."""
         waiting = await self._database.read(review.numbers)
-        return pages.show(name, code, visit=visit, waiting=waiting, **values)
+        return pages.show(
+            name, code, visit=visit, waiting=waiting, counted=review.COUNTED, **values
+        )

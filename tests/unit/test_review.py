@@ -86,7 +86,7 @@ STEPS = {
     ),
     review.APPROVED_OF_SITE: ((1, NOW, 9, 9), "INDEX comment_latest (site_id=? AND "),
     review.ONE: ((7,), "INTEGER PRIMARY KEY (rowid=?)"),
-    review.NUMBERS: ((), "COVERING INDEX comment_by_status (status=?)"),
+    review.NUMBER: (("spam", 9), "COVERING INDEX comment_by_status (status=?)"),
 }
 
 
