@@ -160,7 +160,7 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
             click.echo(f"closed {step.url}")
         else:
             click.echo(f"moved {step.url} to {step.to}")
-    click.echo(f"{len(pages)} pages looked at")
+    click.echo(f"pages in the list: {len(pages)}")
 
 
 @thread.command("list")

@@ -107,7 +107,7 @@ def test_a_blogs_list_of_old_addresses_is_taken_over(
         "comments are under /c/ and under /new/; to put them together:"
         " commentsvc thread merge --site blog /c/ /new/",
         "closed /new/",
-        "2 pages looked at",
+        "pages in the list: 2",
     ]
     assert asked == [step for step in steps if not isinstance(step, Clash)]
 
