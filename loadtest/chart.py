@@ -23,7 +23,7 @@ def article(result: Result) -> str:
         text = f"{one.medians['views']:,.0f}/s, mean {_ms(one.medians['mean'])}"
         rows.append(Bar(label, one.medians["views"], text, name == "ours"))
     subtitle = "views of a front page with ten counts, each second; mean time of a request"
-    title = "250 clients over HTTPS, the same nginx before each server"
+    title = "250 clients over HTTPS, the same nginx in front of each server"
     return svg.bars(title, subtitle, source(result), rows)
 
 

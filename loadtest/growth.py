@@ -43,6 +43,7 @@ SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
 WORDS: Final = 10  # of a comment
 ASKED: Final = 2_000  # pages, at most
+STORED: Final = 200  # of these, for hits: as many at every size, since more take more of the cache
 SEQUENCE: Final = 12_000
 LIST: Final = 20  # comments of a first page
 WARMING: Final = 0.5  # seconds
@@ -182,6 +183,8 @@ class Growth:
             return submissions(self._pages, port)
         visitor, made = Visitor(port), []
         asked = self._pages if "{url}" in kind.target else self._pages[:1]
+        if kind.answered_by == "store":
+            asked = asked[:: max(1, round(len(asked) / STORED))]
         for page in asked:
             target = kind.target.format(url=page.url)
             body, fields = None, f"Cookie: {self._cookie}\r\n"
