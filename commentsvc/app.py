@@ -132,7 +132,7 @@ async def _serve(settings: Settings, start: Start) -> None:
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (chores.run(database, settings), backups.run())
+        works = (chores.run(database, settings), backups.run(), start.manager.watch())
         await stack.enter_async_context(_meanwhile(*works))
         stack.enter_context(spared_collector())
         start.announce(address)

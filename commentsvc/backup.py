@@ -238,6 +238,9 @@ def _exchange(current: Path, new: Path) -> Path | None:
             if log.exists():
                 log.rename(kept.with_name(kept.name + end))
         current.with_name(current.name + "-shm").unlink(missing_ok=True)
+    if os.geteuid() == 0:  # who restores for a service must not lock it out
+        owner = current.parent.stat()
+        os.chown(new, owner.st_uid, owner.st_gid)
     new.replace(current)
     _sync(current.parent)
     return kept

@@ -9,6 +9,7 @@ It is made on an OS thread that everything else goes before. A failure is told o
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -145,4 +146,5 @@ def _moment(path: Path) -> float:
 
 
 def _give_way() -> None:
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+    with contextlib.suppress(OSError):  # a service manager's filter may forbid it
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

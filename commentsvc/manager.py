@@ -1,16 +1,18 @@
 """What the service manager that started us gives us, and what it wants to know.
 
 It may open the listening sockets itself and keep them over our restarts, so that no client is
-turned away (sd_listen_fds(3): LISTEN_PID, LISTEN_FDS), and wait until we are ready (sd_notify(3):
-NOTIFY_SOCKET). Both are a few lines; libsystemd is not needed.
+turned away (sd_listen_fds(3): LISTEN_PID, LISTEN_FDS), wait until we are ready (sd_notify(3):
+NOTIFY_SOCKET), and want to hear again and again that we are alive (sd_watchdog_enabled(3):
+WATCHDOG_USEC, WATCHDOG_PID). All are a few lines; libsystemd is not needed.
 
 Errors: SocketsUnusable, alone.
 """
 
+import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 FIRST: Final = 3  # the first descriptor that is passed
@@ -28,6 +30,8 @@ class Manager:
         ours = environ.get("LISTEN_PID") == str(pid)
         self._count = environ.get("LISTEN_FDS", "") if ours else ""
         self._notify = environ.get("NOTIFY_SOCKET", "")
+        watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
+        self._watchdog = environ.get("WATCHDOG_USEC", "") if watched else ""
 
     def sockets(self) -> tuple[int, ...]:
         """The listening sockets that were passed to us, none as a rule. Raises SocketsUnusable."""
@@ -55,6 +59,16 @@ class Manager:
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as client,
         ):
             client.sendto("\n".join(lines).encode(), address)
+
+    async def watch(self, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """Say that this loop is alive, twice in the time that is wanted, until cancelled.
+
+        Raises nothing; returns at once where nobody wants to hear it.
+        """
+        wanted = int(self._watchdog) if self._watchdog.isascii() and self._watchdog.isdigit() else 0
+        while wanted:
+            self.tell("WATCHDOG=1")
+            await pause(wanted / 2_000_000)
 
 
 def _listens(number: int) -> bool:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -229,3 +229,24 @@ def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
         assert manager.recv(100) == f"READY=1\nMAINPID={service.process.pid}".encode()
         assert service.stop() == 0
         assert manager.recv(100) == b"STOPPING=1"
+
+
+def test_a_watchdog_hears_from_the_loop_until_it_is_stuck(
+    data: Path, tmp_path: Path, start: Start
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(PATIENCE)
+        environ = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "200000"}
+        service = start(data, environ=environ)
+        heard = [manager.recv(100) for _ in range(4)]
+        assert heard.count(b"WATCHDOG=1") == 3
+        service.process.send_signal(signal.SIGSTOP)
+        manager.settimeout(1.0)  # five times as long as it would need; what was sent still comes
+        with suppress(TimeoutError):
+            for _ in range(20):
+                manager.recv(100)
+            pytest.fail("a process that stands still was heard")
+        service.process.send_signal(signal.SIGCONT)
+        manager.settimeout(PATIENCE)
+        assert manager.recv(100) == b"WATCHDOG=1"

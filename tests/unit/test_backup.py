@@ -276,3 +276,12 @@ def test_a_restored_database_has_the_counts_of_its_rows(kept: Kept) -> None:
     backup.restore(kept.data, kept.file)
     with opened(kept.data) as database:
         assert database.read_now(comments.check) == []
+
+
+def test_what_root_restores_belongs_to_the_owner_of_the_folder(kept: Kept) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root restores for others")
+    os.chown(kept.data, 12_345, 23_456)
+    backup.restore(kept.data, kept.file)
+    status = (kept.data / DATABASE).stat()
+    assert (status.st_uid, status.st_gid) == (12_345, 23_456)

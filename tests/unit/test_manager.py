@@ -1,5 +1,7 @@
 """What a service manager passes, and what it is told."""
 
+import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import Iterator
@@ -71,3 +73,44 @@ def test_the_manager_is_told(tmp_path: Path, abstract: bool) -> None:
 def test_a_manager_that_does_not_listen_is_no_trouble(tmp_path: Path) -> None:
     Manager({"NOTIFY_SOCKET": str(tmp_path / "nobody")}, PID).tell("READY=1")
     Manager({}, PID).tell("READY=1")
+
+
+def told(receiver: socket.socket) -> list[bytes]:
+    """All that waits there."""
+    receiver.setblocking(False)
+    messages = []
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            messages.append(receiver.recv(100))
+    return messages
+
+
+@pytest.mark.parametrize("meant", [{}, {"WATCHDOG_PID": str(PID)}])
+def test_a_watchdog_hears_of_us_twice_in_its_time(tmp_path: Path, meant: dict[str, str]) -> None:
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise asyncio.CancelledError
+
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(path)
+        ours = Manager({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000000", **meant}, PID)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(ours.watch(pause))
+        assert told(receiver) == [b"WATCHDOG=1"] * 3
+    assert pauses == [15.0] * 3
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [{}, {"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "0"}]
+    + [{"WATCHDOG_USEC": text} for text in ("-5", "x", "\N{ARABIC-INDIC DIGIT THREE}")],
+)
+def test_without_a_watchdog_nothing_is_said(environ: dict[str, str]) -> None:
+    async def pause(_seconds: float) -> None:
+        raise AssertionError
+
+    asyncio.run(Manager(environ, PID).watch(pause))
