@@ -1,0 +1,45 @@
+# The image of commentsvc: Debian's Python, the program, what both link to, and nothing else: no shell,
+# no package manager. It runs as the user 10001 on a read-only root, with one volume, /data.
+#
+#   docker build -t commentsvc .
+#   docker run --read-only --cap-drop ALL --security-opt no-new-privileges \
+#       -p 127.0.0.1:8080:8080 -v comments:/data commentsvc
+#
+# config/compose.yml runs it behind a proxy with TLS; config/README.md has more.
+#
+# Where packages come by a mirror of your own, its settings go in as secrets, which stay out of the
+# image: --secret id=apt,src=APT.CONF --secret id=pip,src=PIP.CONF --secret id=ca,src=CA.PEM
+ARG BASE=debian:trixie-slim
+
+FROM ${BASE} AS build
+RUN --mount=type=secret,id=apt,target=/etc/apt/apt.conf.d/99build \
+    --mount=type=secret,id=ca,target=/run/ca.pem \
+    apt-get update -qq && \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        ca-certificates gcc libc6-dev python3-dev python3-venv tzdata
+WORKDIR /src
+COPY config/image/rootfs.py config/image/
+COPY pyproject.toml meson.build meson.options README.md LICENSE ./
+COPY core core
+COPY commentsvc commentsvc
+COPY static static
+COPY config/commentsvc.toml config/
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=secret,id=ca,target=/run/ca.pem \
+    python3 -m venv /build && \
+    python3 -m venv --without-pip /opt/commentsvc && \
+    /build/bin/pip --python /opt/commentsvc/bin/python3 install --no-input --no-cache-dir . && \
+    python3 config/image/rootfs.py /root-of-image
+
+FROM scratch
+COPY --from=build /root-of-image /
+ENV COMMENTSVC_DATA=/data \
+    COMMENTSVC_SERVER_LISTEN=0.0.0.0:8080 \
+    PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["/opt/commentsvc/bin/commentsvc", "healthcheck"]
+ENTRYPOINT ["/opt/commentsvc/bin/commentsvc"]
+CMD ["serve"]

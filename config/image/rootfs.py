@@ -1,0 +1,85 @@
+"""Puts the root of the image together: rootfs.py FOLDER, run by the Dockerfile in its first stage.
+
+DESIGN. Into the folder goes what runs: Python's interpreter and library as Debian built them, the
+program's own environment, and, found by `ldd`, each shared library that one of those needs. Paths
+stay as they are. A list of packages would bring a shell and the package manager along.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+PROGRAM = Path("/opt/commentsvc")
+USER = 10001  # nobody else's, so that a volume is never somebody's by chance
+TIME_ZONES = Path("/usr/share/zoneinfo")  # dates in lists are local: TZ
+# Parts of the library that only developers use, and C headers with them.
+UNUSED = ("__pycache__", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "tkinter", "turtledemo")
+UNUSED_ENDS = ("config-*", "*.a", "test", "tests")
+# Debian keeps these apart from /usr for old paths only.
+MERGED = ("bin", "lib", "lib64")
+
+
+def libraries(files: list[Path]) -> Iterator[Path]:
+    """The shared libraries that `files` need, and the loader, by the paths they are found at."""
+    done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
+    yield from map(Path, sorted(set(re.findall(r"(/\S+\.so\S*) \(0x", done.stdout))))
+
+
+def place(path: Path, root: Path) -> None:
+    """Copy the file at `path`, and where it is a link, what it leads to."""
+    real = path.resolve()
+    for one in {merged(path), real}:
+        target = root / one.relative_to("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            shutil.copy2(real, target)
+
+
+def merged(path: Path) -> Path:
+    """`path` below /usr, where its first folder is a link to there."""
+    return Path("/usr", *path.parts[1:]) if path.parts[1] in MERGED else path
+
+
+def main(root: Path) -> None:
+    """Fill the folder `root`."""
+    root.mkdir()
+    for name in MERGED:
+        if Path("/", name).is_symlink():
+            (root / "usr" / name).mkdir(parents=True, exist_ok=True)
+            (root / name).symlink_to(f"usr/{name}")
+    library = Path(sysconfig.get_path("stdlib"))
+    for folder in (library, PROGRAM):
+        shutil.copytree(
+            folder,
+            root / folder.relative_to("/"),
+            symlinks=True,
+            ignore=shutil.ignore_patterns(*UNUSED, *UNUSED_ENDS),
+        )
+    shutil.copytree(TIME_ZONES, root / TIME_ZONES.relative_to("/"), symlinks=True)
+    interpreter = Path("/usr/bin/python3")
+    place(interpreter, root)
+    loaded = [interpreter.resolve(), *library.rglob("*.so"), *PROGRAM.rglob("*.so")]
+    for path in libraries(loaded):
+        place(path, root)
+    settings = {
+        "passwd": f"commentsvc:x:{USER}:{USER}::/data:/nonexistent\n",
+        "group": f"commentsvc:x:{USER}:\n",
+        "nsswitch.conf": "hosts: files dns\n",
+    }
+    (root / "etc").mkdir()
+    for name, text in settings.items():
+        (root / "etc" / name).write_text(text)
+    data = root / "data"
+    data.mkdir(mode=0o700)
+    shutil.chown(data, USER, USER)
+    compile_all = [sys.executable, "-m", "compileall", "-q", "-s", str(root)]
+    compile_all += ["--invalidation-mode", "unchecked-hash", str(root / "usr"), str(root / "opt")]
+    subprocess.run(compile_all, check=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

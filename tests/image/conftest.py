@@ -1,0 +1,29 @@
+"""Fixtures: an engine, and the image built on it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.image.engine import Engine, own_engine, provide_base
+from tests.journey.program import ROOT
+
+IMAGE = "commentsvc:test"
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The engine that runs on this machine, else one of our own."""
+    usual = Engine()
+    if usual.answers:
+        yield usual
+        return
+    with own_engine(tmp_path_factory.mktemp("docker")) as ours:
+        yield ours
+
+
+@pytest.fixture(scope="session")
+def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of the image of these sources."""
+    provide_base(engine, tmp_path_factory.mktemp("base"))
+    engine.build(IMAGE, ROOT, tmp_path_factory.mktemp("secrets"))
+    return IMAGE

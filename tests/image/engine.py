@@ -1,0 +1,136 @@
+"""A container engine: the one that runs here, or one of our own that ends with the tests."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journey.program import PATIENCE, ROOT, Outcome, wait_for
+
+BASE = "debian:trixie-slim"
+# Fetching and building, on a slow line; in seconds.
+BUILD_PATIENCE = 240.0
+# Debian's package brings this one; another client may stand before it on the PATH.
+CLIENT = Path("/usr/bin/docker")
+
+
+class Engine:
+    """Docker at the address `host`, "" for the usual one."""
+
+    def __init__(self, host: str = "") -> None:
+        program = str(CLIENT) if CLIENT.exists() else "docker"
+        self._words = [program, *(["--host", host] if host else [])]
+
+    def run(self, *words: object, patience: float = PATIENCE, given: str = "") -> Outcome:
+        """Run `docker` with `words` to its end."""
+        done = subprocess.run(
+            [*self._words, *map(str, words)],
+            cwd=ROOT,
+            env={**os.environ, "DOCKER_BUILDKIT": "1"},
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=patience,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def do(self, *words: object, patience: float = PATIENCE) -> str:
+        """As `run`, for what must succeed; what it says."""
+        done = self.run(*words, patience=patience)
+        assert done.code == 0, done
+        return done.out.strip()
+
+    @property
+    def answers(self) -> bool:
+        """Whether an engine is there."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            return self.run("info", patience=10).code == 0
+        return False
+
+    def build(self, tag: str, folder: Path, secrets: Path) -> None:
+        """Build the image of the sources in `folder`, with this machine's ways to packages."""
+        options: list[object] = []
+        for name, text in (("apt", _apt()), ("pip", _pip()), ("ca", _authorities())):
+            file = secrets / name
+            file.write_text(text)
+            options += ["--secret", f"id={name},src={file}"]
+        words = ("build", "--network=host", "--tag", tag, *options, folder)
+        self.do(*words, patience=BUILD_PATIENCE)
+
+
+@contextlib.contextmanager
+def own_engine(folder: Path) -> Iterator[Engine]:
+    """Start one that keeps all it has in `folder`, without networks; skip where that fails."""
+    daemon = shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin")
+    if daemon is None:
+        pytest.skip("no container engine runs here, and dockerd is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("no container engine runs here, and only root may start one")
+    engine = Engine(f"unix://{folder}/socket")
+    words = [daemon, f"--host=unix://{folder}/socket", "--iptables=false", "--ip6tables=false"]
+    words += ["--bridge=none", f"--data-root={folder}/data", f"--exec-root={folder}/exec"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*words, f"--pidfile={folder}/pid"], stdout=log, stderr=log)
+    try:
+        wait_for(lambda: engine.answers or process.poll() is not None, "dockerd to start")
+        if process.poll() is not None:
+            lines = (folder / "log").read_text().splitlines() or ["nothing"]
+            pytest.skip(f"dockerd may not run here, it says: {lines[-1][:300]}")
+        yield engine
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def provide_base(engine: Engine, folder: Path) -> None:
+    """Have the image that ours is built on, from a registry or made here; skip where it cannot."""
+    if engine.run("image", "inspect", BASE).code == 0:
+        return
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        if engine.run("pull", "--quiet", BASE, patience=60).code == 0:
+            return
+    maker = shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin")
+    if maker is None or os.geteuid() != 0:
+        pytest.skip(f"no registry gives {BASE}, and debootstrap is not there, or not for us")
+    root, archive = folder / "root", folder / "root.tar"
+    words = [maker, "--variant=minbase", "trixie", str(root), "http://deb.debian.org/debian"]
+    done = subprocess.run(words, capture_output=True, timeout=BUILD_PATIENCE, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"debootstrap cannot make {BASE}: {done.stdout.decode()[-300:]}")
+    without = ("./var/cache/apt/archives/*.deb", "./usr/share/doc", "./usr/share/locale")
+    words = ["tar", "-C", str(root), *(f"--exclude={path}" for path in without)]
+    subprocess.run([*words, "-cf", str(archive), "."], check=True)
+    engine.do("import", archive, BASE, patience=60)
+    archive.unlink()
+    shutil.rmtree(root)
+
+
+def _apt() -> str:
+    """The settings of apt on this machine that say how to fetch."""
+    done = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("Acquire::")]
+    return "\n".join([*lines, 'Acquire::https::CAInfo "/run/ca.pem";', ""])
+
+
+def _pip() -> str:
+    """The settings of pip on this machine, its variables too, with our authorities."""
+    done = subprocess.run(["pip", "config", "list"], capture_output=True, text=True, check=False)
+    found = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", done.stdout, re.MULTILINE))
+    wanted = ("extra-index-url", "index-url", "proxy", "timeout", "trusted-host")
+    lines = [f"{key} = {found[key]}" for key in wanted if key in found]
+    return "\n".join(["[global]", "cert = /run/ca.pem", *lines, ""])
+
+
+def _authorities() -> str:
+    import certifi
+
+    for path in (os.environ.get("SSL_CERT_FILE", ""), "/etc/ssl/certs/ca-certificates.crt"):
+        if path and Path(path).exists():
+            return Path(path).read_text()
+    return Path(certifi.where()).read_text()

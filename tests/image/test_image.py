@@ -1,0 +1,181 @@
+"""The container image, built and run: shut in, behind TLS, over restarts and upgrades."""
+
+import json
+import os
+import signal
+import ssl
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import trustme
+
+from loadtest.fronts import FRONTS, Place
+from loadtest.running import free_port
+from tests.image.engine import Engine
+from tests.journey.program import ROOT, UnixConnection, wait_for
+from tests.proxy.client import Client
+from tests.proxy.fronts import HOST, checked, running
+
+USER = 10_001
+MOST = 120_000_000  # bytes of the image
+SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
+OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
+# A version before, with an older schema.
+PREVIOUS = "9260204"
+JSON = {"Content-Type": "application/json"}
+COMMENT = '{"url": "/post/", "author": "Ann", "message": "Of old"}'
+
+
+@dataclass(frozen=True)
+class Box:
+    """Containers that keep their data in `data` and listen below `sockets`."""
+
+    engine: Engine
+    data: Path
+    sockets: Path
+
+    @property
+    def address(self) -> str:
+        """Where a proxy reaches it."""
+        return f"unix:{self.sockets}/commentsvc.sock"
+
+    def start(self, image: str, name: str) -> None:
+        """Start one, and wait until it is healthy."""
+        folders = (f"--volume={self.data}:/data", f"--volume={self.sockets}:/run/commentsvc")
+        listen = "--env=COMMENTSVC_SERVER_LISTEN=unix:/run/commentsvc/commentsvc.sock"
+        words = ("run", "--detach", "--name", name, *SHUT_IN, *OPEN, *folders, listen, image)
+        self.engine.do(*words)
+        self.wait(name)
+
+    def wait(self, name: str) -> None:
+        """Wait until it is healthy by its own check."""
+        check = ("exec", name, "/opt/commentsvc/bin/commentsvc", "healthcheck")
+        wait_for(lambda: self.engine.run(*check).code == 0, f"{name} to be healthy")
+
+    def stop(self, name: str) -> int:
+        """Stop it, as `docker stop` does; its exit code."""
+        self.engine.do("stop", "--time=20", name)
+        return int(self.engine.do("inspect", "--format={{.State.ExitCode}}", name))
+
+    def ask(self, method: str, target: str, body: str = "") -> tuple[int, bytes]:
+        """One request without the proxy; its status and body."""
+        with closing(UnixConnection(self.address.removeprefix("unix:"))) as connection:
+            connection.request(method, target, body or None, JSON)
+            response = connection.getresponse()
+            return response.status, response.read()
+
+
+@pytest.fixture
+def box(engine: Engine, tmp_path: Path) -> Iterator[Box]:
+    """Folders for containers, which end with the test."""
+    for name in ("data", "sockets"):
+        (tmp_path / name).mkdir()
+        os.chown(tmp_path / name, USER, USER)
+    before = {*engine.do("ps", "--all", "--quiet").split()}
+    yield Box(engine, tmp_path / "data", tmp_path / "sockets")
+    for made in {*engine.do("ps", "--all", "--quiet").split()} - before:
+        engine.do("rm", "--force", "--volumes", made)
+
+
+@pytest.fixture
+def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
+    """Start Caddy before the box, with a certificate of the test's."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert(HOST)
+    trust = ssl.create_default_context()
+    authority.configure_trust(trust)
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
+    key.write_bytes(certificate.private_key_pem.bytes())
+    with ExitStack() as stack:
+
+        def start() -> Client:
+            place = Place(tmp_path, box.address, chain, key, free_port(), free_port(), HOST)
+            stack.enter_context(running(checked(FRONTS["caddy"], place), place))
+            return Client(place, trust)
+
+        yield start
+
+
+def test_the_image_is_small_and_has_no_shell(engine: Engine, image: str) -> None:
+    [told] = json.loads(engine.do("image", "inspect", image))
+    assert told["Size"] < MOST
+    assert told["Config"]["User"] == f"{USER}:{USER}"
+    assert [*told["Config"]["Volumes"]] == ["/data"]
+    for program in ("/bin/sh", "/bin/bash", "/usr/bin/apt"):
+        assert engine.run("run", "--rm", "--entrypoint", program, image).code == 127
+    history = engine.do("history", "--no-trunc", image)
+    assert "BEGIN CERTIFICATE" not in history
+    print(f"{told['Size'] / 1e6:.1f} MB")
+
+
+def test_a_comment_by_https_outlives_restarts_and_a_new_image(
+    box: Box, image: str, front: Callable[[], Client]
+) -> None:
+    box.start(image, "first")
+    client = front()
+    assert client.submit("/post/").status == 201
+    assert box.engine.run("restart", "--time=20", "first").code == 0
+    box.wait("first")
+    assert client.submit("/other/").status == 201
+    assert box.stop("first") == 0
+    box.start(image, "second")
+    answer = client.ask("GET", "/api/comments/counts?url=/post/&url=/other/")
+    assert answer.json() == {"counts": {"/post/": 1, "/other/": 1}}
+    assert (box.data / "comments.sqlite3").stat().st_uid == USER
+
+
+def test_a_stop_answers_what_was_read(box: Box, image: str) -> None:
+    box.start(image, "first")
+    with closing(UnixConnection(box.address.removeprefix("unix:"))) as connection:
+        connection.request("POST", "/api/comments", COMMENT, JSON)
+        box.engine.do("kill", f"--signal={signal.SIGTERM.name}", "first")
+        assert connection.getresponse().status == 201
+    assert box.engine.do("wait", "first") == "0"
+
+
+def test_the_previous_image_leaves_its_data_to_this_one(
+    box: Box, image: str, tmp_path: Path
+) -> None:
+    words = ["git", "archive", PREVIOUS]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the history of these sources does not reach back to {PREVIOUS}")
+    folder, secrets = tmp_path / "previous", tmp_path / "secrets"
+    secrets.mkdir()
+    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    for name in ("Dockerfile", ".dockerignore", "config/image/rootfs.py"):  # it had none yet
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    box.engine.build("commentsvc:previous", folder, secrets)
+    box.start("commentsvc:previous", "first")
+    assert box.ask("POST", "/api/comments", COMMENT)[0] == 201
+    assert box.stop("first") == 0
+    box.start(image, "second")
+    assert box.ask("GET", "/api/comments/count?url=/post/") == (200, b'{"count":1}')
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--volume={root}:/data"], "Run: chown -R 10001:10001 /data (in a container, "),
+        (["--tmpfs=/data:size=64k,uid=10001,mode=700"], "make room on its disk"),
+        (["--env=COMMENTSVC_MAIL_PASSWORD_FILE=/run/secrets/mail"], "Name another file or unset"),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_line(
+    engine: Engine, image: str, tmp_path: Path, options: list[str], said: str
+) -> None:
+    (tmp_path / "root").mkdir(mode=0o700)
+    given = [option.format(root=tmp_path / "root") for option in options]
+    done = engine.run("run", "--rm", *SHUT_IN, *given, image)
+    assert done.code == 1
+    assert done.err.count("\n") == 1, done
+    assert said in done.err
