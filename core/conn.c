@@ -213,14 +213,39 @@ static bool keep_rest(struct conn *conn, struct slice in)
     return true;
 }
 
+/* Have the answers to the next requests of a pipeline brought near, as far as those look like `head`,
+ * the one before: a wrong guess costs nothing but itself. How many there are. */
+static int foresee(const struct tools *tools, struct slice in, const struct head *head)
+{
+    enum { BEFORE = sizeof "GET " - 1 };
+    struct slice targets[STORE_FORESEEN];
+    int count = 0;
+    while (count < STORE_FORESEEN && in.size > BEFORE) {
+        slice_skip(&in, BEFORE);
+        const char *end = memchr(in.data, ' ', in.size < LIMIT_TARGET ? in.size : LIMIT_TARGET);
+        if (!end)
+            break;
+        targets[count] = slice_of(in.data, (size_t)(end - in.data));
+        size_t size = targets[count++].size + 1 + head->rest.size;
+        if (size > in.size)
+            break;
+        slice_skip(&in, size);
+    }
+    store_foresee(&tools->store, targets, count);
+    return count;
+}
+
 /* Serve what can be served of `in`, until the client does not take its answers. */
 static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, bool *served)
 {
     struct head head = {0};
-    int next = CONN_GO_ON;
+    int next = CONN_GO_ON, foreseen = 0;
     while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in->size > 0) {
         size_t before = in->size;
         next = serve(conn, tools, in, &head);
+        foreseen -= foreseen > 0;
+        if (foreseen == 0 && next == CONN_GO_ON && !conn->request && in->size > 0)
+            foreseen = foresee(tools, *in, &head);
         *served |= in->size < before && !conn->request;
         if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !answer_send(conn, tools))
             return CONN_CLOSE;

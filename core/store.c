@@ -105,6 +105,31 @@ static bool is_fresh(const struct store *store, const struct reply *reply)
     return purges_spare(store->purges, reply->tags, reply->tag_count, reply->sequence);
 }
 
+void store_foresee(const struct store *store, const struct slice *targets, int count)
+{
+    enum { LINE = 64 };
+    struct reply *const *buckets[STORE_FORESEEN];
+    assert(count <= STORE_FORESEEN);
+    for (int i = 0; i < count; i++) {
+        uint64_t hash = hash_bytes(&store->key, targets[i].data, targets[i].size);
+        buckets[i] = &store->buckets[hash & store->mask];
+        __builtin_prefetch(buckets[i]);
+    }
+    for (int i = 0; i < count; i++)
+        for (int line = 0; *buckets[i] && line < 3; line++)
+            __builtin_prefetch((const char *)*buckets[i] + line * LINE);
+    for (int i = 0; i < count; i++) {
+        const struct reply *reply = *buckets[i];
+        if (!reply)
+            continue;
+        __builtin_prefetch(&store->purges->last[reply->tags[0]]);
+        const char *bytes = reply_bytes(reply, &reply->whole);
+        uint32_t size = reply->whole.head_size + reply->whole.body_size;
+        for (uint32_t at = 0; at < size && at < 6 * LINE; at += LINE)
+            __builtin_prefetch(bytes + at);
+    }
+}
+
 const struct reply *store_find(struct store *store, struct slice target)
 {
     uint64_t hash = hash_bytes(&store->key, target.data, target.size);

@@ -231,6 +231,20 @@ static void a_million_targets_asked_for_once_do_not_wash_out_what_is_read(void)
         CHECK_EQUAL(scanned, undisturbed);
 }
 
+static void what_is_foreseen_stays_as_it_is(void)
+{
+    set_up(1 << 20);
+    keep("/a", "1", "t");
+    keep("/b", "2", "u");
+    purges_add(&purges, purges_place(SLICE("u")));
+    struct slice targets[STORE_FORESEEN] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
+    store_foresee(&store, targets, STORE_FORESEEN); /* the last ones are empty */
+    store_foresee(&store, targets, 0);
+    CHECK_EQUAL(store.count, 2);
+    CHECK(finds("/a") && !finds("/b") && !finds("/unknown"));
+    store_fini(&store);
+}
+
 static int64_t used(void)
 {
     struct timespec time;
@@ -292,6 +306,7 @@ int main(void)
     RUN(a_store_without_room_keeps_nothing);
     RUN(an_answer_asked_for_again_stays_when_others_leave);
     RUN(an_answer_that_returns_soon_is_remembered);
+    RUN(what_is_foreseen_stays_as_it_is);
     RUN(a_purge_of_ten_thousand_answers_stalls_no_hit);
     RUN(a_million_targets_asked_for_once_do_not_wash_out_what_is_read);
     return check_end();
