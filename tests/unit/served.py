@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +127,7 @@ class Served:
         self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str
     ) -> Response:
         """Send one request and wait for its answer."""
-        path, _, query = target.partition("?")
-        fields = {name.replace("_", "-"): value for name, value in headers.items()}
-        request = Request(method, path, query, body, peer, lambda name: fields.get(name.lower()))
-        return asyncio.run(self._answer(request))
+        return asyncio.run(self._answer(_request(method, target, body, peer, headers)))
 
     async def _answer(self, request: Request) -> Response:
         answer = self._router.answer(request)
@@ -158,6 +155,19 @@ class Served:
             "/api/comments", {"url": url, "author": "Ann", "message": message} | fields
         )
 
+    def submit_at_once(self, *submissions: dict[str, object]) -> list[Response]:
+        """Submit several comments within one turn of the loop."""
+        headers = {"content_type": "application/json"}
+        requests = [
+            _request("POST", "/api/comments", json.dumps(fields).encode(), "192.0.2.1", headers)
+            for fields in submissions
+        ]
+
+        async def answers() -> list[Response]:
+            return await asyncio.gather(*map(self._answer, requests))
+
+        return asyncio.run(answers())
+
     def form(self, target: str, body: str, **headers: str) -> Response:
         """POST an urlencoded form."""
         return self.ask("POST", target, body.encode(), content_type=FORM, **headers)
@@ -165,6 +175,14 @@ class Served:
     def stored(self) -> list[Entry]:
         """Everything that is stored, newest first."""
         return self.database.read_now(lambda reader: comments.listing(reader, None, 1_000))
+
+
+def _request(
+    method: str, target: str, body: bytes, peer: str, headers: Mapping[str, str]
+) -> Request:
+    path, _, query = target.partition("?")
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Request(method, path, query, body, peer, lambda name: fields.get(name.lower()))
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pytest
 
 from commentsvc.config import Moderation, Privacy, Spam
 from commentsvc.database import DatabaseBusy, DatabaseFull, Job
+from commentsvc.markup import render
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
@@ -152,3 +153,25 @@ def test_a_mistake_of_ours_after_the_commit_reaches_the_server(
     monkeypatch.setattr("commentsvc.api.item", mistaken)
     with pytest.raises(RuntimeError, match="ours"):
         service.submit()
+
+
+def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def noted(text: str) -> str:
+        steps.append("render")
+        return render(text)
+
+    def begun(*values: Any) -> None:
+        steps.append("begin")
+        begin_each(*values)
+
+    begin_each = service.database.begin_each
+    monkeypatch.setattr("commentsvc.intake.render", noted)
+    monkeypatch.setattr(service.database, "begin_each", begun)
+    hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = service.submit_at_once(hi, hi | {"subject": "filled"})
+    assert [answer.status for answer in answers] == [201, 400]
+    assert steps == ["render", "render", "begin"]
