@@ -49,7 +49,7 @@ def japronto(result: Result) -> str:
         text = f"{number(cost)} ns, {one.medians['rate']:,.0f}/s"
         rows.append(Bar(name, cost, text, name == "ours"))
     subtitle = (
-        "CPU time of the server for a request and its answer of 240 bytes, ns; less is better"
+        "CPU time of the server for a request and an answer of 240 bytes, ns, logarithmic"
     )
     title = "100 connections, 24 requests deep, one core"
     return svg.bars(title, subtitle, source(result), rows, steps=True)
