@@ -170,9 +170,11 @@ class Intake:
 
     def _begin_gathered(self) -> None:
         gathered, self._gathered = self._gathered, []
-        htmls = [render(arrival.submission.message) for arrival, _, _ in gathered]
+        htmls = [_rendered(arrival.submission.message) for arrival, _, _ in gathered]
         for (arrival, tell, later), html in zip(gathered, htmls, strict=True):
             try:
+                if isinstance(html, Exception):
+                    raise html
                 draft = self._judge(arrival, html)
                 done = partial(self._conclude, draft, tell, later)
                 self._database.begin_each(comments.ADD, (draft.new, draft.now), done)
@@ -271,3 +273,11 @@ class Intake:
             network=network_hash,
             notify=submission.notify and self._replies,
         )
+
+
+def _rendered(message: str) -> str | Exception:
+    """As `render`; what nobody foresaw must not cost the others of the same turn."""
+    try:
+        return render(message)
+    except Exception as error:
+        return error

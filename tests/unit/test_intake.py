@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from commentsvc.comments import UnknownParent
 from commentsvc.config import Moderation, Privacy, Spam
 from commentsvc.database import DatabaseBusy, DatabaseFull, Job
 from commentsvc.markup import render
@@ -175,3 +176,17 @@ def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
     answers = service.submit_at_once(hi, hi | {"subject": "filled"})
     assert [answer.status for answer in answers] == [201, 400]
     assert steps == ["render", "render", "begin"]
+
+
+def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(text: str) -> str:
+        if text == "bad":
+            raise UnknownParent("ours")
+        return render(text)
+
+    monkeypatch.setattr("commentsvc.intake.render", fails)
+    hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = service.submit_at_once(hi | {"message": "bad"}, hi)
+    assert [answer.status for answer in answers] == [400, 201]
