@@ -1,6 +1,7 @@
 """Fixtures of the widget's tests."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import (
@@ -11,7 +12,8 @@ from playwright.sync_api import (
 )
 
 from tests.conftest import find_program, visit, watched_tab
-from tests.widget.browser import NOW, POST, SERVICE, Answers, build_blog, serve
+from tests.journey.program import Service
+from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, serve
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +94,42 @@ def open_thread(page: Page) -> Callable[..., Page]:
         return page
 
     return open_thread
+
+
+@pytest.fixture
+def foreign_blog(tmp_path: Path) -> Iterator[Blog]:
+    """A blog at an origin that is not the service's; it is built when the service has started."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    with serve(folder) as blog:
+        yield blog
+
+
+@pytest.fixture
+def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..., Service]]:
+    """Start the service for the blog, and build the blog for the service."""
+    services: list[Service] = []
+
+    def start(listen: str = "127.0.0.1:0", **settings: str) -> Service:
+        environ = {"COMMENTSVC_SITE_ORIGINS": foreign_blog.origin, **settings}
+        services.append(Service(tmp_path / "data", listen=listen, environ=environ))
+        service = services[-1].wait_until_ready()
+        foreign_blog.service = service.address
+        build_blog(hugo, service.address, tmp_path / "blog")
+        return service
+
+    yield start
+    for service in services:
+        service.close()
+
+
+@pytest.fixture
+def tab(chromium: Browser, foreign_blog: Blog) -> Iterator[Page]:
+    """A reader's tab on the blog. An error of a script fails the test."""
+    context = chromium.new_context(base_url=foreign_blog.origin)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert not complaints

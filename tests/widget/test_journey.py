@@ -1,55 +1,14 @@
 """The whole way of a reader's comment, from a real blog through the real service and back."""
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Browser, Page, Request, Route, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from tests.journey.program import Service, command
-from tests.widget.browser import POST, Blog, build_blog, serve
+from tests.widget.browser import POST
 
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
-
-
-@pytest.fixture
-def foreign_blog(tmp_path: Path) -> Iterator[Blog]:
-    """A blog at an origin that is not the service's; it is built when the service has started."""
-    folder = tmp_path / "blog"
-    folder.mkdir()
-    with serve(folder) as blog:
-        yield blog
-
-
-@pytest.fixture
-def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..., Service]]:
-    """Start the service for the blog, and build the blog for the service."""
-    services: list[Service] = []
-
-    def start(**settings: str) -> Service:
-        environ = {"COMMENTSVC_SITE_ORIGINS": foreign_blog.origin, **settings}
-        services.append(Service(tmp_path / "data", environ=environ))
-        service = services[-1].wait_until_ready()
-        foreign_blog.service = service.address
-        build_blog(hugo, service.address, tmp_path / "blog")
-        return service
-
-    yield start
-    for service in services:
-        service.close()
-
-
-@pytest.fixture
-def tab(chromium: Browser, foreign_blog: Blog) -> Iterator[Page]:
-    """A reader's tab on the blog. An error of a script fails the test."""
-    context = chromium.new_context(base_url=foreign_blog.origin)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
-    assert not complaints
 
 
 def requests_to(service: Service, page: Page) -> list[str]:

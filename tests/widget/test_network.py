@@ -1,0 +1,78 @@
+"""Bad lines and bad moments, with the real service: nothing jumps, nothing is lost."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journey.program import Service
+from tests.widget.browser import POST, TEXT, fill, send
+
+Start = Callable[..., Service]
+
+# What Chromium's tools call slow 3G: ms, bytes per second.
+SLOW_3G = {
+    "offline": False,
+    "latency": 400,
+    "downloadThroughput": 50_000,
+    "uploadThroughput": 50_000,
+}
+
+SHIFTS = """
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const { hadRecentInput, value } of list.getEntries())
+      if (!hadRecentInput) window.shift += value;
+  }).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize(("number", "width"), [(0, 1280), (3, 360), (30, 1280)])
+def test_nothing_jumps_on_a_slow_line(start: Start, tab: Page, number: int, width: int) -> None:
+    """The reader goes to the thread at once, and waits there for the comments to come."""
+    service = start(COMMENTSVC_MODERATION_POLICY="none", COMMENTSVC_SPAM_RATE_LIMIT="off")
+    for n in range(number):
+        assert service.submit(POST, f"Number {n}, a few words about wood.").status == 201
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.add_init_script(SHIFTS)
+    tab.context.new_cdp_session(tab).send("Network.emulateNetworkConditions", SLOW_3G)
+    tab.goto(POST, wait_until="domcontentloaded")
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    tab.locator(".commentsvc-form").wait_for()
+    expect(tab.locator(".commentsvc-comment")).to_have_count(number)
+    tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert tab.evaluate("window.shift") == 0
+
+
+def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Page) -> None:
+    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    tab.goto(POST)
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    form = tab.locator("form")
+    fill(form)
+    service.close()
+    send(form)
+    expect(form.get_by_role("alert")).to_contain_text("Your text is kept.")
+    expect(form.get_by_label("Comment")).to_have_value(TEXT)
+    again = start(COMMENTSVC_MODERATION_POLICY="none", listen=f"127.0.0.1:{service.port}")
+    send(form)
+    expect(tab.locator("#comment-1")).to_be_focused()
+    assert again.count(POST) == 1
+
+
+def test_on_a_slow_line_the_button_says_so_and_the_page_stays_usable(
+    start: Start, tab: Page
+) -> None:
+    start(COMMENTSVC_MODERATION_POLICY="none")
+    tab.goto(POST)
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    form = tab.locator("form")
+    fill(form)
+    tab.context.new_cdp_session(tab).send("Network.emulateNetworkConditions", SLOW_3G)
+    send(form)
+    expect(form.get_by_role("button", name="Sending …")).to_be_visible()
+    began = time.monotonic()
+    assert tab.evaluate("new Promise((done) => requestAnimationFrame(() => done(true)))")
+    assert time.monotonic() - began < 5
+    expect(tab.locator("#comment-1")).to_be_focused(timeout=15_000)
