@@ -48,9 +48,7 @@ def japronto(result: Result) -> str:
         name, cost = one.name.partition(": ")[2], one.medians["cpu_ns"]
         text = f"{number(cost)} ns, {one.medians['rate']:,.0f}/s"
         rows.append(Bar(name, cost, text, name == "ours"))
-    subtitle = (
-        "CPU time of the server for a request and an answer of 240 bytes, ns, logarithmic"
-    )
+    subtitle = "CPU time of the server for a request and an answer of 240 bytes, ns, logarithmic"
     title = "100 connections, 24 requests deep, one core"
     return svg.bars(title, subtitle, source(result), rows, steps=True)
 

@@ -1,0 +1,78 @@
+"""Codes of an app in a real browser: set up, asked for at sign-in, recovered from, off again."""
+
+import base64
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from commentsvc import totp
+from tests.journey.program import Service, command
+from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, sign_out
+
+STEP = 30  # seconds of one code (RFC 6238, 5.2)
+
+
+def code(secret: str, step: int = 0) -> str:
+    """The code that an app shows now, or `step` codes later."""
+    word = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    return totp.code(word, int(time.time()) // STEP + step)
+
+
+def begin(page: Page, name: str) -> None:
+    """Give name and password."""
+    page.goto("/moderation/sign-in")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_everybody_can_use_codes_of_an_app(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    name = f"mo-{scheme}-{width}"
+    made = command("moderator", "add", name, "--data", service.data, given=PASSWORD)
+    assert made.code == 0, made
+    context = chromium.new_context(
+        base_url=service.address,
+        bypass_csp=True,  # axe adds styles of its own
+        color_scheme=scheme,
+        viewport={"width": width, "height": 740},
+    )
+    page = context.new_page()
+    begin(page, name)
+    page.goto("/moderation/factor")
+    page.get_by_role("button", name="Set up an app").click()
+    assert_fine(page)
+    secret = page.locator(".key").inner_text()
+    page.get_by_label("Code of the app").fill("000000")
+    page.get_by_role("button", name="Ask for codes from now on").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert_fine(page)
+    page.get_by_label("Code of the app").fill(code(secret))
+    page.get_by_role("button", name="Ask for codes from now on").click()
+    recovery = page.locator(".codes li").all_inner_texts()
+    assert len(set(recovery)) == 10
+    assert_fine(page)
+    sign_out(page).click()
+
+    begin(page, name)
+    expect(sign_out(page)).not_to_be_visible()
+    assert_fine(page)
+    page.get_by_label("code").fill(recovery[0])
+    page.get_by_role("button").first.click()
+    expect(sign_out(page)).to_be_visible()
+    page.goto("/moderation/factor")
+    expect(page.get_by_text("9 recovery codes are left")).to_be_visible()
+    assert_fine(page)
+    page.get_by_label("Code, or recovery code").fill(code(secret, 1))
+    page.get_by_role("button", name="Ask for no codes any more").click()
+    expect(page.get_by_role("button", name="Set up an app")).to_be_visible()
+    context.close()
