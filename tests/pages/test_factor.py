@@ -40,13 +40,19 @@ def test_everybody_can_use_codes_of_an_app(
     name = f"mo-{scheme}-{width}"
     made = command("moderator", "add", name, "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
-    context = chromium.new_context(
+    page = chromium.new_page(
         base_url=service.address,
         bypass_csp=True,  # axe adds styles of its own
         color_scheme=scheme,
         viewport={"width": width, "height": 740},
     )
-    page = context.new_page()
+    secret, recovery = set_up(page, name, assert_fine)
+    use(page, name, assert_fine, secret, recovery)
+    page.close()
+
+
+def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[str, str]:
+    """Set an app up; the key that it is told, and a recovery code."""
     begin(page, name)
     page.goto("/moderation/factor")
     page.get_by_role("button", name="Set up an app").click()
@@ -62,11 +68,17 @@ def test_everybody_can_use_codes_of_an_app(
     assert len(set(recovery)) == 10
     assert_fine(page)
     sign_out(page).click()
+    return secret, recovery[0]
 
+
+def use(
+    page: Page, name: str, assert_fine: Callable[[Page], None], secret: str, recovery: str
+) -> None:
+    """Sign in by a recovery code, and switch codes off by one of the app."""
     begin(page, name)
     expect(sign_out(page)).not_to_be_visible()
     assert_fine(page)
-    page.get_by_label("code").fill(recovery[0])
+    page.get_by_label("code").fill(recovery)
     page.get_by_role("button").first.click()
     expect(sign_out(page)).to_be_visible()
     page.goto("/moderation/factor")
@@ -75,4 +87,3 @@ def test_everybody_can_use_codes_of_an_app(
     page.get_by_label("Code, or recovery code").fill(code(secret, 1))
     page.get_by_role("button", name="Ask for no codes any more").click()
     expect(page.get_by_role("button", name="Set up an app")).to_be_visible()
-    context.close()
