@@ -28,7 +28,7 @@ from commentsvc.models import APPROVED, PENDING, SPAM, Comment
 from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
 from commentsvc.spam import Verdict
-from commentsvc.standing import House
+from commentsvc.standing import House, Standing
 from commentsvc.submission import Locate, Submission
 from commentsvc.urls import Sites
 from commentsvc.web import (
@@ -193,10 +193,9 @@ class Intake:
 
     def judge_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raises HttpError 429."""
-        place, monotonic = network(self._proxies.client(request)), self._monotonic()
-        self._limit(place, monotonic)
-        html, now = render(submission.message), self._now()
-        standing = self._house.look(submission, html, partial(self._hashes.hashes, place, now), now)
+        place, monotonic = self._visit(request)
+        html = render(submission.message)
+        standing = self._standing(submission, html, place, self._now())
         return self._layers.judge_edit(submission, html, place, standing, monotonic)
 
     def is_past(self, moment: int | None) -> bool:
@@ -205,13 +204,11 @@ class Intake:
 
     def _admit(self, request: Request, submission: Submission) -> Arrival:
         headers = self._origins.check(request, submission.place[0])
-        place, monotonic = network(self._proxies.client(request)), self._monotonic()
-        self._limit(place, monotonic)
-        return Arrival(submission, place, monotonic, headers)
+        return Arrival(submission, *self._visit(request), headers)
 
     def _judge(self, arrival: Arrival, html: str) -> Draft:
         (submission, place, monotonic, headers), now = arrival, self._now()
-        standing = self._house.look(submission, html, partial(self._hashes.hashes, place, now), now)
+        standing = self._standing(submission, html, place, now)
         verdict = self._layers.judge(submission, html, place, standing, (now, monotonic))
         if verdict.decision == "reject":
             raise HttpError(400, *REFUSED[verdict])
@@ -231,7 +228,9 @@ class Intake:
         token = draft.token if valid else None
         return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
 
-    def _limit(self, place: bytes, monotonic: float) -> None:
+    def _visit(self, request: Request) -> tuple[bytes, float]:
+        """Give the network and the monotonic moment of a request. Raises HttpError 429."""
+        place, monotonic = network(self._proxies.client(request)), self._monotonic()
         wait = self._limiter.take(place, monotonic)
         if wait:
             raise HttpError(
@@ -240,6 +239,11 @@ class Intake:
                 f"That was a lot at once. Please wait {wait} s, then send it again.",
                 headers=(("Retry-After", str(wait)),),
             )
+        return place, monotonic
+
+    def _standing(self, submission: Submission, html: str, place: bytes, now: float) -> Standing:
+        hashes = partial(self._hashes.hashes, place, now)
+        return self._house.look(submission, html, hashes, now)
 
     def _new(
         self,
