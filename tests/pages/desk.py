@@ -1,14 +1,32 @@
 """What a test of the moderation pages has in its hands."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 PASSWORD = "correct horse battery"
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDTHS = (360, 1280)
+
+
+@contextmanager
+def looked_at(
+    chromium: Browser, origin: str, scheme: Scheme, width: int, kept: StorageState | None = None
+) -> Iterator[Page]:
+    """A tab for axe, which adds styles of its own; `kept` are the cookies that the browser has."""
+    context = chromium.new_context(
+        base_url=origin,
+        bypass_csp=True,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 740},
+        storage_state=kept,
+    )
+    yield context.new_page()
+    context.close()
 
 
 def sign_in(page: Page, name: str = "ann", password: str = PASSWORD) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from commentsvc import totp
 from tests.journey.program import Service, command
-from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, sign_out
+from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, looked_at, sign_out
 
 STEP = 30  # seconds of one code (RFC 6238, 5.2)
 
@@ -40,15 +40,9 @@ def test_everybody_can_use_codes_of_an_app(
     name = f"mo-{scheme}-{width}"
     made = command("moderator", "add", name, "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
-    page = chromium.new_page(
-        base_url=service.address,
-        bypass_csp=True,  # axe adds styles of its own
-        color_scheme=scheme,
-        viewport={"width": width, "height": 740},
-    )
-    secret, recovery = set_up(page, name, assert_fine)
-    use(page, name, assert_fine, secret, recovery)
-    page.close()
+    with looked_at(chromium, service.address, scheme, width) as page:
+        secret, recovery = set_up(page, name, assert_fine)
+        use(page, name, assert_fine, secret, recovery)
 
 
 def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +16,7 @@ from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.outgoing import Post
 from tests.journey.program import Service, serving
-from tests.pages.desk import WIDTHS, Scheme
+from tests.pages.desk import WIDTHS, Scheme, looked_at
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 
@@ -53,18 +52,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@contextmanager
-def looked_at(chromium: Browser, service: Service, scheme: Scheme, width: int) -> Iterator[Page]:
-    context = chromium.new_context(
-        base_url=service.address,
-        bypass_csp=True,  # axe adds styles of its own
-        color_scheme=scheme,
-        viewport={"width": width, "height": 740},
-    )
-    yield context.new_page()
-    context.close()
-
-
 @LOOKS
 def test_everybody_can_use_the_pages_that_mails_lead_to(
     chromium: Browser,
@@ -75,7 +62,7 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
 ) -> None:
     links = Links(auth.load_keys(service.data / datadir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
-    with looked_at(chromium, service, scheme, width) as page:
+    with looked_at(chromium, service.address, scheme, width) as page:
         for target in (
             f"mail/comment?t={links.make('comment', 'spam', 1, 1, expires=expires)}",
             f"mail/comment?t={links.make('comment', 'approved', 1, 1, expires=expires)}",
@@ -124,7 +111,7 @@ def test_everybody_can_read_the_mails(
     scheme: Scheme,
     width: int,
 ) -> None:
-    with opened(tmp_path) as database, looked_at(chromium, service, scheme, width) as page:
+    with opened(tmp_path) as database, looked_at(chromium, service.address, scheme, width) as page:
         for html in mails(database):
             page.set_content(html)
             assert_fine(page)

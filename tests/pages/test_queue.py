@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
 from tests.journey.program import Service, wait_for
-from tests.pages.desk import SCHEMES, WIDTHS, Scheme
+from tests.pages.desk import SCHEMES, WIDTHS, Scheme, looked_at
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
 LONG = "So " + "long" * 60 + "\n\n" + "\n\n".join(["Another word."] * 40)
@@ -183,34 +183,26 @@ def test_everybody_can_use_the_pages(
     scheme: Scheme,
     width: int,
 ) -> None:
-    context = chromium.new_context(
-        base_url=service.address,
-        bypass_csp=True,  # axe adds styles of its own
-        color_scheme=scheme,
-        viewport={"width": width, "height": 740},
-        storage_state=cookies,
-    )
-    page = context.new_page()
-    service.submit(
-        "/long/" + "path/" * 30, f"{LONG} {next(numbers)}", author="Wolfeschlegelstein" * 4
-    )
-    page.goto("/moderation/queue")
-    page.get_by_role("button", name="Spam").nth(1).click()
-    for target in (
-        "queue",
-        "comments?status=spam",
-        "comments?q=nothing",
-        "comment?id=1",
-        "threads",
-        "thread?id=1",
-        "bans?kind=word&value=walrus",
-        "outbox",
-        "dashboard",
-        "settings",
-        "account",
-        "factor",
-        "comment?id=0",
-    ):
-        page.goto(f"/moderation/{target}")
-        assert_fine(page)
-    context.close()
+    with looked_at(chromium, service.address, scheme, width, cookies) as page:
+        service.submit(
+            "/long/" + "path/" * 30, f"{LONG} {next(numbers)}", author="Wolfeschlegelstein" * 4
+        )
+        page.goto("/moderation/queue")
+        page.get_by_role("button", name="Spam").nth(1).click()
+        for target in (
+            "queue",
+            "comments?status=spam",
+            "comments?q=nothing",
+            "comment?id=1",
+            "threads",
+            "thread?id=1",
+            "bans?kind=word&value=walrus",
+            "outbox",
+            "dashboard",
+            "settings",
+            "account",
+            "factor",
+            "comment?id=0",
+        ):
+            page.goto(f"/moderation/{target}")
+            assert_fine(page)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.journey.program import Service
-from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, sign_in, sign_out
+from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, looked_at, sign_in, sign_out
 from tests.widget.browser import Blog, serve
 
 
@@ -124,21 +124,14 @@ def test_everybody_can_use_the_pages(
     scheme: Scheme,
     width: int,
 ) -> None:
-    context = chromium.new_context(
-        base_url=service.address,
-        bypass_csp=True,  # axe adds styles of its own
-        color_scheme=scheme,
-        viewport={"width": width, "height": 740},
-    )
-    page = context.new_page()
-    page.goto("/moderation/sign-in")
-    assert_fine(page)
-    page.get_by_label("Name").fill("x" * 40)
-    page.get_by_label("Password").fill("x")
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    assert_fine(page)
-    sign_in(page)
-    page.goto("/moderation/account?done=password")
-    assert_fine(page)
-    context.close()
+    with looked_at(chromium, service.address, scheme, width) as page:
+        page.goto("/moderation/sign-in")
+        assert_fine(page)
+        page.get_by_label("Name").fill("x" * 40)
+        page.get_by_label("Password").fill("x")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert_fine(page)
+        sign_in(page)
+        page.goto("/moderation/account?done=password")
+        assert_fine(page)
