@@ -11,13 +11,16 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
     "hsts": {
         "nginx": 'in server: add_header Strict-Transport-Security "max-age=63072000" always;',
         "caddy": 'in the site: header Strict-Transport-Security "max-age=63072000"',
-        "haproxy": "in frontend: http-response set-header Strict-Transport-Security "
+        "haproxy": "in frontend: http-after-response set-header Strict-Transport-Security "
+        '"max-age=63072000"; in tcp mode, to the server: send-proxy-v2-ssl',
+        "commentsvc": "where the proxy does TLS alone, in the settings: server.hsts = "
         '"max-age=63072000"',
     },
     "redirect": {
         "nginx": "in server for port 80: return 308 https://$server_name$request_uri;",
         "caddy": "no http:// before the site's name, and no auto_https off",
         "haproxy": "in frontend: http-request redirect scheme https code 308 unless { ssl_fc }",
+        "commentsvc": 'behind hitch, in the settings: server.redirect = "0.0.0.0:80"',
     },
     "host": {
         "nginx": "in location: proxy_set_header Host $host;",
@@ -52,10 +55,10 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
     },
     "clock": "timedatectl set-ntp true, on the machine that is wrong",
     "keep-alive": {
-        "nginx": "in upstream: keepalive 64; in location: proxy_http_version 1.1; proxy_set_header "
-        'Connection "";',
+        "nginx": "in upstream: keepalive 256; in location: proxy_http_version 1.1; "
+        'proxy_set_header Connection "";',
         "caddy": "in reverse_proxy: transport http with keepalive 60s, not keepalive off",
-        "haproxy": "in backend: http-reuse always, no option httpclose",
+        "haproxy": "in backend: http-reuse always, no option httpclose or http-server-close",
     },
     "public-url": "in [server]: public_url, as browsers ask for it",
 }

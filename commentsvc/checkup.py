@@ -15,6 +15,7 @@ from commentsvc.config import Settings
 from commentsvc.control import ControlError, Ping
 from commentsvc.delivery import DeliveryError
 from commentsvc.doctor import Finding, Visitor
+from commentsvc.orders import Answer
 from commentsvc.smtp import Deadlines, Smtp
 
 # Requests that are sent one after the other over one connection.
@@ -29,7 +30,7 @@ def examine(visitor: Visitor, data: Path, settings: Settings) -> Iterator[Findin
     yield permissions(data)
     yield public_url(visitor, settings)
     try:
-        yield keep_alive(visitor, control.ask(data / datadir.CONTROL, Ping()).address)
+        yield keep_alive(visitor, control.ask(data / datadir.CONTROL, Ping()))
     except (ControlError, OSError, http.client.HTTPException) as error:
         yield Finding("keep-alive", None, f"the service cannot be asked here: {error}")
 
@@ -56,9 +57,9 @@ def public_url(visitor: Visitor, settings: Settings) -> Finding:
     return Finding("public-url", same, f"links begin with {told}")
 
 
-def keep_alive(visitor: Visitor, address: str) -> Finding:
-    """Whether the proxy keeps its connections to the service, which listens at `address`."""
-    before = _accepted(address)
+def keep_alive(visitor: Visitor, server: Answer) -> Finding:
+    """Whether the proxy keeps its connections to the service, which a Ping told of."""
+    before = _accepted(server)
     connection = visitor.dial()
     try:
         for _ in range(REQUESTS):
@@ -66,15 +67,15 @@ def keep_alive(visitor: Visitor, address: str) -> Finding:
             connection.getresponse().read()
     finally:
         connection.close()
-    new = _accepted(address) - before - 1  # the look itself
+    new = _accepted(server) - before - 1  # the look itself
     text = f"{REQUESTS} requests came over {max(new, 0)} new connections from the proxy"
     return Finding("keep-alive", new <= REQUESTS // 2, text)
 
 
-def _accepted(address: str) -> int:
+def _accepted(server: Answer) -> int:
     """How many connections the service has accepted so far. Raises OSError, HTTPException."""
     connection = http.client.HTTPConnection("localhost")
-    connection.sock = control.connect(address, doctor.PATIENCE)
+    connection.sock = control.connect(server, doctor.PATIENCE)
     try:
         connection.request("GET", "/metrics")
         found = _ACCEPTED.search(connection.getresponse().read())

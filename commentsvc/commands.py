@@ -48,8 +48,6 @@ PAUSE: Final = 0.05
 # A live server answers a probe at once; in seconds.
 PROBE_DEADLINE: Final = 5.0
 HEALTH: Final = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-# The PROXY protocol's word for "I speak for myself", version 2.
-LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 # How long another program may hold the database before a reading command gives up; in seconds.
 READ_PATIENCE: Final = 5.0
 # As much of a comment's first line is shown, in characters.
@@ -223,8 +221,8 @@ def probe(data: Path) -> str:
     server = control.ask(data / datadir.CONTROL, Ping())
     address = server.address
     try:
-        with control.connect(address, PROBE_DEADLINE) as client, client.makefile("rb") as file:
-            client.sendall((LOCAL if server.prefaced else b"") + HEALTH)
+        with control.connect(server, PROBE_DEADLINE) as client, client.makefile("rb") as file:
+            client.sendall(HEALTH)
             status = file.readline(200).decode("latin-1").strip()
     except OSError as error:
         raise ControlError(f"{address} does not answer: {error}.") from error

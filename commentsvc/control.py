@@ -45,6 +45,8 @@ LINE_DEADLINE: Final = 5.0
 ANSWER_DEADLINE: Final = 60.0
 # sockaddr_un has 108 bytes for a path and its NUL.
 ADDRESS_LIMIT: Final = 107
+# The PROXY protocol's word for "I speak for myself", version 2.
+LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 
 
 class ControlError(Exception):
@@ -202,11 +204,23 @@ def ask(path: Path, request: Ping | Order) -> Answer:
     return answer
 
 
-def connect(address: str, deadline: float) -> socket.socket:
-    """A connection to "unix:PATH" or "http://HOST:PORT", as Answer names it. Raises OSError.
+def connect(server: Answer, deadline: float) -> socket.socket:
+    """A connection to the server that a Ping told of, ready for HTTP. Raises OSError.
 
     `deadline` is in seconds, for each step.
     """
+    client = _dial_http(server.address, deadline)
+    try:
+        if server.prefaced:
+            client.sendall(LOCAL)
+    except OSError:
+        client.close()
+        raise
+    return client
+
+
+def _dial_http(address: str, deadline: float) -> socket.socket:
+    """To "unix:PATH" or "http://HOST:PORT"."""
     if address.startswith("unix:"):
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:

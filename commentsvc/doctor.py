@@ -145,6 +145,12 @@ def _reach(visitor: Visitor) -> Seen:
         seen = visitor.ask("GET", "/api/ping")
     except ssl.SSLCertVerificationError as error:
         raise Unreachable(f"the certificate is not good: {error.verify_message}") from error
+    except http.client.RemoteDisconnected as error:
+        raise Unreachable(
+            f"{visitor.netloc} hangs up without a word. Where the proxy does TLS alone and "
+            "server.proxy_protocol is true, it has to tell the service who asks: "
+            "send-proxy-v2-ssl in HAProxy, write-proxy-v2 = on in hitch"
+        ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"{visitor.netloc} does not answer: {error}") from error
     if seen.status in (502, 503, 504):
@@ -156,7 +162,8 @@ def _reach(visitor: Visitor) -> Seen:
     if (seen.status, seen.body) != (200, b"OK"):
         raise Unreachable(
             f"GET {visitor.prefix}/api/ping gives {seen.status} and not our OK: something else "
-            "answers at this address, or the proxy changes the path"
+            "answers at this address, or the proxy changes the path, or it speaks the PROXY "
+            "protocol and server.proxy_protocol is not true"
         )
     return seen
 

@@ -53,14 +53,18 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def prefaced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
     """The same behind a terminator of TLS, and the port where it knows plain HTTP."""
     port = free_port()
-    environ = {
+    with serving(tmp_path_factory.mktemp("prefaced"), prefaced_settings(port)) as service:
+        yield service, port
+
+
+def prefaced_settings(port: int) -> dict[str, str]:
+    """What a service behind a terminator of TLS needs; it redirects plain HTTP at `port`."""
+    return {
         "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
         "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
         "COMMENTSVC_SERVER_HSTS": "max-age=63072000",
         "COMMENTSVC_SERVER_REDIRECT": f"127.0.0.1:{port}",
     }
-    with serving(tmp_path_factory.mktemp("prefaced"), environ) as service:
-        yield service, port
 
 
 @contextmanager

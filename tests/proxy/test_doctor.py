@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place, nginx
+from loadtest.running import free_port
 from tests.journey.program import Outcome, Service, command
 from tests.proxy.client import Client
+from tests.proxy.conftest import prefaced_settings, serving
 from tests.proxy.fronts import HOST
 
 Begin = Callable[..., Client]
@@ -31,7 +33,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def examine(service: Service, authority_file: str) -> Callable[..., Outcome]:
     """Run the doctor on what stands in front of the service."""
 
-    def examine(front: Client, *more: object) -> Outcome:
+    def examine(front: Client, *more: object, service: Service = service) -> Outcome:
         return command(
             *("doctor", f"https://{HOST}:{front.place.https}", "--address", "127.0.0.1"),
             *("--plain-port", front.place.http, "--ca-file", authority_file),
@@ -61,12 +63,15 @@ def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: s
     assert "-     mail: mail.host is not set" in done.out
 
 
+FILES = ("site.conf", "Caddyfile", "haproxy.cfg")
+
+
 def changed(make: Callable[[Place], Command], old: str, new: str) -> Callable[[Place], Command]:
     """The proxy with a fault in its file."""
 
     def faulty(place: Place) -> Command:
         made = make(place)
-        [file] = [f for f in (place.folder / "site.conf", place.folder / "Caddyfile") if f.exists()]
+        [file] = [place.folder / name for name in FILES if (place.folder / name).exists()]
         assert old in file.read_text()
         file.write_text(file.read_text().replace(old, new))
         return made
@@ -92,7 +97,7 @@ HSTS = "add_header Strict-Transport-Security $commentsvc_hsts always;"
         ("cors-twice", HSTS, f"{HSTS} add_header Access-Control-Allow-Origin *;", "no add_header"),
         ("cors", HSTS, f"{HSTS} if ($request_method = OPTIONS) {{ return 405; }}", "[[site]]"),
         ("body", "client_max_body_size 256k", "client_max_body_size 10k", "client_max_body_size"),
-        ("keep-alive", 'Connection ""', "Connection close", "keepalive 64;"),
+        ("keep-alive", 'Connection ""', "Connection close", "keepalive 256;"),
     ],
 )
 def test_a_fault_of_nginx_is_found_and_the_line_to_change_is_told(
@@ -121,6 +126,109 @@ def test_a_fault_of_caddy_is_found(
     assert (done.code, faults(done)) == (1, [check]), done
     assert "        caddy: " in done.out
     assert "        nginx: " in done.out
+
+
+FIELD = 'set-header Strict-Transport-Security "max-age=63072000"'
+SOURCE = "http-request set-header X-Forwarded-For %[src]"
+
+
+@pytest.mark.parametrize(
+    ("checks", "changes"),
+    [
+        (
+            ["hsts", "redirect", "cors-twice", "body", "keep-alive"],
+            {
+                FIELD: "add-header Access-Control-Allow-Origin *",
+                "redirect code 308": "redirect code 302",
+                SOURCE: f"{SOURCE}\n    http-request deny deny_status 413 if "
+                "{ req.body_size gt 10000 }",
+                "http-reuse always": "option http-server-close",
+            },
+        ),
+        (
+            ["hsts", "redirect", "host", "claim", "cors"],
+            {
+                FIELD: FIELD.replace("63072000", "86400"),
+                "%[capture.req.uri]": "/",
+                SOURCE: "http-request set-header Host service.test\n"
+                "    http-request return status 405 if METH_OPTIONS",
+            },
+        ),
+        (["client"], {SOURCE: "http-request del-header X-Forwarded-For"}),
+    ],
+)
+def test_faults_of_haproxy_are_found(
+    begin: Begin, examine: Examine, checks: list[str], changes: dict[str, str]
+) -> None:
+    make = FRONTS["haproxy"]
+    for old, new in changes.items():
+        make = changed(make, old, new)
+    done = examine(begin(make), "--proxy", "haproxy")
+    assert (done.code, faults(done)) == (1, checks), done
+    for check in checks:
+        told = done.out.partition(f"fault {check}:")[2].splitlines()[1]
+        assert told.startswith(("        haproxy: ", "        commentsvc: "))
+
+
+@pytest.fixture(scope="module")
+def prefaced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
+    """The same behind a terminator of TLS, and the port where it knows plain HTTP."""
+    port, folder = free_port(), tmp_path_factory.mktemp("prefaced")
+    with serving(folder, {**prefaced_settings(port), "COMMENTSVC_SITE_ORIGINS": ORIGIN}) as service:
+        yield service, port
+
+
+@pytest.mark.parametrize("name", TLS_ONLY)
+def test_a_terminator_of_tls_has_no_fault(
+    begin: Begin, examine: Examine, prefaced: tuple[Service, int], name: str
+) -> None:
+    service, port = prefaced
+    front = begin(FRONTS[name], service, port if name == "hitch" else None)
+    done = examine(front, service=service)
+    assert (done.code, faults(done)) == (0, []), done
+    for check in ("hsts", "redirect", "client", "keep-alive"):
+        assert f"ok    {check}: " in done.out
+
+
+@pytest.mark.parametrize(
+    ("check", "old", "new"),
+    [
+        ("hsts", "send-proxy-v2-ssl", "send-proxy-v2"),
+        ("redirect", "http-request redirect code 308", "http-request redirect code 302"),
+    ],
+)
+def test_a_fault_of_a_terminator_is_found(
+    begin: Begin,
+    examine: Examine,
+    prefaced: tuple[Service, int],
+    check: str,
+    old: str,
+    new: str,
+) -> None:
+    front = begin(changed(FRONTS["haproxy-tcp"], old, new), prefaced[0])
+    done = examine(front, service=prefaced[0])
+    assert (done.code, faults(done)) == (1, [check]), done
+    assert old.split()[0] in done.out.partition(f"fault {check}:")[2]
+
+
+def test_hitch_without_the_redirect_of_the_service_is_told(
+    begin: Begin, examine: Examine, prefaced: tuple[Service, int]
+) -> None:
+    done = examine(begin(FRONTS["hitch"], prefaced[0]), service=prefaced[0])  # at another port
+    assert (done.code, faults(done)) == (1, ["redirect"]), done
+    assert "server.redirect = " in done.out.partition("fault redirect:")[2]
+
+
+def test_a_terminator_that_does_not_agree_with_the_service_is_told(
+    begin: Begin, examine: Examine, service: Service, prefaced: tuple[Service, int]
+) -> None:
+    silent = changed(FRONTS["haproxy-tcp"], "send-proxy-v2-ssl", "")
+    done = examine(begin(silent, prefaced[0]))
+    assert done.code == 1
+    assert "hangs up without a word" in done.err
+    done = examine(begin(FRONTS["haproxy-tcp"], service))
+    assert done.code == 1
+    assert "it speaks the PROXY protocol and server.proxy_protocol is not true" in done.err
 
 
 def test_a_proxy_that_does_not_reach_the_service_is_told(begin: Begin, examine: Examine) -> None:

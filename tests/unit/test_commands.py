@@ -253,7 +253,7 @@ def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
         """It wants the preface, as the core does."""
 
         def handle(self) -> None:
-            heard.append(self.rfile.read(len(commands.LOCAL)))
+            heard.append(self.rfile.read(len(control.LOCAL)))
             super().handle()
 
     with answering(UnixServer(str(tmp_path / "s"), Strict)):
