@@ -127,6 +127,7 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
     conn->request->sequence = purges_now(tools->store.purges);
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
     conn->request->peer = conn->peer;
+    conn->request->stale = store_take_stale(&tools->store);
     counter_add(&tools->counters.misses, 1);
     if (!body_is_present(head))
         return miss(conn, tools);

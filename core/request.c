@@ -37,7 +37,7 @@ struct request *request_append(struct request *request, struct slice piece)
         size_t fixed = sizeof *request + request->target_size + request->fields_size;
         struct request *grown = realloc(request, fixed + capacity);
         if (!grown) {
-            free(request);
+            request_free(request);
             return NULL;
         }
         request = grown;
@@ -50,6 +50,8 @@ struct request *request_append(struct request *request, struct slice piece)
 
 void request_free(struct request *request)
 {
+    if (request)
+        free(request->stale);
     free(request);
 }
 

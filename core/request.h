@@ -20,6 +20,7 @@ struct request {
     bool http10;
     bool storable; /* a GET or HEAD without a body */
     struct peer peer;
+    void *stale; /* owns: the block of the answer whose place the new one takes, or NULL */
     size_t target_size, fields_size;
     size_t body_size, body_capacity;
     char bytes[]; /* target, fields, body */

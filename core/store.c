@@ -70,7 +70,7 @@ static struct reply **bucket_of(struct store *store, uint64_t hash)
     return &store->buckets[hash & store->mask];
 }
 
-static void drop(struct store *store, struct reply *reply)
+static void take_out(struct store *store, struct reply *reply)
 {
     struct reply **link = bucket_of(store, reply->hash);
     while (*link != reply)
@@ -78,6 +78,11 @@ static void drop(struct store *store, struct reply *reply)
     *link = reply->chain;
     dequeue(store, reply);
     store->count--;
+}
+
+static void drop(struct store *store, struct reply *reply)
+{
+    take_out(store, reply);
     reply_free(reply);
 }
 
@@ -87,6 +92,7 @@ void store_fini(struct store *store)
         drop(store, store->small.oldest);
     while (store->main.oldest)
         drop(store, store->main.oldest);
+    reply_free(store->found_stale);
     free(store->buckets);
     free(store->ghosts);
     *store = (struct store){0};
@@ -138,11 +144,20 @@ const struct reply *store_find(struct store *store, struct slice target)
         return NULL;
     if (!is_fresh(store, reply)) {
         store->stale++;
-        drop(store, reply);
+        take_out(store, reply);
+        reply_free(store->found_stale);
+        store->found_stale = reply;
         return NULL;
     }
     if (reply->frequency < FREQUENCY_LIMIT)
         reply->frequency++;
+    return reply;
+}
+
+struct reply *store_take_stale(struct store *store)
+{
+    struct reply *reply = store->found_stale;
+    store->found_stale = NULL;
     return reply;
 }
 

@@ -35,10 +35,11 @@ struct store {
     size_t limit; /* bytes of all kept replies, without what the allocator needs for itself */
     size_t count;
     uint64_t evictions;
-    uint64_t stale;         /* dropped when looked up, or not kept, because of a purge */
-    struct reply **buckets; /* owns, and the replies in it */
-    uint32_t *ghosts;       /* owns: fingerprints of what left the small queue */
-    size_t mask;            /* of both tables */
+    uint64_t stale;            /* dropped when looked up, or not kept, because of a purge */
+    struct reply **buckets;    /* owns, and the replies in it */
+    uint32_t *ghosts;          /* owns: fingerprints of what left the small queue */
+    struct reply *found_stale; /* owns: what was found stale last, until it is taken */
+    size_t mask;               /* of both tables */
     struct store_queue small;
     struct store_queue main;
 };
@@ -55,8 +56,13 @@ enum { STORE_FORESEEN = 24 };
 void store_foresee(const struct store *store, const struct slice *targets, int count);
 
 /* The fresh answer for `target`, or NULL. It is borrowed until the next call that gets the store.
- * An answer found stale is dropped. */
+ * An answer found stale leaves the store, and waits to be taken. */
 const struct reply *store_find(struct store *store, struct slice target);
+
+/* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
+ * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets Python
+ * do it, which is asked for a new answer anyway. */
+struct reply *store_take_stale(struct store *store);
 
 /* Takes `reply`, which has tags, and returns true; when it is stale or too large returns false and
  * takes nothing. A kept reply may be read until the next call that gets the store. */
