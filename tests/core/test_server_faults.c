@@ -257,18 +257,34 @@ static void stop_in_flight(struct client *client)
     INSIDE((server_join(server), 0));
 }
 
+typedef void scene(struct client *client);
+
+/* Whether a client was served to the end of `play_scene`. `*late`: it was not, since we, who play
+ * Python, had no processor for as long as the handler's deadline is. */
+static bool is_served(scene *play_scene, bool *late)
+{
+    struct client client;
+    reach(&client);
+    play_scene(&client);
+    struct slice text = buffer_slice(&client.text);
+    bool served = !client.ended && text.size > 0;
+    *late = !served && has(text, "HTTP/1.1 504 ");
+    part(&client);
+    return served;
+}
+
 /* The life of a server. Every client that comes after the fault is answered. */
 static void live(void)
 {
-    void (*const scenes[])(struct client *) = {ask, ask_for_heads, ask_for_much, ask_wrongly, ask};
+    scene *const scenes[] = {ask, ask_for_heads, ask_for_much, ask_wrongly, ask};
     struct client client;
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        bool whole = fault_is_over();
-        reach(&client);
-        scenes[i](&client);
+        bool whole = fault_is_over(), late;
+        bool served = is_served(scenes[i], &late);
+        for (int tries = 1; whole && late && tries < 100; tries++)
+            served = is_served(scenes[i], &late);
         if (whole && scenes[i] != ask_wrongly)
-            CHECK(!client.ended && client.text.size > 0);
-        part(&client);
+            CHECK(served);
     }
     AWAIT(server->workers[0].tools.counters.connections == 0);
     reach(&client);
