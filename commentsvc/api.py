@@ -11,7 +11,7 @@ All answers but writes allow every page to read them; errors are made by the rou
 from typing import get_args
 
 from commentsvc import comments
-from commentsvc.comments import Thread
+from commentsvc.comments import Page, Thread
 from commentsvc.config import Settings
 from commentsvc.cursor import Sort
 from commentsvc.database import Database, Reader
@@ -21,7 +21,7 @@ from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Receipt, item, status
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
-from commentsvc.moments import rfc3339
+from commentsvc.moments import read, rfc3339
 from commentsvc.router import Route
 from commentsvc.submission import from_json, message_from_json
 from commentsvc.urls import Place, Sites
@@ -122,20 +122,31 @@ class Api:
         return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
 
     async def list_comments(self, request: Request) -> Response:
-        """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after]: 200 with the comments.
+        """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
         `count` is of all, `next` is what to send as `after` to go on, `closes` the moment from
         which the page takes no more comments, `voting` is ``up`` or ``both``. A page never
-        heard of has none. 400 for a bad parameter. Stored.
+        heard of has none. With `since`, a moment as in the answers, only what was published or
+        changed from then on, without `next`, and ``"votes": {id: number}`` of all that have some;
+        who has those of that moment and, with these, not `count` of them, asks for all. 400 for a
+        bad parameter. Stored.
         """
         form = request.parameters()
         place = self._sites.locate(first(form, "url"), first(form, "site"))
-        sort, limit, after = self._range(form)
+        sort, limit, after, since = self._range(form)
         open_for = self._sites.open_for(place.site)
-        page = await self._database.read(
-            lambda reader: comments.page(reader, place, sort, limit, after, open_for)
-        )
+
+        def work(reader: Reader) -> Page:
+            if since is not None:
+                return comments.changed(reader, place, since, limit, open_for)
+            return comments.page(reader, place, sort, limit, after, open_for)
+
+        page = await self._database.read(work)
+        tags = (thread_tag(place.site, page.thread.url),)
+        return Response(200, self._list, encode(self._listed(page)), tags)
+
+    def _listed(self, page: Page) -> dict[str, object]:
         answer: dict[str, object] = {"data": [*map(item, page.items)], "count": page.thread.count}
         if page.next is not None:
             answer["next"] = page.next
@@ -143,7 +154,9 @@ class Api:
             answer["closes"] = rfc3339(page.closes)
         if self._settings.comments.votes != "off":
             answer["voting"] = self._settings.comments.votes
-        return Response(200, self._list, encode(answer), (thread_tag(place.site, page.thread.url),))
+        if page.votes is not None:
+            answer["votes"] = page.votes
+        return answer
 
     def submit(self, request: Request) -> Later:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
@@ -204,8 +217,8 @@ class Api:
         url, name = first(form, "url"), first(form, "site")
         return self._sites.locate(url, name) if url else Place(self._sites.named(name), "")
 
-    def _range(self, form: Form) -> tuple[Sort, int, str | None]:
-        """Read `sort`, `limit` and `after`. Raises HttpError 400 that names all faulty ones."""
+    def _range(self, form: Form) -> tuple[Sort, int, str | None, int | None]:
+        """Read `sort`, `limit`, `after`, `since`. Raises HttpError 400 naming all faulty ones."""
         most = self._settings.comments.list_limit
         sort, limit = first(form, "sort") or "oldest", first(form, "limit") or str(most)
         wrong = {}
@@ -214,9 +227,18 @@ class Api:
         number = int(limit) if limit.isascii() and limit.isdecimal() and len(limit) < 10 else 0
         if not number:
             wrong["limit"] = f"This must be a whole number from 1 to {most}."
+        after, since = first(form, "after") or None, first(form, "since")
+        moment = None
+        if since:
+            try:
+                moment = read(since)
+            except ValueError:
+                wrong["since"] = "This must be a moment as 2026-11-21T08:30:00Z."
+            if after or sort != "oldest":
+                wrong["since"] = "This goes with the order oldest alone, and without after."
         if wrong:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        return SORTS[sort], min(number, most), first(form, "after") or None
+        return SORTS[sort], min(number, most), after, moment
 
 
 def _receipt(accepted: Accepted) -> Response:

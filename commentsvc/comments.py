@@ -58,12 +58,14 @@ class Page(msgspec.Struct, frozen=True):
     """A piece of a list, the thread it is of, and the cursor of the next piece if any.
 
     From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
+    `votes` are those of all of the thread that have some, where the piece is of what changed.
     """
 
     items: list[Comment]
     thread: Thread
     next: str | None
     closes: int | None
+    votes: dict[int, int] | None = None
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
@@ -115,6 +117,22 @@ def page(
     items = [Comment(*row) for row in rows[:limit]]
     more = cursor.encode(sort, items[-1]) if len(rows) > limit and items else None
     return Page(items, found, more, _closes(reader, found, open_for))
+
+
+def changed(
+    reader: Reader, place: tuple[str, str], since: int, limit: int, open_for: int = 0
+) -> Page:
+    """At most `limit` approved comments of a thread that are new or changed, the oldest first.
+
+    Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
+    their places, has as many as the thread counts, unless some are shown no more. A vote is no
+    change, hence `votes`. `place` and `open_for` as for `page`; `next` is None.
+    """
+    found = thread(reader, *place)
+    bound = (found.id, since, since, limit)
+    items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
+    votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
+    return Page(items, found, None, _closes(reader, found, open_for), votes)
 
 
 def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:

@@ -2,8 +2,9 @@
 
 DESIGN. The fragment has the structure and the class names of the widget's elements, so that one
 stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
-static site's build may fetch it as often as it likes. The same as a page of its own is where the
-link in `<noscript>` leads. The form is posted to us and answered with
+static site's build may fetch it as often as it likes. What the widget needs of each comment is in
+it, and the moment from which on it asks for what is newer. The same as a page of its own is where
+the link in `<noscript>` leads. The form is posted to us and answered with
 a small page of its own, which on a mistake holds the form again with everything that was typed.
 To answer a comment, and for more than one list of them, buttons lead to that page as well: they are
 of a form and no links, for which the policy holds that is told of below.
@@ -15,18 +16,21 @@ by itself, its policy lets the form go nowhere but here, so a forged `base` lead
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from functools import cache
-from urllib.parse import quote
+from urllib.parse import urlencode
 
+import msgspec
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc import comments, templating
+from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Item, item
+from commentsvc.items import Item, item, status
+from commentsvc.languages import ENGLISH, Language, Languages
 from commentsvc.models import APPROVED, thread_tag
+from commentsvc.moments import rfc3339
 from commentsvc.router import FAILURES, Route, as_http
 from commentsvc.submission import from_form, is_site
 from commentsvc.urls import Sites, UrlError
@@ -37,10 +41,16 @@ from commentsvc.web import (
     HttpError,
     Request,
     Response,
+    encode,
     first,
 )
 
 DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
+
+# Milliseconds: a comment that is older by no more may be committed later than the newest. The
+# service answers within 30 seconds.
+OVERLAP = 60_000
+KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited")
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 POLICY = (
@@ -74,7 +84,19 @@ def grow(items: Sequence[Item]) -> list[Branch]:
 
 def _moment(published: str) -> str:
     """Tell a moment (RFC 3339) to people, in UTC since the fragment is the same for all."""
-    return f"{datetime.fromisoformat(published):%-d %B %Y, %H:%M} UTC"
+    return f"{published[:10]} {published[11:16]} UTC"
+
+
+def _known(comment: Item) -> str:
+    """What the widget needs of a comment, besides its HTML, which stands below it: JSON."""
+    shown = msgspec.structs.asdict(comment)
+    return encode({name: shown[name] for name in KNOWN if shown[name] is not None}).decode()
+
+
+def _since(page: Page) -> str:
+    """The moment from which on a reader of all of `page` has to ask for more; "" without any."""
+    newest = max((max(each.published or 0, each.edited or 0) for each in page.items), default=0)
+    return rfc3339(newest - OVERLAP) if newest else ""
 
 
 @cache
@@ -82,6 +104,7 @@ def _environment() -> Environment:
     """Give the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
+    environment.filters["known"] = _known
     return environment
 
 
@@ -101,6 +124,7 @@ class Embed:
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()
         self._bounds = settings.comments
+        self._languages = Languages()
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.replies
         self._thread = templates.get_template("thread.html")
@@ -115,10 +139,11 @@ class Embed:
         ]
 
     async def thread(self, request: Request) -> Response:
-        """GET /embed/thread?url=U[&base=B&view=page&closed=yes]: 200, the thread, a form, as HTML.
+        """GET /embed/thread?url=U[&lang=L&base=B&view=page&closed=yes]: 200, thread and form, HTML.
 
         It is a fragment, or a whole page with `view=page`. `base` is this service's address for
-        the form; a fragment without it means the page's own host. A closed page has no form, nor
+        the form; a fragment without it means the page's own host. `lang` is the page's language;
+        one that we do not speak is English. A closed page has no form, nor
         one that says so by `closed`. Its buttons ask for the page again: with `after`, the cursor
         of the next comments, or with `parent`, the id of the one that the form is to answer. 400
         for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
@@ -129,6 +154,7 @@ class Embed:
         preset, parent = first(form, "closed"), first(form, "parent")
         if wrong := _faults(base, view, preset, parent):
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+        language = self._languages.find(first(form, "lang"))
         place = self._sites.locate(first(form, "url"), name)
         open_for, after = self._sites.open_for(place.site), first(form, "after") or None
         page = await self._database.read(
@@ -136,7 +162,10 @@ class Embed:
         )
         items = [*map(item, page.items)]
         template = self._standalone if view else self._thread
+        whole = not (view or after or page.next)
         html = template.render(
+            language=language,
+            since=_since(page) if whole else "",
             bounds=self._bounds,
             replies=self._replies,
             mails=self._mails,
@@ -152,7 +181,7 @@ class Embed:
             url=place.url,
             # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
             action=("" if view and not base else f"{base.rstrip('/')}/embed/")
-            + f"thread{_query(name)}",
+            + f"thread{_query(name, language)}",
         )
         return Response(
             200, self._fragment, html.encode(), (thread_tag(place.site, page.thread.url),)
@@ -172,14 +201,20 @@ class Embed:
             accepted = await self._intake.submit(request, submission)
         except FAILURES as error:
             return self._refused(request, values, as_http(error))
-        return self._thanked(accepted, submission.place)
+        return self._thanked(accepted, submission.place, self._language(request))
 
-    def _thanked(self, accepted: Accepted, place: tuple[str, str]) -> Response:
+    def _language(self, request: Request) -> Language:
+        try:
+            return self._languages.find(first(request.parameters(), "lang"))
+        except HttpError:
+            return self._languages.find(ENGLISH)
+
+    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
         html = self._result.render(
-            title="Thank you",
-            message="Your comment is published." if shown else "Your comment waits for approval.",
+            language=language,
+            message=language.words[status(comment)],
             comment=comment,
             faults={},
             back=self._page(*place) + (f"#comment-{comment.id}" if shown else ""),
@@ -188,6 +223,7 @@ class Embed:
         return Response(201 if shown else 202, headers, html.encode())
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
+        language = self._language(request)
         try:
             name = first(request.parameters(), "site")
             place = self._sites.locate(values.get("url", ""), name)
@@ -195,15 +231,15 @@ class Embed:
         except (UrlError, HttpError):
             name = back = ""
         html = self._result.render(
+            language=language,
             bounds=self._bounds,
             replies=self._replies,
-            title="Your comment is not sent yet",
-            message=error.message,
-            problem=True,
+            message=_translated(error, language),
+            problem=error.message,
             values=values,
             faults=error.fields or {},
             back=back,
-            action="thread" + _query(name),
+            action="thread" + _query(name, language),
         )
         headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
         return Response(error.status, headers, html.encode())
@@ -226,5 +262,15 @@ def _faults(base: str, view: str, closed: str, parent: str) -> dict[str, str]:
     return wrong
 
 
-def _query(name: str) -> str:
-    return f"?site={quote(name, safe='')}" if name else ""
+def _translated(error: HttpError, language: Language) -> str:
+    """What the widget says of an error; "" where that is what the service says, in English."""
+    if language.tag == ENGLISH:
+        return ""
+    text = language.words.get(str(min(error.status, 500)), "")
+    return text.replace("#", dict(error.headers).get("Retry-After", "…"))
+
+
+def _query(name: str, language: Language) -> str:
+    tag = "" if language.tag == ENGLISH else language.tag
+    given = {key: value for key, value in (("site", name), ("lang", tag)) if value}
+    return f"?{urlencode(given)}" if given else ""

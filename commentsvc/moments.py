@@ -3,11 +3,13 @@
 Lists and receipts show the same seconds again and again, so the texts are remembered.
 """
 
+import calendar
 import time
 from functools import lru_cache
 from typing import Final
 
 REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
+_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def rfc3339(moment: int) -> str:
@@ -20,9 +22,14 @@ def local(moment: int) -> str:
     return _local(moment // 1_000)
 
 
+def read(text: str) -> int:
+    """Unix milliseconds of what `rfc3339` gives. Raises ValueError for all else."""
+    return calendar.timegm(time.strptime(text, _FORMAT)) * 1_000
+
+
 @lru_cache(REMEMBERED)
 def _rfc3339(second: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+    return time.strftime(_FORMAT, time.gmtime(second))
 
 
 @lru_cache(REMEMBERED)

@@ -57,7 +57,7 @@ _SUBMITTED = ((201, "Receipt"), (202, "Receipt"))
 _LINKED = tuple((status, "text/html") for status in (200, 400, 410, 503))
 _OWN = tuple((status, "text/html") for status in (200, 404))
 _BY_TOKEN = (401, 403, 404, 503)
-_LISTED = ("page", "site", "sort", "limit", "after")
+_LISTED = ("page", "site", "sort", "limit", "after", "since")
 
 OPERATIONS = (
     Operation("GET", "/api/ping", "Is it there?", success=((200, "text/plain"),)),
@@ -135,7 +135,7 @@ OPERATIONS = (
         "GET",
         "/embed/thread",
         "A thread and a form as HTML",
-        ("page", "site", "base", "view", "closed", "parent", "after"),
+        ("page", "site", "base", "view", "closed", "parent", "after", "lang"),
         (),
         ((200, "text/html"),),
         _READ,

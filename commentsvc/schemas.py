@@ -52,6 +52,7 @@ def _schemas(settings: Settings) -> Json:
                 "next": text,
                 "closes": {"type": "string", "format": "date-time"},
                 "voting": {"enum": ["up", "both"]},
+                "votes": {"type": "object", "additionalProperties": {"type": "integer"}},
             },
         ),
         "Message": _object({"message": _bounded(settings.comments.message_length)}),
@@ -134,6 +135,10 @@ def _parameters(settings: Settings) -> Json:
             "limit", {"type": "integer", "minimum": 1, "default": most}, f"At most; {most} are."
         ),
         "after": _query("after", text, "`next` of the answer before."),
+        "since": _query(
+            "since", {"type": "string", "format": "date-time"}, "Only what is new or changed since."
+        ),
+        "lang": _query("lang", {"type": "string", "default": "en"}, "The language of the texts."),
         "base": _query("base", text, "The address of this service, for the form."),
         "view": _query("view", {"enum": ["page"]}, "A whole page instead of a fragment."),
         "closed": _query("closed", {"enum": ["yes"]}, "No form: the page says that it is closed."),

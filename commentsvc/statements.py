@@ -107,6 +107,18 @@ LIST: Final = {
     ),
 }
 
+# What was published, or came back or was changed, at a moment (bound twice) or later: for who knows
+# what there was before. It looks at each comment of the thread, as the list does.
+CHANGED: Final = (
+    f"{_LIST} AND (c.published >= ? OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
+    " AND max(h.made, coalesce(h.undone, 0)) >= ?)) ORDER BY c.published, c.id LIMIT ?"
+)
+
+VOTES: Final = (
+    "SELECT c.id, c.votes FROM comment AS c"
+    " WHERE c.thread_id = ? AND c.status = 'approved' AND c.votes <> 0"
+)
+
 _ENTRIES = (
     f"SELECT {ENTRY} FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
     " JOIN site AS s ON s.id = c.site_id"

@@ -57,13 +57,15 @@ class CommentThread extends HTMLElement {
     const pressed = document.activeElement == this.#more;
     const sort = this.#sort.value || this.getAttribute("sort") || "oldest";
     const target = this.#target("comments", { sort, limit: 100, ...(after && { after }) });
-    const [{ data }] = await Promise.all([call(target), speak(this), styled]).catch(() => [{}]);
+    const built = this.#list.isConnected || !this.querySelector("section") || import("./built.js");
+    const { newer = () => call(target), carry } = await Promise.resolve(built).catch(() => 0);
+    const [{ data }] = await Promise.all([newer(this, target, sort), speak(this), styled]).catch(() => [{}]);
     this.classList.toggle("commentsvc-failed", !data);
     if (!words) return;
     this.#error.textContent = data ? "" : words.unread;
     if (!data) return this.#offer("again", after);
     this.#voting = data.voting;
-    if (!this.#list.isConnected) this.#build(sort, data.closes);
+    if (!this.#list.isConnected) this.#build(sort, data.closes, carry);
     const known = this.#comments;
     this.#comments = [...(after ? known : []), ...data.data];
     this.#count = data.count;
@@ -79,17 +81,18 @@ class CommentThread extends HTMLElement {
     if (id) location.replace(location.href);
   }
 
-  #build(sort, closes) {
-    for (const value of ["oldest", "newest", ...(this.#voting ? ["top"] : [])]) {
+  #build(sort, closes, carry) {
+    for (const value of ["oldest", "newest", ...(this.#voting ? ["top"] : [])])
       this.#sort.append(new Option(words[value], value, false, value == sort));
-    }
     this.#sort.ariaLabel = words.sort;
     const feed = make("a", "link", { href: network.base + this.#target("feed.atom") }, words.feed);
     const bar = make("header", "bar", {}, this.#heading, this.#sort, feed);
     this.#closed = this.hasAttribute("closed") || new Date(closes) < new Date();
     const form = this.#closed ? make("p", "hint", {}, words.closed) : makeForm(this.url);
     const parts = [bar, this.#list, this.#error, this.#more, this.#status, form];
+    const typing = carry?.(this, form);
     this.replaceChildren(make("section", "thread", {}, ...parts));
+    typing?.focus();
     document.addEventListener("visibilitychange", () => this.#listen());
     this.#listen();
   }
@@ -105,9 +108,8 @@ class CommentThread extends HTMLElement {
 
   #show() {
     this.#heading.textContent = countText(this.#count);
-    for (const other of document.querySelectorAll("comment-count")) {
+    for (const other of document.querySelectorAll("comment-count"))
       if (other.url == this.url) other.count = this.#count;
-    }
     const comments = new Map(this.#comments.map((comment) => [comment.id, { ...comment }]));
     for (const mine of this.#receipts) {
       const { id } = mine.comment;
@@ -122,9 +124,8 @@ class CommentThread extends HTMLElement {
     const { author, mine, note } = comment;
     const open = (...about) => ({ target }) => this.#toggle(target, makeForm(this.url, ...about));
     const actions = [];
-    if (!this.#closed && !note) {
+    if (!this.#closed && !note)
       actions.push(button(words.reply, open(comment), words.replyTo.replace("#", author)));
-    }
     if (this.#voting && !note) actions.push(...ballots(comment, this.#voting));
     if (mine?.token) {
       actions.push(button(words.edit, open(comment, mine)));

@@ -27,6 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "descriptors",
             "doctor",
             "forms",
+            "languages",
             "logs",
             "manager",
             "markup",

@@ -88,6 +88,9 @@ def test_a_batch_is_bounded(service: Served) -> None:
         ("/api/comments?url=/&limit=-1", ["limit"]),
         ("/api/comments?url=/&limit=1e3", ["limit"]),
         ("/api/comments?url=/&after=x", ["after"]),
+        ("/api/comments?url=/&since=x", ["since"]),
+        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&sort=top", ["since"]),
+        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&after=x", ["since"]),
         ("/feed.atom?url=%00", ["url"]),
         ("/feed.atom?site=other", ["site"]),
     ],
@@ -121,6 +124,15 @@ def test_a_list_goes_on_where_it_ended(service: Served) -> None:
         texts += "".join(item["content"] for item in shown["data"])
         after = f"&after={shown.get('next')}"
     assert (texts, shown["count"], "next" in shown) == ("edcba", 5, False)
+
+
+def test_a_list_tells_what_is_new_since_a_moment(service: Served) -> None:
+    for text in ("first", "second"):
+        service.submit(text)
+        service.now += 10
+    shown = data(service.get("/api/comments?url=/p/&since=2026-11-18T11:06:50Z"))
+    assert [item["content"] for item in shown["data"]] == ["second"]
+    assert (shown["count"], shown["votes"], "next" in shown) == (2, {}, False)
 
 
 def test_a_list_never_exceeds_the_setting(service: Served) -> None:

@@ -1,12 +1,15 @@
 """Submitting, repeating, approving, listing: what is answered, counted, shown and purged."""
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
+from msgspec.structs import replace
 
-from commentsvc import adding, comments, threads
+from commentsvc import adding, comments, moderation, threads, voting
 from commentsvc.comments import (
     KeyConflict,
     NewComment,
@@ -15,7 +18,8 @@ from commentsvc.comments import (
     UnknownSite,
 )
 from commentsvc.cursor import Sort
-from commentsvc.database import Database, Reader
+from commentsvc.database import Database, Reader, Transaction
+from commentsvc.models import Comment
 from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 
 
@@ -272,3 +276,82 @@ def test_a_page_tells_when_it_closes(database: Database) -> None:
     for state, moment in (("closed", 0), ("open", None), ("aging", NOW + 5 + HOUR)):
         database.write_now(partial(threads.set_state, site="blog", url="/post/", state=state))
         assert closes(HOUR) == moment
+
+
+def merged(database: Database, before: list[Comment], since: int) -> list[Comment] | None:
+    """What somebody shows who had the comments `before`, and asks for what changed since.
+
+    None where the numbers show that something is missing.
+    """
+    page = database.read_now(
+        lambda reader: comments.changed(reader, ("blog", "/post/"), since, 100)
+    )
+    known = {each.id: each for each in (*before, *page.items)}
+    if len(known) != page.thread.count:
+        return None
+    votes = page.votes or {}
+    return [replace(each, votes=votes.get(each.id, 0)) for each in known.values()]
+
+
+def by_id(items: list[Comment]) -> list[Comment]:
+    return sorted(items, key=lambda comment: comment.id)
+
+
+def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> None:
+    for _ in range(3):
+        add(database)
+    waiting = add(database, status="pending").comment.id
+    before = shown(database).items
+    later = NOW + HOUR
+    add(database, now=later)
+    decide(database, "approved", waiting, now=later)
+    database.write_now(lambda tx: moderation.edit(tx, 2, "New", "Mo", later))
+    database.write_now(lambda tx: voting.vote(tx, 1, "a voter", 1, [], later))
+    changed = database.read_now(
+        lambda reader: comments.changed(reader, ("blog", "/post/"), later, 100)
+    )
+    assert {each.id for each in changed.items} == {2, waiting, 5}
+    assert merged(database, before, later) is not None
+    assert by_id(merged(database, before, later) or []) == by_id(shown(database).items)
+    decide(database, "deleted", 3, now=later)
+    assert merged(database, before, later) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, seed: int) -> None:
+    """The rule by which the widget trusts a built page: `changed` fits it, or the count tells."""
+    random = Random(seed)
+    add(database, url="/other/")
+    for number in range(4):
+        add(database, now=NOW + number)
+    for number in (2, 3):  # which may be undone later
+        edit = partial(moderation.edit, comment_id=number, source="Old", who="Mo", now=NOW + 3)
+        database.write_now(edit)
+    decide(database, "spam", 4, now=NOW + 3)
+    before, since = shown(database).items, NOW + 4
+    assert merged(database, before, since) == before
+    for moment in range(since, since + 12):
+        ids = [
+            each.comment.id for each in database.read_now(lambda r: comments.listing(r, None, 100))
+        ]
+        chosen = random.choice(ids)
+
+        def act(tx: Transaction, moment: int = moment, chosen: int = chosen) -> object:
+            match random.randrange(5):
+                case 0:
+                    return moderation.edit(tx, chosen, f"Text {moment}", "Mo", moment)
+                case 1:
+                    return moderation.undo_last(tx, [chosen], "Mo", moment)
+                case 2:
+                    return comments.add(tx, new(), moment)
+                case 3:
+                    return threads.merge(tx, "blog", "/other/", "/post/", "Mo", moment)
+                case _:
+                    to = random.choice(["approved", "deleted", "spam"])
+                    return moderation.change(tx, [chosen], to, "Mo", moment)
+
+        with contextlib.suppress(threads.UrlTaken, moderation.NothingToUndo):
+            database.write_now(act)
+        seen = merged(database, before, since)
+        if seen is not None:
+            assert by_id(seen) == by_id(shown(database).items)

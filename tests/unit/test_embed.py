@@ -1,5 +1,6 @@
 """embed: the thread and the form as HTML, with and without mistakes."""
 
+import json
 import re
 from functools import partial
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ from commentsvc.config import Comments, Moderation, Spam
 from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
 from commentsvc.threads import set_state
-from tests.unit.served import SETTINGS, Served, faults, served
+from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
 def reply(number: int, parent: int | None = None) -> Item:
@@ -107,14 +108,16 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
     assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
     assert "<h2" in html
     assert "2 comments" in html
-    assert '<li class="commentsvc-comment" id="comment-1">' in html
-    assert 'href="https://ann.example/?a&amp;b" rel="nofollow ugc noopener">&lt;Ann&gt;</a>' in html
-    assert '<time datetime="2026-11-18T11:06:40Z">18 November 2026, 11:06 UTC</time>' in html
+    assert '<li class="commentsvc-comment" id="comment-1" data-comment=' in html
+    assert 'href="https://ann.example/?a&amp;b" rel="nofollow ugc noopener" dir="auto">' in html
+    assert ">&lt;Ann&gt;</a>" in html
+    assert '<time datetime="2026-11-18T11:06:40Z" dir="ltr">2026-11-18 11:06 UTC</time>' in html
     assert "<p><em>Hi</em></p>" in html
     assert [tag for tag, _ in outline.tags if tag in ("article", "ol")] == ["ol", "article"] * 2
     assert outline.values() == dict.fromkeys(("author", "email", "site"), "") | {
         "url": "/p/",
         "view": "page",
+        "lang": "en",
         "subject": None,
     }
 
@@ -146,13 +149,13 @@ def test_a_long_thread_goes_on_without_a_script(tmp_path: Path) -> None:
             service.submit(text)
         more = "/embed/thread?url=/p/&site=blog&closed=yes"
         first = service.get(more).body
-        assert b"More comments</button>" in first
+        assert b"Show more comments</button>" in first
         values = Outline(first).values()
         assert [values[name] for name in ("url", "site", "view", "closed")] == [
             "/p/", "blog", "page", "yes"]  # fmt: skip
         last = service.get(f"{more}&after={values['after']}").body.decode()
         assert re.findall(r"<p>(\w)</p>", first.decode() + last) == ["a", "b", "c"]
-        assert "More comments" not in last
+        assert "more comments</button>" not in last
         assert service.get(f"{more}&after=x").status == 400
 
 
@@ -172,7 +175,7 @@ def test_the_thread_can_be_a_page_of_its_own(service: Served) -> None:
     page = service.get("/embed/thread?url=/p/&view=page").body.decode()
     assert page.startswith("<!DOCTYPE html>")
     assert fragment.replace('"/embed/thread"', '"thread"') in page
-    assert '<a href="https://blog.example/p/">' in page
+    assert '<a href="https://blog.example/p/" dir="ltr">' in page
     assert 'href="../static/comments.css"' in page
     assert "<html" not in fragment
 
@@ -242,7 +245,7 @@ def test_a_mistake_brings_the_form_back_as_it_was_filled(service: Served) -> Non
     assert "a &lt;/textarea&gt;</textarea>" in html
     assert outline.values()["email"] == 'x"y'
     assert outline.values()["parent"] == "7"
-    assert len(re.findall('<strong class="commentsvc-error">', html)) == 2
+    assert len(re.findall('<strong class="commentsvc-error" ', html)) == 2
     assert "zzz: There is no such field." in html
     assert 'action="thread?site=notes"' in html
     assert service.stored() == []
@@ -284,3 +287,87 @@ def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_pa
         assert service.form("/embed/thread", f"{form}&stamp={stamp[0]}").status == 201
         [entry] = service.stored()
         assert entry.comment.source == "Hello"
+
+
+def known(html: str) -> list[dict[str, object]]:
+    """What the fragment tells the widget of its comments."""
+    outline = Outline(html.encode())
+    return [
+        json.loads(attrs["data-comment"] or "")
+        for _, attrs in outline.tags
+        if "data-comment" in attrs
+    ]
+
+
+def test_a_fragment_tells_the_widget_what_it_holds(service: Served) -> None:
+    service.submit("*Hi*", author='"<Ann>', site="https://ann.example/?a&b")
+    service.now += 100
+    service.submit("Ho", parent=1)
+    html = service.get("/embed/thread?url=/p/").body.decode()
+    shown = data(service.get("/api/comments?url=/p/"))["data"]
+    left_out = {"content", "html", "date", "votes"}
+    assert known(html) == [
+        {key: value for key, value in each.items() if key not in left_out and value is not None}
+        | {"site": each.get("site", "")}
+        for each in shown
+    ]
+    assert 'data-since="2026-11-18T11:07:20Z"' in html, "the newest, and a minute before"
+
+
+@pytest.mark.parametrize("query", ["&view=page", "&after=b2xkZXN0LjAuMC4w"])
+def test_what_is_no_whole_fragment_tells_the_widget_nothing(service: Served, query: str) -> None:
+    service.submit("Hi")
+    html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
+    assert "Hi" in html
+    assert "data-" not in html
+
+
+def test_a_part_or_nothing_tells_the_widget_nothing(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=1))
+    with served(tmp_path, settings) as service:
+        for number in range(3):
+            fragment = service.get("/embed/thread?url=/p/").body.decode()
+            assert ("data-since" in fragment) == (number == 1)
+            service.submit(f"Number {number}")
+
+
+def test_a_thread_speaks_the_language_of_its_page(service: Served) -> None:
+    service.submit("Hi", author="Ann")
+    html = service.get("/embed/thread?url=/p/&lang=de-AT&site=blog").body.decode()
+    assert html.startswith('<section class="commentsvc-thread" lang="de" dir="ltr"')
+    for text in (
+        "1 Kommentar<",
+        ">Antworten<",
+        'aria-label="Antwort an Ann"',
+        "E-Mail (freiwillig)",
+    ):
+        assert text in html
+    assert 'action="/embed/thread?site=blog&amp;lang=de"' in html
+    assert '<input type="hidden" name="lang" value="de">' in html
+    page = service.get("/embed/thread?url=/p/&lang=ar&view=page").body.decode()
+    assert '<html lang="ar" dir="rtl">' in page
+    assert '<h2 class="commentsvc-heading">تعليق واحد</h2>' in page
+    assert service.get("/embed/thread?url=/p/&lang=sv").body == (
+        service.get("/embed/thread?url=/p/").body
+    ), "one that we do not speak is English"
+
+
+def test_a_form_is_answered_in_its_language(service: Served) -> None:
+    good = service.form("/embed/thread?lang=fr", "url=/p/&author=Ann&message=Hi")
+    assert good.status == 201
+    assert '<html lang="fr" dir="ltr">' in good.body.decode()
+    assert "Votre commentaire est publié." in good.body.decode()
+    bad = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi").body.decode()
+    assert '<h1 class="commentsvc-heading">Réessayer</h1>' in bad
+    assert '<strong class="commentsvc-error" lang="en" dir="ltr">' in bad, "the service's own words"
+    assert 'action="thread?lang=fr"' in bad
+    assert service.form("/embed/thread?%ff", "url=/p/&author=&message=Hi").status == 400
+
+
+def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="1/minute"))
+    with served(tmp_path, settings) as service:
+        for _ in range(2):
+            answer = service.form("/embed/thread?lang=ru", "url=/p/&author=Ann&message=Hi")
+        assert answer.status == 429
+        assert "Подождите, пожалуйста (секунд): 6" in answer.body.decode()

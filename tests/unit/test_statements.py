@@ -76,6 +76,9 @@ changes = H.select(
     fn.EXISTS(again),
 ).where(H.undone.is_null(), H.what != "thread")
 moment = NOW + 500
+touched = H.select(1).where(
+    H.comment == C.id, (H.made >= moment) | (fn.coalesce(H.undone, 0) >= moment)
+)
 
 # What each reading statement stands for: its parameters, and the peewee query.
 READS: dict[str, tuple[Sequence[object], Any]] = {
@@ -143,6 +146,14 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         in_list((C.votes < 2) | ((C.votes == 2) & ((moment, 40) < PLACE)))
         .order_by(C.votes.desc(), C.published, C.id)
         .limit(9),
+    ),
+    statements.CHANGED: (
+        (3, moment, moment, 9),
+        in_list((C.published >= moment) | fn.EXISTS(touched)).order_by(C.published, C.id).limit(9),
+    ),
+    statements.VOTES: (
+        (3,),
+        C.select(C.id, C.votes).where(C.thread == 3, APPROVED, C.votes != 0),
     ),
     statements.LATEST_OF_SITE: (
         ("blog", 9),

@@ -24,11 +24,11 @@ TEXT = "Two coats, and do it the same day."
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
-def build_blog(hugo: str, service: str, folder: Path) -> Path:
+def build_blog(hugo: str, service: str, folder: Path, **environ: str) -> Path:
     """Build the demo blog into `folder`, for a service at the address `service`."""
     subprocess.run(
         [hugo, "--source", WIDGET / "demo", "--destination", folder, "--noBuildLock"],
-        env={**os.environ, "HUGO_PARAMS_COMMENTSVC_HOST": service},
+        env={**os.environ, "HUGO_PARAMS_COMMENTSVC_HOST": service, **environ},
         capture_output=True,
         check=True,
         timeout=60,

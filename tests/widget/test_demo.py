@@ -38,7 +38,7 @@ def test_each_post_has_its_thread_and_a_link_for_readers_without_scripts(
 ) -> None:
     for html in posts(pages):
         [url] = re.findall(r'<comment-thread id="comments" url="(/posts/[^"]+/)">', html)
-        [link] = re.findall(r'<noscript><a href="([^"]+)">', html)
+        [link] = re.findall(r'<noscript><a hreflang="en" href="([^"]+)">', html)
         path = url.replace("/", "%2f")
         assert link.lower() == f"{HOST}/embed/thread?url={path}&amp;view=page"
         assert f'src="{HOST}/static/comments.js"' in html

@@ -3,8 +3,10 @@
 Newer versions differ much from Debian's of 2023, which is the oldest that the module allows.
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,6 +85,10 @@ class Site:
         ours = f'\n[params.commentsvc]\nhost = "{host}"\n{more}'
         head, _, tables = wiring.partition("\n[")
         self.write("hugo.toml", head + SETTINGS + (f"\n[{tables}" if tables else "") + ours)
+        return self.built()
+
+    def built(self) -> dict[str, str]:
+        """Build it as it is; the text of each file."""
         environ = {
             **os.environ,
             "HUGO_CACHEDIR": str(self.folder / "cache"),
@@ -110,6 +116,28 @@ def site(tmp_path: Path, hugo: str) -> Site:
     return Site(tmp_path, hugo)
 
 
+@pytest.mark.parametrize("way", ["theme", "module"])
+def test_the_readme_can_be_followed_to_the_letter(tmp_path: Path, hugo: str, way: str) -> None:
+    text = (WIDGET / "hugo/README.md").read_text()
+    theme, module, outputs = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    site = Site(tmp_path / "blog", hugo)
+    site.post("one", "aliases: [/first/]")
+    if way == "theme":
+        place, settings = tmp_path / "blog/themes/commentsvc", theme
+        site.write("themes/PaperMod/layouts/partials/comments.html", "")
+    else:
+        place, settings = (
+            tmp_path / "commentsvc/static/hugo",
+            theme[theme.index("[params") :] + module,
+        )
+    shutil.copytree(WIDGET / "hugo", place)
+    site.write("hugo.toml", f"{settings}\n{outputs}")
+    files = site.built()
+    assert files["posts/one/index.html"].count("<comment-thread ") == 1
+    assert "<comment-count " in files["index.html"]
+    assert json.loads(files["commentsvc.json"])["pages"][0]["aliases"] == ["/first/"]
+
+
 @pytest.mark.parametrize("wiring", [THEME, MODULE], ids=["theme", "module"])
 def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -> None:
     site.post("one", text='See {{< comment-count "posts/two" >}}.')
@@ -120,7 +148,10 @@ def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -
         assert f'<script type="module" src="{HOST}/static/comments.js"></script>' in thread
         assert f'<comment-thread id="comments" url="/notes/posts/{name}/">' in thread
         address = f"{HOST}/embed/thread?url=%2Fnotes%2Fposts%2F{name}%2F&amp;view=page"
-        assert f'<noscript><a href="{address}">Read and write comments</a></noscript>' in thread
+        assert (
+            f'<noscript><a hreflang="en" href="{address}">Read and write comments</a></noscript>'
+            in thread
+        )
     count = '<comment-count url="/notes/posts/two/"><a href="/notes/posts/two/#comments">'
     assert count in files["posts/one/index.html"]
     assert files["index.html"].count("<comment-count ") == 2
@@ -179,6 +210,8 @@ def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
 def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
     site.post("one")
     files = site.build(wiring='defaultContentLanguage = "fr"\n' + THEME)
+    link = f'<a hreflang="fr" href="{HOST}/embed/thread?lang=fr&amp;url='
+    assert link in files["posts/one/index.html"]
     assert "Lire et écrire des commentaires" in files["posts/one/index.html"]
     assert ">Commentaires</a>" in files["index.html"]
 
@@ -221,6 +254,12 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     with serving(tmp_path / "data", settings) as service:
         service.submit("/notes/posts/one/", "Built *in*", author="Rosa & <b>Weber</b>")
         files = site.build(service.address, more="build = true\n")
+        wiring = 'defaultContentLanguage = "de"\n' + THEME
+        german = site.build(service.address, wiring, more="build = true\n")
+    assert re.search(
+        r'(?s)<section class="commentsvc-thread" lang="de" dir="ltr".*>1 Kommentar<.*\?lang=de"',
+        german["posts/one/index.html"],
+    )
     page = files["posts/one/index.html"]
     element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
     assert "<p>Built <em>in</em></p>" in element

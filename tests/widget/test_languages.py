@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from commentsvc.languages import Languages, plural
 from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
 from tests.widget.test_counts import show
 
@@ -61,6 +62,18 @@ def test_each_language_has_a_form_for_every_number(page: Page, words: Words) -> 
         assert isinstance(counts, dict)
         assert counts.keys() == {*categories, "zero"}, code
         assert "#" in counts["other"]
+
+
+def test_the_service_reads_the_same_words(page: Page, words: Words) -> None:
+    known = Languages()
+    numbers = [*range(1, 130), 1_000_000, 1_000_001, 2_000_000]
+    for code in CODES:
+        found = known.find(code)
+        assert {"counts": found.counts, **found.words} == words[code]
+        categories = page.evaluate(
+            "([tag, all]) => all.map((n) => new Intl.PluralRules(tag).select(n))", [code, numbers]
+        )
+        assert [plural(code, number) for number in numbers] == categories, code
 
 
 def test_a_list_page_in_another_language_counts_in_it(page: Page, answers: Answers) -> None:
