@@ -25,6 +25,11 @@ ANSWER: Final = 2_048  # bytes of an answer that are read: an error's first word
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+# All that IANA has given out of IPv6 is in here; outside are old and local ways to carry IPv4
+# (::/96, ::ffff:0:0:0/96, 64:ff9b:1::/48) and site-local addresses, which `ipaddress` calls global.
+_UNICAST: Final = IPv6Network("2000::/3")
+# Not public either, and not known to every version of `ipaddress`: RFC 6890, RFC 9637.
+_RESERVED: Final = (ip_network("192.0.0.0/24"), ip_network("3fff::/20"))
 
 
 class RemoteError(Exception):
@@ -41,7 +46,14 @@ class Answer(NamedTuple):
 def is_public(address: str) -> bool:
     """Whether an IP address, and each one inside it, is one of the public Internet."""
     ip = ip_address(address.partition("%")[0])
-    return all(each.is_global and not each.is_multicast for each in _within(ip))
+    return all(map(_is_public, _within(ip)))
+
+
+def _is_public(ip: IPv4Address | IPv6Address) -> bool:
+    if isinstance(ip, IPv6Address) and not (ip in _UNICAST or ip in _TRANSLATED):
+        return False
+    reserved = any(ip in network for network in _RESERVED)
+    return ip.is_global and not ip.is_multicast and not reserved
 
 
 def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
