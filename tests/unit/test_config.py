@@ -4,6 +4,7 @@ import itertools
 import re
 import tomllib
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -54,6 +55,15 @@ def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
     for before, line in itertools.pairwise(lines):
         if re.match(r"#[a-z_]+ = ", line):
             assert re.fullmatch(r"# .*\.", before), f"no sentence stands before {line}"
+
+
+def test_the_shipped_file_names_every_word_that_a_setting_may_be() -> None:
+    texts = re.findall(r"(?m)^((?:# .*\n)+)#?([a-z_]+) = ", SHIPPED.read_text())
+    for section in config.SECTIONS.values():
+        for name, hint in get_type_hints(section).items():
+            for word in get_args(hint) if get_origin(hint) is Literal else ():
+                said = [text for text, key in texts if key == name]
+                assert any(f'"{word}"' in text for text in said) or not word, (name, word)
 
 
 def test_every_default_is_allowed_when_it_is_written_in_a_variable() -> None:
