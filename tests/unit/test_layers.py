@@ -157,3 +157,38 @@ def test_without_work_asked_a_stamp_is_enough() -> None:
     assert [*judge.invite("blog", NOW, 0.0)] == ["stamp"]
     assert verdict(judge, later=9.0, **proof(judge)).score == 0
     assert verdict(judge, "Quick.", **proof(judge)).reasons == ("sent within 3 s (+3)",)
+
+
+EVERYTHING: dict[str, Any] = {  # Any: as for layers
+    "words": ("casino",),
+    "scripts": ("latin",),
+    "stamp": "judge",
+    "work": 5,
+    "site_rate_limit": "1/day",
+}
+
+
+def suspected(**spam: Any) -> set[str]:  # Any: as for layers
+    """Of what each layer suspects a comment that is wrong in every way."""
+    judge = layers(**(EVERYTHING | spam))
+    text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
+    verdict(judge, text)
+    stamp = judge.invite("blog", NOW, 0.0)["stamp"]
+    return {*verdict(judge, text, b"def", 0.5, author="Bob", stamp=stamp).reasons}
+
+
+@pytest.mark.parametrize(
+    ("off", "word"),
+    [
+        ({"links": 0}, "links"),
+        ({"words": ()}, "casino"),
+        ({"scripts": ()}, "script"),
+        ({"duplicates": False}, "same text"),
+        ({"stamp": "off"}, "within"),
+        ({"work": 0}, "of work"),
+        ({"site_rate_limit": "off"}, "usual"),
+    ],
+)
+def test_each_layer_can_be_off_by_itself(off: dict[str, Any], word: str) -> None:  # Any: as above
+    assert suspected() - suspected(**off) == {reason for reason in suspected() if word in reason}
+    assert len(suspected(**off)) == len(suspected()) - 1
