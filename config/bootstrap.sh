@@ -104,6 +104,8 @@ missing_test_packages() {
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
     # An older Hugo beside ours, for the Hugo module: 12 MB to fetch.
     [ "${CI-}" != true ] || command -v hugo >/dev/null || echo hugo
+    # Its programs judge our units; as the first process it is not needed.
+    [ "${CI-}" != true ] || command -v systemd-analyze >/dev/null || echo systemd
     # Servers, which Debian starts when it installs them: not unasked either.
     [ "${CI-}" != true ] || missing_proxies
 }

@@ -1,25 +1,26 @@
-"""The units of systemd, judged by its own programs."""
+"""The units of systemd, judged by its own programs, and the socket that it hands over.
+
+No systemd has to run for that; a restart on a socket that is kept is in test_upgrade.py.
+"""
 
 import re
-import shutil
 import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from tests.journey.program import ROOT
+from tests.conftest import find_program
+from tests.journey.program import PATIENCE, ROOT, UnixConnection, environment, wait_for
 
 UNITS = ROOT / "config/systemd"
-ANALYZE = shutil.which("systemd-analyze")
 # As `systemd-analyze security` counts: 0 is shut in, 10 is open; most services of Debian's have 9.
 MOST_EXPOSED = 1.5
 
 
 def analyze(*words: str | Path) -> str:
     """What systemd-analyze says; it is told of a test that fails where it does not succeed."""
-    if ANALYZE is None:
-        pytest.skip("not installed: systemd-analyze")
-    done = subprocess.run([ANALYZE, *words], capture_output=True, text=True, check=False)
+    program = find_program("systemd-analyze")
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -42,3 +43,23 @@ def test_the_socket_is_where_the_proxies_look_for_it() -> None:
     [path] = re.findall(r"^ListenStream=(.*)$", (UNITS / "commentsvc.socket").read_text(), re.M)
     for file in ("nginx.conf", "Caddyfile"):
         assert path in (ROOT / "config/proxy" / file).read_text()
+
+
+def test_who_asks_at_the_socket_of_systemd_starts_the_service(tmp_path: Path) -> None:
+    """Nothing runs before the first request, which waits in the socket and is answered."""
+    path, data = tmp_path / "http.sock", tmp_path / "data"
+    words = [find_program("systemd-socket-activate"), "-l", path]
+    words += [sys.executable, "-m", "commentsvc", "serve", "--data", data]
+    with (tmp_path / "log").open("w+") as log:
+        process = subprocess.Popen(
+            list(map(str, words)), cwd=ROOT, env=environment({}), stdout=log, stderr=log
+        )
+        try:
+            wait_for(path.exists, "the socket")
+            assert not data.exists()
+            with closing(UnixConnection(str(path))) as connection:
+                connection.request("GET", "/api/ping")
+                assert connection.getresponse().read() == b"OK"
+        finally:
+            process.terminate()
+            assert process.wait(PATIENCE) == 0, (tmp_path / "log").read_text()
