@@ -7,6 +7,7 @@ and the ports, since nobody has a right to 80 and 443 here. What is absent raise
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -47,23 +48,25 @@ def find(name: str) -> str:
     return path
 
 
-def changed(name: str, changes: Mapping[str, str]) -> str:
-    """The file of that name with `changes`, each of which must find its text. Raises ValueError."""
+def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) -> str:
+    """The file of that name with `changes`, each of which must find its text.
+
+    The lines after each of `marks` are switched on. Raises ValueError.
+    """
     text = (PROXY / name).read_text()
     for old, new in changes.items():
         if old not in text:
             raise ValueError(f"{name} has no {old!r} any more")
         text = text.replace(old, new)
+    for mark in marks:
+        text = text.replace(mark, "")
     return text
 
 
 def nginx(
     place: Place, name: str = "nginx.conf", marks: Sequence[str] = (), more: Mapping[str, str] = {}
 ) -> Command:
-    """nginx with the file `name`, in which the lines after each of `marks` are switched on.
-
-    `more` changes more of it.
-    """
+    """nginx with the file `name`; `more` changes more of it, for `marks` see `changed`."""
     program = find("nginx")
     example = "comments.example" if name == "nginx.conf" else "blog.example"
     certificate = f"/etc/letsencrypt/live/{example}"
@@ -78,14 +81,13 @@ def nginx(
         "    listen [::]:443 ssl http2;\n": "",
     }
     if name == "nginx.conf":
+        changes["listen 443 quic"] = f"listen 127.0.0.1:{place.https} quic"
+        changes["    #3 listen [::]:443 quic reuseport;\n"] = ""
         changes["/var/log/nginx"] = str(place.folder)
         changes["/dev/shm/commentsvc"] = f"{place.folder}/cache"
     else:
         changes["/var/www/blog"] = str(blog(place))
-    text = changed(name, {**changes, **more})
-    for mark in marks:
-        text = text.replace(mark, "")
-    (place.folder / "site.conf").write_text(text)
+    (place.folder / "site.conf").write_text(changed(name, {**changes, **more}, marks))
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
     user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
@@ -140,17 +142,27 @@ def _caddy(place: Place, text: str) -> Command:
     return Command([program, "run", *words], [program, "validate", *words], environ)
 
 
-def haproxy(place: Place, name: str = "haproxy.cfg", more: Mapping[str, str] = {}) -> Command:
-    """HAProxy with the file `name`; what it says of variables is true of the environment."""
+def haproxy(
+    place: Place,
+    name: str = "haproxy.cfg",
+    marks: Sequence[str] = (),
+    more: Mapping[str, str] = {},
+) -> Command:
+    """HAProxy with the file `name`; what it says of variables is true of the environment.
+
+    The blog, where there is one, is a server at the socket `blog.sock` of the place.
+    """
     environ = {
         "COMMENTSVC_HOST": place.host,
         "COMMENTSVC_PEM": str(_pem(place)),
         "COMMENTSVC_SERVER": place.upstream.replace("unix:", "unix@"),
         "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
         "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
+        "COMMENTSVC_BLOG": f"unix@{place.folder}/blog.sock",
     }
     program, file = find("haproxy"), place.folder / "haproxy.cfg"
-    file.write_text(changed(name, more))
+    own = {} if name == "haproxy-tcp.cfg" else {"quic4@:443": f"quic4@127.0.0.1:{place.https}"}
+    file.write_text(changed(name, {**own, **more}, marks))
     return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
 
 
@@ -191,4 +203,19 @@ TLS_ONLY = ("haproxy-tcp", "hitch")
 FOLDERS: dict[str, Make] = {
     "nginx": partial(nginx, name="nginx-path.conf"),
     "caddy": caddy_in_folder,
+    "haproxy": partial(haproxy, marks=("#f ",)),
 }
+# Those that speak HTTP/3, and what their program says of itself where it was built with that.
+HTTP_3: dict[str, tuple[Make, str]] = {
+    "caddy": (caddy, ""),
+    "nginx": (partial(nginx, marks=("#3 ",)), "http_v3_module"),
+    "haproxy": (partial(haproxy, marks=("#3 ",)), "+QUIC"),
+}
+
+
+def knows_http_3(name: str) -> bool:
+    """Whether a program of HTTP_3 was built with it. Raises AbsentError."""
+    program, mark = find(name), HTTP_3[name][1]
+    words = [program, "version" if name == "caddy" else "-vv" if name == "haproxy" else "-V"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False)
+    return mark in said.stdout + said.stderr

@@ -4,9 +4,13 @@ import contextlib
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
+from socketserver import UnixStreamServer
 
 from loadtest.fronts import Command, Place
+from loadtest.fronts import blog as blog_of
 from loadtest.peer import AbsentError
 from tests.conftest import cannot_run
 from tests.journey.program import PATIENCE, wait_for
@@ -55,3 +59,30 @@ def running(command: Command, place: Place) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(PATIENCE)
+
+
+class BlogPage(BaseHTTPRequestHandler):
+    """The one page of a blog."""
+
+    def do_GET(self) -> None:
+        """Give it."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"A blog")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: a client of a unix socket has no address that could be told."""
+
+
+@contextlib.contextmanager
+def serving_blog(place: Place) -> Iterator[None]:
+    """A blog for the proxy at a place: a file for those that serve files, and a server."""
+    (blog_of(place) / "index.html").write_text("A blog")
+    with UnixStreamServer(str(place.folder / "blog.sock"), BlogPage) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()

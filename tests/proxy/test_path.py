@@ -1,6 +1,7 @@
 """A service in a folder of the blog's host: what it writes leads back into that folder."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from urllib.parse import urldefrag, urljoin
 
@@ -9,7 +10,7 @@ import pytest
 from loadtest.fronts import FOLDERS
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
-from tests.proxy.fronts import BLOG
+from tests.proxy.fronts import BLOG, serving_blog
 from tests.proxy.test_fronts import YEAR, max_age
 
 FOLDER = "/comments"
@@ -21,13 +22,14 @@ PAGES = [
 
 
 @pytest.fixture(scope="module", params=FOLDERS)
-def blog(request: pytest.FixtureRequest, begin: Begin) -> Client:
+def blog(request: pytest.FixtureRequest, begin: Begin) -> Iterator[Client]:
     """A client of each proxy that can do it."""
-    return begin(FOLDERS[request.param], host=BLOG)
+    front = begin(FOLDERS[request.param], host=BLOG)
+    with serving_blog(front.place):
+        yield front
 
 
 def test_the_blog_is_served_beside_its_comments(blog: Client, networks: Network) -> None:
-    (blog.place.folder / "blog/index.html").write_text("A blog")
     assert blog.ask("GET", "/", host=BLOG).body == b"A blog"
     reader = blog._replace(source=next(networks))
     answer = reader.submit("/path/1/", FOLDER, BLOG, X_Forwarded_For="203.0.113.9")
