@@ -18,6 +18,7 @@ from commentsvc.aliases import Page
 from tests.conftest import cannot_run, find_program
 from tests.journey.program import serving
 from tests.widget.browser import WIDGET
+from tests.widget.test_languages import CODES
 
 HOST = "https://comments.example.org"
 PAGE = '{{ .Content }}{{ partial "comments.html" . }}'
@@ -214,6 +215,20 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
     assert link in files["posts/one/index.html"]
     assert "Lire et écrire des commentaires" in files["posts/one/index.html"]
     assert ">Commentaires</a>" in files["index.html"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "spoken"), [("sv", "en"), ("pt-br", "pt"), ("deu", "en"), ("ar", "ar")]
+)
+def test_a_link_tells_the_language_of_the_page_behind_it(
+    site: Site, lang: str, spoken: str
+) -> None:
+    site.post("one")
+    page = site.build(wiring=f'defaultContentLanguage = "{lang}"\n' + THEME)["posts/one/index.html"]
+    assert f'<noscript><a hreflang="{spoken}"' in page
+    assert re.findall("lang=(..)&", page) == ([] if spoken == "en" else [spoken])
+    partial = (WIDGET / "hugo/layouts/partials/commentsvc/language.html").read_text()
+    assert f"({'|'.join(code for code in CODES if code != 'en')})" in partial
 
 
 def test_every_language_has_every_word() -> None:
