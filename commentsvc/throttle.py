@@ -7,7 +7,7 @@ a signed cookie) is counted by itself, and neither of the others stops it. OWASP
 device cookie.
 
 A password is checked by one OS thread at a time, and few wait for it: however many guesses come in,
-they take one CPU and 19 MiB at most.
+they take one CPU and 7 MiB at most.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ BUSY: Final = HttpError(
 PER_NETWORK: Final = "20/hour"
 PER_NAME: Final = "30/hour"
 PER_KNOWN_BROWSER: Final = "30/hour"
-WAITING: Final = 8  # guesses that wait for the CPU: a quarter of a second
+WAITING: Final = 8  # guesses that wait for the CPU: a fifteenth of a second
 NAME_BYTES: Final = 256  # of a name that was tried; no account has one that long
 
 
