@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from commentsvc import bans, moderation, review, verdicts
+from commentsvc.cards import card
 from commentsvc.config import Comments, Site
 from commentsvc.database import Database, Reader
 from commentsvc.forms import Form
@@ -92,11 +93,9 @@ class CommentPage:
             visit,
             status,
             here="",
-            entry=entry,
-            told=told,
+            card=card(entry, told, self._origins, visit.now),
             history=history,
             network=network,
-            origins=self._origins,
             problem=problem,
             text=entry.comment.source if text is None else text,
             longest=self._bounds.message_length,

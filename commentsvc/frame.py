@@ -27,7 +27,7 @@ class Frame:
         **values: Any,  # Any: what the template shows
     ) -> Response:
         """The page that the template `name` makes of `values` for a moderator."""
-        waiting = await self._database.read(review.numbers)
+        waiting = self._database.read_now(review.numbers)
         return pages.show(
             name, code, visit=visit, waiting=waiting, counted=review.COUNTED, **values
         )

@@ -41,7 +41,9 @@ APPROVED_OF_SITE: Final = (
 )
 ONE: Final = f"{_ENTRIES} WHERE c.id = ?"
 COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
-NUMBER: Final = "SELECT 1 FROM comment WHERE status = ? AND status <> 'approved' LIMIT ?"
+NUMBER: Final = (
+    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = ? AND status <> 'approved' LIMIT ?)"
+)
 
 
 class Sheet(msgspec.Struct, frozen=True):
@@ -97,6 +99,6 @@ def one(reader: Reader, comment_id: int) -> Entry | None:
 def numbers(reader: Reader) -> dict[str, int]:
     """How many comments are pending, and how many are spam; of more than COUNTED, one more."""
     return {
-        status: len(reader.execute(NUMBER, (status, COUNTED + 1)).fetchall())
+        status: reader.execute(NUMBER, (status, COUNTED + 1)).fetchone()[0]
         for status in (PENDING, SPAM)
     }

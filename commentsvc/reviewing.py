@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from commentsvc import moderation, review, search, verdicts
+from commentsvc.cards import card, html
 from commentsvc.config import Site
 from commentsvc.database import Database, Reader, Transaction
 from commentsvc.forms import Form
@@ -109,17 +110,21 @@ class Reviewing:
         part = await self._database.read(
             lambda reader: _part(reader, status, query, site, after, visit.moderator.name)
         )
+        how = {"found": bool(query), "ticked": bool(first(form, "tick"))}
+        shown = (
+            card(entry, part.told, self._origins, visit.now, self._sites, **how)
+            for entry in part.items
+        )
         return await self._frame.show(
             "comments.html",
             visit,
             here=here if here == "queue" or query else f"comments?status={status}",
-            part=part,
+            cards=[*map(html, shown)],
+            unfed=part.unfed,
             status=status,
             query=query,
             site=site,
             sites=self._sites,
-            origins=self._origins,
-            ticked=bool(first(form, "tick")),
             done=read_done(first(form, "done"), part.last_act),
             back=address(here, **place, after=after),
             older=address(here, **place, after=part.next) if part.next else "",

@@ -59,7 +59,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"backup", "owned"}),
     frozenset({"privacy", "revising", "schemas", "voting"}),
     frozenset({"database", "hooks", "mail", "orders", "pages", "review", "search", "throttle"}),
-    frozenset({"akismet", "backups", "school"}),
+    frozenset({"akismet", "backups", "cards", "school"}),
     frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
