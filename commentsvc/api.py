@@ -18,7 +18,7 @@ from commentsvc.database import Database, Reader
 from commentsvc.feed import Feed, render_feed
 from commentsvc.forms import Form
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Receipt, item, status
+from commentsvc.items import Receipt, item, items, status
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
 from commentsvc.moments import read, rfc3339
@@ -144,10 +144,11 @@ class Api:
 
         page = await self._database.read(work)
         tags = (thread_tag(place.site, page.thread.url),)
-        return Response(200, self._list, encode(self._listed(page)), tags)
+        return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
-    def _listed(self, page: Page) -> dict[str, object]:
-        answer: dict[str, object] = {"data": [*map(item, page.items)], "count": page.thread.count}
+    def _listed(self, page: Page, site: str) -> dict[str, object]:
+        data = items(page.items, self._sites.pictures(site))
+        answer: dict[str, object] = {"data": data, "count": page.thread.count}
         if page.next is not None:
             answer["next"] = page.next
         if page.closes is not None:

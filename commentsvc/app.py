@@ -36,6 +36,7 @@ from commentsvc import (
     trace,
 )
 from commentsvc.api import Api
+from commentsvc.avatars import Avatars
 from commentsvc.backups import Backups
 from commentsvc.bans import Bans
 from commentsvc.config import Settings
@@ -232,6 +233,7 @@ def _router(
         *api.routes(),
         *readers.routes(),
         *live.routes(),
+        *Avatars(settings, sites, time.monotonic).routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),

@@ -27,7 +27,7 @@ from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Item, item, status
+from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages
 from commentsvc.models import APPROVED, thread_tag
 from commentsvc.moments import rfc3339
@@ -50,7 +50,7 @@ DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last 
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
 OVERLAP = 60_000
-KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited")
+KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 POLICY = (
@@ -90,7 +90,7 @@ def _moment(published: str) -> str:
 def _known(comment: Item) -> str:
     """What the widget needs of a comment, besides its HTML, which stands below it: JSON."""
     shown = msgspec.structs.asdict(comment)
-    return encode({name: shown[name] for name in KNOWN if shown[name] is not None}).decode()
+    return encode({name: shown[name] for name in KNOWN if shown[name]}).decode()
 
 
 def _since(page: Page) -> str:
@@ -160,7 +160,7 @@ class Embed:
         page = await self._database.read(
             lambda reader: comments.page(reader, place, "oldest", self._most, after, open_for)
         )
-        items = [*map(item, page.items)]
+        shown = items(page.items, self._sites.pictures(place.site))
         template = self._standalone if view else self._thread
         whole = not (view or after or page.next)
         html = template.render(
@@ -170,8 +170,8 @@ class Embed:
             replies=self._replies,
             mails=self._mails,
             back=self._page(*place),
-            branches=grow(items),
-            answered=next((each for each in items if str(each.id) == parent), None),
+            branches=grow(shown),
+            answered=next((each for each in shown if str(each.id) == parent), None),
             after=after,
             next=page.next,
             site=name,

@@ -1,9 +1,17 @@
 """Items: a comment as our JSON answers show it."""
 
+import re
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
+from msgspec.structs import replace
 
 from commentsvc.models import APPROVED, Comment
 from commentsvc.moments import local, rfc3339
+
+# An MD5 digest; Stacosys' clients may have sent anything in its place.
+is_digest: Final = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -11,7 +19,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     The keys of Stacosys: author, avatar, content (Markdown), date (the server's local time) and
     site, which is absent where it is empty. Ours: id, parent, html, published and edited (RFC
-    3339, UTC) and votes.
+    3339, UTC), votes, and picture, an address from that of the service on, where the site has some.
     """
 
     id: int
@@ -25,6 +33,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     votes: int
     site: str = ""
     edited: str | None = None
+    picture: str = ""
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +68,19 @@ def item(comment: Comment) -> Item:
         comment.site,
         None if comment.edited is None else rfc3339(comment.edited),
     )
+
+
+def items(comments: Sequence[Comment], pictures: str = "") -> list[Item]:
+    """Show comments; `pictures` is the address of an author's picture, with ``*`` for the key."""
+    shown = [*map(item, comments)]
+    if not pictures:
+        return shown
+    return [
+        replace(each, picture=pictures.replace("*", each.avatar))
+        if is_digest(each.avatar)
+        else each
+        for each in shown
+    ]
 
 
 def status(comment: Comment) -> str:

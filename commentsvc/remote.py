@@ -68,22 +68,55 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
     return [ip, *(each for each in inner if each)]
 
 
+class Fetched(NamedTuple):
+    """What the other server gave: its status, the media type without parameters, all bytes."""
+
+    status: int
+    type: str
+    body: bytes
+
+
 async def post(
     url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str] = ()
 ) -> Answer:
     """POST `body` to `url`; `networks` are allowed although not public. Raises RemoteError."""
+    request = ("POST", url, body, headers)
+    found = await _ask(request, ANSWER, networks)
+    return Answer(found.status, found.body[:ANSWER].decode(errors="replace"))
+
+
+async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:
+    """GET `url`, of which at most so many bytes are taken; `networks` as for `post`.
+
+    Raises RemoteError, for a longer answer too.
+    """
+    found = await _ask(("GET", url, b"", {}), most + 1, networks)
+    if len(found.body) > most:
+        raise RemoteError(f"the answer has more than {most} bytes")
+    return found
+
+
+async def _ask(
+    request: tuple[str, str, bytes, Mapping[str, str]], most: int, networks: Sequence[str]
+) -> Fetched:
+    """Send a method, url, body and headers; `most` bytes are read, or a few more."""
     try:
         async with asyncio.timeout(DEADLINE):
-            return await _post(url, body, headers, networks)
+            return await _send(*request, most, networks)
     except TimeoutError as error:
         raise RemoteError(f"no answer within {DEADLINE:.0f} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         raise RemoteError(str(error) or type(error).__name__) from error
 
 
-async def _post(
-    url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str]
-) -> Answer:
+async def _send(
+    method: str,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    most: int,
+    networks: Sequence[str],
+) -> Fetched:
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
@@ -91,7 +124,7 @@ async def _post(
     there = f"[{address}]" if ":" in address else address
     target = f"{parts.scheme}://{there}:{port}{parts.path or '/'}"
     request = httpx2.Request(
-        "POST",
+        method,
         f"{target}?{parts.query}" if parts.query else target,
         headers={**headers, "Host": parts.netloc, "User-Agent": "commentsvc"},
         content=body,
@@ -100,12 +133,13 @@ async def _post(
     async with httpx2.AsyncHTTPTransport(verify=_context(), trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
-            text = b""
+            read = b""
             async for piece in response.aiter_raw():
-                text += piece
-                if len(text) >= ANSWER:
+                read += piece
+                if len(read) >= most:
                     break
-            return Answer(response.status_code, text[:ANSWER].decode(errors="replace"))
+            media_type = response.headers.get("content-type", "").partition(";")[0].strip()
+            return Fetched(response.status_code, media_type.lower(), read)
         finally:
             await response.aclose()
 

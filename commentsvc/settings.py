@@ -87,6 +87,7 @@ class Site(Struct, frozen=True, kw_only=True):
         Meta(description='"", "all", "first", "suspicious" or "none"'),
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
+    pictures: Annotated[str, URL] = ""
 
 
 class Comments(Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import quote
 
 from commentsvc.config import Site
 
@@ -204,6 +205,12 @@ class Sites:
     def open_for(self, name: str) -> int:
         """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
         return self._sites[name].close_days * DAY
+
+    def pictures(self, name: str) -> str:
+        """The address of an author's picture on the site `name`, for `items`; "" without any."""
+        site = self._sites[name]
+        query = "" if site is self._first else f"?site={quote(name, safe='')}"
+        return f"api/avatar/*{query}" if site.pictures else ""
 
     def _absolute(self, url: str, name: str) -> Place:
         head, mark, query = _clean(url).partition("?")

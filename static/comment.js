@@ -66,7 +66,7 @@ function ago(moment) {
   return format.format(-Math.floor(seconds / units[unit]), unit);
 }
 
-function identicon(text) {
+function identicon(text, picture) {
   let hash = 7;
   for (const letter of text) hash = Math.imul(hash, 0x9e3779b1) ^ letter.codePointAt();
   let path = "";
@@ -76,13 +76,14 @@ function identicon(text) {
     }
   }
   const tile = make("span", "avatar", { ariaHidden: true });
+  if (picture) path += `"/><image x="-2" y="-2" width="9" href="${network.base + picture}`;
   trusted(tile, `<svg viewBox="-2 -2 9 9"><path d="${path}"/></svg>`);
   tile.style.setProperty("--commentsvc-hue", hash % 360);
   return tile;
 }
 
 export function article(comment, above, note, ...actions) {
-  const { id, author, avatar, site, html, published, edited } = comment;
+  const { id, author, avatar, picture, site, html, published, edited } = comment;
   const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
   const dateTime = published || new Date().toJSON();
   const moment = new Date(dateTime);
@@ -92,7 +93,7 @@ export function article(comment, above, note, ...actions) {
   if (edited) date.append(" · ", words.edited);
   if (above) date.append(" ", make("a", "", { href: "#comment-" + above.id }, "↪ " + above.author));
   const name = make(link ? "a" : "bdi", "author", { dir: "auto", ...link }, author);
-  const meta = make("header", "meta", {}, identicon(avatar || author), name, date);
+  const meta = make("header", "meta", {}, identicon(avatar || author, picture), name, date);
   const body = trusted(make("div", "body", { dir: "auto" }), html);
   return make("article", "", {}, meta, note, body, make("footer", "actions", {}, ...actions));
 }

@@ -63,7 +63,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"standing"}),
     frozenset({"layers"}),
     frozenset({"channels", "control", "intake", "openapi", "outbox", "router"}),
-    frozenset({"api", "console", "embed", "gate", "handover", "linkpages", "live", "ops"})
+    frozenset(
+        {"api", "avatars", "console", "embed", "gate", "handover", "linkpages", "live", "ops"}
+    )
     | {"checkup", "readers"},
     frozenset({"frame", "ownpages", "signin", "stacosys"}),
     frozenset({"account", "dashboard", "factorpages", "reviewing"}),

@@ -9,6 +9,7 @@ from typing import Any
 
 from commentsvc import _core, channels, comments, migrations, posting
 from commentsvc.api import Api
+from commentsvc.avatars import Avatars
 from commentsvc.backups import Backups
 from commentsvc.bans import Bans
 from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
@@ -111,6 +112,7 @@ class Served:
             *api.routes(),
             *readers.routes(),
             *self.live.routes(),
+            *Avatars(settings, sites, lambda: self.monotonic).routes(),
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),

@@ -143,3 +143,33 @@ def test_what_waits_for_approval_is_shown_to_its_author_while_it_can_be_changed(
     page.reload()
     page.get_by_role("heading", name="No comments").wait_for()
     expect(page.locator("#comment-101")).to_have_count(0)
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_picture_lies_above_the_drawn_one_and_comes_from_the_service_alone(
+    page: Page, open_thread: OpenThread, answers: Answers, status: int
+) -> None:
+    square = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">'
+        '<path d="M0 0h9v9h-9z" fill="#f00"/></svg>'
+    )
+    body = square if status == 200 else '{"error": {}}'
+    page.route(
+        "**/api/avatar/*",
+        lambda route: route.fulfill(status=status, content_type="image/svg+xml", body=body),
+    )
+    answers.comments = [comment(1, "x", picture=f"api/avatar/{'a' * 32}"), comment(2, "y")]
+    with page.expect_response("**/api/avatar/*") as asked:
+        open_thread()
+    assert asked.value.url == f"{SERVICE}/api/avatar/{'a' * 32}"
+    image = page.locator("#comment-1 .commentsvc-avatar image")
+    if status == 200:
+        image.evaluate(
+            """async (image) => {
+                 while (!image.getBBox().height) await new Promise(requestAnimationFrame); }"""
+        )
+    tile = page.locator("#comment-1 .commentsvc-avatar")
+    shown = tile.screenshot()
+    image.evaluate("(image) => image.remove()")
+    assert (tile.screenshot() == shown) == (status == 404), "else the drawn one stays as it is"
+    expect(page.locator(".commentsvc-avatar image")).to_have_count(0)
