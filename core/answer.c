@@ -69,24 +69,23 @@ enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status
     return CONN_GO_ON;
 }
 
-enum conn_next answer_reply(struct conn *conn, struct tools *tools, const struct reply *reply,
-                            bool not_modified, bool without_body, bool more)
+enum conn_next answer_give(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
+                           uint32_t python)
 {
-    const struct part *part = not_modified ? &reply->brief : &reply->whole;
     /* At a stop all that was read is answered, so "close" goes with the last of it. */
     if (tools->stopping && !more)
         conn->persistence = PERSIST_NOT;
     if (conn->persistence == PERSIST_NOT)
         conn->closing = true;
     struct slice apart = slice_of(NULL, 0);
-    if (!without_body && part->body_size >= LIMIT_COPIED)
-        apart = slice_of(reply_bytes(reply, part) + part->head_size, part->body_size);
-    bool with_body = !without_body && apart.size == 0, waited = conn->state == CONN_WAITING;
+    if (pieces->body_size >= LIMIT_COPIED)
+        apart = pieces_take_body(pieces);
     size_t before = tools->out.size;
-    if (!render_reply(&tools->out, reply, part, with_body, conn->persistence,
-                      own_fields(conn, tools), &tools->clock))
+    if (!render_reply(&tools->out, pieces, conn->persistence, own_fields(conn, tools),
+                      &tools->clock))
         return CONN_CLOSE;
     if (tools->trace)
-        tell(conn, tools, waited ? TRACE_MISS : TRACE_HIT, before, apart.size, reply->python);
+        tell(conn, tools, conn->state == CONN_WAITING ? TRACE_MISS : TRACE_HIT, before, apart.size,
+             python);
     return apart.size > 0 && !send_with(conn, tools, apart) ? CONN_CLOSE : CONN_GO_ON;
 }

@@ -10,9 +10,10 @@
  * close. */
 bool answer_send(struct conn *conn, struct tools *tools);
 
-/* Append a stored or a new answer; `more` bytes of the client have been read behind the request. */
-enum conn_next answer_reply(struct conn *conn, struct tools *tools, const struct reply *reply,
-                            bool not_modified, bool without_body, bool more);
+/* Append an answer, which took Python so many microseconds; `more` bytes of the client have been read
+ * behind the request. */
+enum conn_next answer_give(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
+                           uint32_t python);
 
 /* Append a refusal and forget the request in hand. */
 enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status);

@@ -146,14 +146,16 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
     conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
-        const struct reply *reply = store_find(&tools->store, head->target);
-        if (reply) {
+        const struct kept *kept = store_find(&tools->store, head->target);
+        if (kept) {
             counter_add(&tools->counters.hits, 1);
-            bool known = head->if_none_match.size > 0 &&
-                         etag_is_named(head->if_none_match, reply_etag(reply));
+            bool known =
+                head->if_none_match.size > 0 && etag_is_named(head->if_none_match, kept_etag(kept));
             counter_add(&tools->counters.not_modified, known);
-            return answer_reply(conn, tools, reply, known, head->method == METHOD_HEAD,
-                                in->size > 0);
+            struct pieces pieces = known ? kept_brief(kept) : kept_whole(kept);
+            if (conn->without_body)
+                pieces_take_body(&pieces);
+            return answer_give(conn, tools, &pieces, in->size > 0, 0);
         }
     }
     return begin_request(conn, tools, head, in);
@@ -355,8 +357,10 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
     }
     if (reply->kind == REPLY_STREAM)
         return conn_stream_begin(conn, tools, reply);
-    if (answer_reply(conn, tools, reply, reply->not_modified, reply->without_body,
-                     conn->input.size > 0) == CONN_CLOSE)
+    struct pieces pieces = part_pieces(reply, reply->not_modified ? &reply->brief : &reply->whole);
+    if (reply->without_body)
+        pieces_take_body(&pieces);
+    if (answer_give(conn, tools, &pieces, conn->input.size > 0, reply->python) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
     int64_t asked = conn->asked; /* the next request of the pipeline may be a miss too */

@@ -29,7 +29,8 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
         return CONN_CLOSE;
     if (!reply->chunked)
         conn->persistence = PERSIST_NOT;
-    if (answer_reply(conn, tools, reply, false, false, true) == CONN_CLOSE ||
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    if (answer_give(conn, tools, &pieces, true, reply->python) == CONN_CLOSE ||
         !answer_send(conn, tools))
         return CONN_CLOSE;
     expect_life(conn->fd);

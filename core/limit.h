@@ -35,6 +35,8 @@ enum {
     LIMIT_TRAILERS = 4 * 1024,
     /* Tags of one answer: a batch of 100 pages and a few more. */
     LIMIT_TAGS = 128,
+    /* Bytes that the allocator adds to a block, for what is counted as memory. */
+    LIMIT_BLOCK_OVERHEAD = 16,
     /* Bytes taken by one read, and the longest pipeline that one pass serves. */
     LIMIT_READ = 64 * 1024,
     /* Bytes of unsent answers above which a connection's pipeline is not served. */

@@ -26,10 +26,8 @@ bool render_field(struct buffer *lines, struct slice name, struct slice value);
 /* At least the bytes that `render_whole` or `render_brief` write for this response. */
 size_t render_bound(const struct response *response, struct slice etag);
 
-/* Write head and body at `at`; fill `part` but its start, and `written` with the place of the tag.
- * Returns the end. */
-char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part,
-                   struct slice *written);
+/* Write head and body at `at`; fill `part` but its start. Returns the end. */
+char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part);
 
 /* Write the head of an answer that goes on, and what it begins with; fill `part` but its start.
  * Returns the end. */
@@ -41,11 +39,9 @@ char *render_chunk(char *at, struct slice data);
 /* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
 char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part);
 
-/* Append a part of `reply`, dated now, with or without its body, and with the lines `own` that only
- * this client gets; false without memory. */
-bool render_reply(struct buffer *out, const struct reply *reply, const struct part *part,
-                  bool with_body, enum persistence persistence, struct slice own,
-                  const struct clock *clock);
+/* Append an answer, dated now, with the lines `own` that only this client gets; false without memory. */
+bool render_reply(struct buffer *out, const struct pieces *pieces, enum persistence persistence,
+                  struct slice own, const struct clock *clock);
 
 /* The status of the refusal at `index` in the table of them; 0 behind the last. */
 int render_refused_status(size_t index);

@@ -36,17 +36,15 @@ static char *render(struct reply *reply, const struct request *request,
                     const struct response *response, struct slice etag)
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
-    struct slice written = {0};
     struct slice target = subject(request, response);
     memcpy(at, target.data, target.size);
     at += target.size;
     reply->whole.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
         return render_stream(at, response, reply->chunked, &reply->whole);
-    at = render_whole(at, response, etag, &reply->whole, &written);
+    at = render_whole(at, response, etag, &reply->whole);
     if (reply->tag_count == 0)
         return at;
-    reply->etag = (uint32_t)(written.data - start);
     reply->brief.start = (uint32_t)(at - start);
     return render_brief(at, response, etag, &reply->brief);
 }
@@ -87,19 +85,10 @@ struct reply *reply_new(const struct request *request, const struct response *re
     if (tag_count > 0)
         memcpy(reply->tags, response->tags, tag_count * sizeof(uint32_t));
     reply->size = (uint32_t)(render(reply, request, response, etag) - (char *)reply);
-    if (tag_count == 0)
-        return reply;
-    /* What was reserved and not needed would take room in the store. */
-    struct reply *fitted = realloc(reply, reply->size);
-    return fitted ? fitted : reply;
+    return reply;
 }
 
 void reply_free(struct reply *reply)
 {
     free(reply);
-}
-
-struct slice reply_etag(const struct reply *reply)
-{
-    return slice_of((const char *)reply + reply->etag, reply->etag > 0 ? ETAG_SIZE : 0);
 }

@@ -1,12 +1,12 @@
 /* The envelope of an answer, on its way from Python to a worker.
  *
- * It is rendered whole when it is made, in Python's pthread, so that the worker only copies bytes;
- * the store keeps the same block.
+ * It is rendered whole when it is made, in Python's pthread, so that the worker only copies bytes.
  */
 #ifndef CORE_REPLY_H
 #define CORE_REPLY_H
 
 #include "message.h"
+#include "part.h"
 #include "request.h"
 #include "slice.h"
 
@@ -28,34 +28,17 @@ struct response {
  * is the tag whose streams get it, and it has no address. */
 enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
 
-/* A part of a reply's bytes: a head whose date is written at each use, and the body behind it. */
-struct part {
-    uint32_t start;     /* from the start of the block */
-    uint32_t head_size; /* with its empty line */
-    uint32_t body_size;
-    uint32_t date; /* from `start` to the 29 bytes of the date */
-};
-
-/* What a hit reads comes first and fills one cache line; tags, target and the bytes to send follow
- * the struct, so that the lines which a hit needs lie side by side. */
 struct reply {
     struct message message;
-    struct reply *chain; /* the store's, as are newer, older, hash, sequence, queue, frequency */
-    uint64_t hash;
-    uint64_t sequence;
-    struct part whole;
+    struct address address;
+    uint64_t sequence; /* the moment of the request, by `purges_now` */
+    uint32_t size;     /* of the block */
     uint32_t target_size;
     uint32_t tag_count; /* 0: not to be stored */
-    uint8_t queue;
-    uint8_t frequency;
+    struct part whole;
+    struct part brief; /* the 304 answer; empty unless there are tags */
     bool without_body; /* the request was HEAD */
     bool not_modified; /* the request's If-None-Match names our ETag */
-    uint32_t size;     /* of the block */
-    struct reply *newer;
-    struct reply *older;
-    struct part brief; /* the 304 answer; empty unless there are tags */
-    uint32_t etag;     /* from the start of the block to its ETAG_SIZE bytes; 0: there is none */
-    struct address address;
     enum reply_kind kind;
     bool chunked;    /* a stream's body is, since its client speaks HTTP/1.1 */
     uint32_t python; /* microseconds from Python's taking the request to this answer */
@@ -71,9 +54,6 @@ static inline struct slice reply_target(const struct reply *reply)
 {
     return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
 }
-
-/* Empty unless there are tags. */
-struct slice reply_etag(const struct reply *reply);
 
 static inline const char *reply_bytes(const struct reply *reply, const struct part *part)
 {

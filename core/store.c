@@ -10,8 +10,6 @@ enum {
     MAIN = 1,
     /* Answers are counted as asked for three times at most (the paper's two bits). */
     FREQUENCY_LIMIT = 3,
-    /* Bytes that the allocator adds to a block. */
-    BLOCK_OVERHEAD = 16,
     /* Bytes of the limit for each bucket: a usual answer is of about this size. */
     BYTES_PER_BUCKET = 512,
     /* One part of this many of the limit is the allocator's: answers of many sizes that come and go
@@ -28,62 +26,58 @@ int store_init(struct store *store, size_t limit, struct purges *purges, struct 
         buckets *= 2;
     *store = (struct store){
         .purges = purges, .key = key, .limit = limit - limit / SPARE_PART, .mask = buckets - 1};
-    store->buckets = calloc(buckets, sizeof *store->buckets);
+    store->buckets = calloc(buckets, sizeof(struct kept *));
     store->ghosts = calloc(buckets, sizeof *store->ghosts);
     return store->buckets && store->ghosts ? 0 : -1;
 }
 
-static size_t cost(const struct reply *reply)
+static struct store_queue *queue_of(struct store *store, const struct kept *kept)
 {
-    return reply->size + BLOCK_OVERHEAD;
+    return kept->queue == SMALL ? &store->small : &store->main;
 }
 
-static struct store_queue *queue_of(struct store *store, const struct reply *reply)
+static void enqueue(struct store *store, struct kept *kept, uint8_t queue)
 {
-    return reply->queue == SMALL ? &store->small : &store->main;
-}
-
-static void enqueue(struct store *store, struct reply *reply, uint8_t queue)
-{
-    reply->queue = queue;
-    reply->newer = NULL;
-    struct store_queue *into = queue_of(store, reply);
-    reply->older = into->newest;
+    kept->queue = queue;
+    kept->newer = NULL;
+    struct store_queue *into = queue_of(store, kept);
+    kept->older = into->newest;
     if (into->newest)
-        into->newest->newer = reply;
+        into->newest->newer = kept;
     else
-        into->oldest = reply;
-    into->newest = reply;
-    into->bytes += cost(reply);
+        into->oldest = kept;
+    into->newest = kept;
+    into->bytes += kept_cost(kept);
 }
 
-static void dequeue(struct store *store, struct reply *reply)
+static void dequeue(struct store *store, struct kept *kept)
 {
-    struct store_queue *from = queue_of(store, reply);
-    *(reply->newer ? &reply->newer->older : &from->newest) = reply->older;
-    *(reply->older ? &reply->older->newer : &from->oldest) = reply->newer;
-    from->bytes -= cost(reply);
+    struct store_queue *from = queue_of(store, kept);
+    *(kept->newer ? &kept->newer->older : &from->newest) = kept->older;
+    *(kept->older ? &kept->older->newer : &from->oldest) = kept->newer;
+    from->bytes -= kept_cost(kept);
 }
 
-static struct reply **bucket_of(struct store *store, uint64_t hash)
+static struct kept **bucket_of(struct store *store, uint64_t hash)
 {
     return &store->buckets[hash & store->mask];
 }
 
-static void take_out(struct store *store, struct reply *reply)
+static void take_out(struct store *store, struct kept *kept)
 {
-    struct reply **link = bucket_of(store, reply->hash);
-    while (*link != reply)
+    struct kept **link = bucket_of(store, kept->hash);
+    while (*link != kept)
         link = &(*link)->chain;
-    *link = reply->chain;
-    dequeue(store, reply);
+    *link = kept->chain;
+    dequeue(store, kept);
     store->count--;
+    kept_strip(&store->stencils, kept);
 }
 
-static void drop(struct store *store, struct reply *reply)
+static void drop(struct store *store, struct kept *kept)
 {
-    take_out(store, reply);
-    reply_free(reply);
+    take_out(store, kept);
+    free(kept);
 }
 
 void store_fini(struct store *store)
@@ -92,29 +86,29 @@ void store_fini(struct store *store)
         drop(store, store->small.oldest);
     while (store->main.oldest)
         drop(store, store->main.oldest);
-    reply_free(store->found_stale);
+    free(store->found_stale);
     free(store->buckets);
     free(store->ghosts);
     *store = (struct store){0};
 }
 
-static struct reply *look_up(struct store *store, struct slice target, uint64_t hash)
+static struct kept *look_up(struct store *store, struct slice target, uint64_t hash)
 {
-    struct reply *reply = *bucket_of(store, hash);
-    while (reply && (reply->hash != hash || !slice_equal(reply_target(reply), target)))
-        reply = reply->chain;
-    return reply;
+    struct kept *kept = *bucket_of(store, hash);
+    while (kept && (kept->hash != hash || !slice_equal(kept_target(kept), target)))
+        kept = kept->chain;
+    return kept;
 }
 
-static bool is_fresh(const struct store *store, const struct reply *reply)
+static bool is_fresh(const struct store *store, const struct kept *kept)
 {
-    return purges_spare(store->purges, reply->tags, reply->tag_count, reply->sequence);
+    return purges_spare(store->purges, kept->tags, kept->tag_count, kept->sequence);
 }
 
 void store_foresee(const struct store *store, const struct slice *targets, int count)
 {
     enum { LINE = 64 };
-    struct reply *const *buckets[STORE_FORESEEN];
+    struct kept *const *buckets[STORE_FORESEEN];
     assert(count <= STORE_FORESEEN);
     for (int i = 0; i < count; i++) {
         uint64_t hash = hash_bytes(&store->key, targets[i].data, targets[i].size);
@@ -125,40 +119,39 @@ void store_foresee(const struct store *store, const struct slice *targets, int c
         for (int line = 0; *buckets[i] && line < 3; line++)
             __builtin_prefetch((const char *)*buckets[i] + line * LINE);
     for (int i = 0; i < count; i++) {
-        const struct reply *reply = *buckets[i];
-        if (!reply)
+        const struct kept *kept = *buckets[i];
+        if (!kept)
             continue;
-        __builtin_prefetch(&store->purges->last[reply->tags[0]]);
-        const char *bytes = reply_bytes(reply, &reply->whole);
-        uint32_t size = reply->whole.head_size + reply->whole.body_size;
-        for (uint32_t at = 0; at < size && at < 6 * LINE; at += LINE)
-            __builtin_prefetch(bytes + at);
+        __builtin_prefetch(&store->purges->last[kept->tags[0]]);
+        struct slice rest = kept_whole(kept).rest;
+        for (size_t at = 0; at < rest.size && at < 6 * LINE; at += LINE)
+            __builtin_prefetch(rest.data + at);
     }
 }
 
-const struct reply *store_find(struct store *store, struct slice target)
+const struct kept *store_find(struct store *store, struct slice target)
 {
     uint64_t hash = hash_bytes(&store->key, target.data, target.size);
-    struct reply *reply = look_up(store, target, hash);
-    if (!reply)
+    struct kept *kept = look_up(store, target, hash);
+    if (!kept)
         return NULL;
-    if (!is_fresh(store, reply)) {
+    if (!is_fresh(store, kept)) {
         store->stale++;
-        take_out(store, reply);
-        reply_free(store->found_stale);
-        store->found_stale = reply;
+        take_out(store, kept);
+        free(store->found_stale);
+        store->found_stale = kept;
         return NULL;
     }
-    if (reply->frequency < FREQUENCY_LIMIT)
-        reply->frequency++;
-    return reply;
+    if (kept->frequency < FREQUENCY_LIMIT)
+        kept->frequency++;
+    return kept;
 }
 
-struct reply *store_take_stale(struct store *store)
+struct kept *store_take_stale(struct store *store)
 {
-    struct reply *reply = store->found_stale;
+    struct kept *kept = store->found_stale;
     store->found_stale = NULL;
-    return reply;
+    return kept;
 }
 
 /* The ghosts are a table of fingerprints, one to a place: an old one is forgotten when a new one
@@ -175,63 +168,66 @@ static uint32_t fingerprint(uint64_t hash)
 
 static void evict_from_small(struct store *store)
 {
-    struct reply *reply = store->small.oldest;
-    if (reply->frequency > 1 && is_fresh(store, reply)) {
-        dequeue(store, reply);
-        reply->frequency = 0;
-        enqueue(store, reply, MAIN);
+    struct kept *kept = store->small.oldest;
+    if (kept->frequency > 1 && is_fresh(store, kept)) {
+        dequeue(store, kept);
+        kept->frequency = 0;
+        enqueue(store, kept, MAIN);
         return;
     }
-    *ghost_of(store, reply->hash) = fingerprint(reply->hash);
-    drop(store, reply);
+    *ghost_of(store, kept->hash) = fingerprint(kept->hash);
+    drop(store, kept);
     store->evictions++;
 }
 
 static void evict_from_main(struct store *store)
 {
-    struct reply *reply = store->main.oldest;
-    if (reply->frequency > 0 && is_fresh(store, reply)) {
-        dequeue(store, reply);
-        reply->frequency--;
-        enqueue(store, reply, MAIN);
+    struct kept *kept = store->main.oldest;
+    if (kept->frequency > 0 && is_fresh(store, kept)) {
+        dequeue(store, kept);
+        kept->frequency--;
+        enqueue(store, kept, MAIN);
         return;
     }
-    drop(store, reply);
+    drop(store, kept);
     store->evictions++;
 }
 
-bool store_keep(struct store *store, struct reply *reply)
+bool store_keep(struct store *store, const struct reply *reply)
 {
     assert(reply->tag_count > 0);
-    if (cost(reply) > store->limit / SMALL_PART)
+    if (kept_bound(reply) > store->limit / SMALL_PART)
         return false;
-    if (!is_fresh(store, reply)) {
+    if (!purges_spare(store->purges, reply->tags, reply->tag_count, reply->sequence)) {
         store->stale++;
         return false;
     }
     struct slice target = reply_target(reply);
-    reply->hash = hash_bytes(&store->key, target.data, target.size);
-    reply->frequency = 0;
-    struct reply *present = look_up(store, target, reply->hash);
+    uint64_t hash = hash_bytes(&store->key, target.data, target.size);
+    struct kept *present = look_up(store, target, hash);
     if (present)
         drop(store, present);
-    /* Each turn drops a reply or lowers a frequency, so it ends. */
-    while (store_bytes(store) + cost(reply) > store->limit) {
+    struct kept *kept = kept_new(&store->stencils, reply);
+    if (!kept)
+        return false;
+    kept->hash = hash;
+    /* Each turn drops an answer or lowers a frequency, so it ends: what is new fits. */
+    while (store_bytes(store) + kept_cost(kept) > store->limit) {
         if (store->small.bytes > store->limit / SMALL_PART || !store->main.oldest)
             evict_from_small(store);
         else
             evict_from_main(store);
     }
-    bool returns = *ghost_of(store, reply->hash) == fingerprint(reply->hash);
-    enqueue(store, reply, returns ? MAIN : SMALL);
-    struct reply **bucket = bucket_of(store, reply->hash);
-    reply->chain = *bucket;
-    *bucket = reply;
+    bool returns = *ghost_of(store, hash) == fingerprint(hash);
+    enqueue(store, kept, returns ? MAIN : SMALL);
+    struct kept **bucket = bucket_of(store, hash);
+    kept->chain = *bucket;
+    *bucket = kept;
     store->count++;
     return true;
 }
 
 size_t store_bytes(const struct store *store)
 {
-    return store->small.bytes + store->main.bytes;
+    return store->small.bytes + store->main.bytes + store->stencils.bytes;
 }

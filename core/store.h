@@ -8,12 +8,13 @@
  * fingerprints are remembered for a while. A million targets that are each asked for once pass
  * through the small queue and touch nothing that readers want.
  *
- * The store runs in its worker's pthread only. It owns the replies that it keeps.
+ * The store runs in its worker's pthread only. It owns the answers that it keeps.
  */
 #ifndef CORE_STORE_H
 #define CORE_STORE_H
 
 #include "hash.h"
+#include "kept.h"
 #include "purges.h"
 #include "reply.h"
 #include "slice.h"
@@ -22,24 +23,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A first-in-first-out queue of kept replies. */
+/* A first-in-first-out queue of kept answers. */
 struct store_queue {
-    struct reply *newest;
-    struct reply *oldest;
+    struct kept *newest;
+    struct kept *oldest;
     size_t bytes;
 };
 
 struct store {
     struct purges *purges; /* borrows */
     struct hash_key key;
-    size_t limit; /* bytes of all kept replies, without what the allocator needs for itself */
+    size_t limit; /* bytes of all kept answers, without what the allocator needs for itself */
     size_t count;
     uint64_t evictions;
-    uint64_t stale;            /* dropped when looked up, or not kept, because of a purge */
-    struct reply **buckets;    /* owns, and the replies in it */
-    uint32_t *ghosts;          /* owns: fingerprints of what left the small queue */
-    struct reply *found_stale; /* owns: what was found stale last, until it is taken */
-    size_t mask;               /* of both tables */
+    uint64_t stale;           /* dropped when looked up, or not kept, because of a purge */
+    struct kept **buckets;    /* owns, and the answers in it */
+    uint32_t *ghosts;         /* owns: fingerprints of what left the small queue */
+    struct kept *found_stale; /* owns: what was found stale last, until it is taken */
+    size_t mask;              /* of both tables */
+    struct stencils stencils;
     struct store_queue small;
     struct store_queue main;
 };
@@ -57,18 +59,17 @@ void store_foresee(const struct store *store, const struct slice *targets, int c
 
 /* The fresh answer for `target`, or NULL. It is borrowed until the next call that gets the store.
  * An answer found stale leaves the store, and waits to be taken. */
-const struct reply *store_find(struct store *store, struct slice target);
+const struct kept *store_find(struct store *store, struct slice target);
 
 /* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
  * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets Python
  * do it, which is asked for a new answer anyway. */
-struct reply *store_take_stale(struct store *store);
+struct kept *store_take_stale(struct store *store);
 
-/* Takes `reply`, which has tags, and returns true; when it is stale or too large returns false and
- * takes nothing. A kept reply may be read until the next call that gets the store. */
-bool store_keep(struct store *store, struct reply *reply);
+/* Keep a copy of `reply`, which has tags; false when it is stale or too large, or without memory. */
+bool store_keep(struct store *store, const struct reply *reply);
 
-/* Bytes of all kept replies, as the allocator sees them. */
+/* Bytes of all kept answers, as the allocator sees them. */
 size_t store_bytes(const struct store *store);
 
 #endif

@@ -194,7 +194,8 @@ static void deliver(struct worker *worker)
             continue;
         }
         /* First into the store, so that the rest of the same pipeline finds it there. */
-        bool kept = reply->tag_count > 0 && store_keep(&worker->tools.store, reply);
+        if (reply->tag_count > 0)
+            store_keep(&worker->tools.store, reply);
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
         struct conn *conn = slots_find(&worker->slots, key);
         if (reply->kind == REPLY_STREAM && !(conn && conn->state == CONN_WAITING))
@@ -203,8 +204,7 @@ static void deliver(struct worker *worker)
             turn_settle(worker, conn, reply_to(worker, conn, reply));
         else
             counter_add(&worker->tools.counters.dropped, 1);
-        if (!kept)
-            reply_free(reply);
+        reply_free(reply);
     }
     counter_set(&worker->tools.counters.stored, worker->tools.store.count);
     counter_set(&worker->tools.counters.stored_bytes, store_bytes(&worker->tools.store));

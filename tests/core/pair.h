@@ -111,17 +111,19 @@ static inline enum conn_next answer(const char *body, const char *tag)
 {
     struct reply *reply = make_reply(pending, body, tag);
     pending = NULL;
-    bool kept = reply->tag_count > 0 && store_keep(&tools.store, reply);
+    if (reply->tag_count > 0)
+        store_keep(&tools.store, reply);
     enum conn_next next = settled(conn_reply(conn, &tools, reply));
-    if (!kept)
-        reply_free(reply);
+    reply_free(reply);
     return next;
 }
 
 /* Put an answer into the store. */
 static inline void stock(const char *target, const char *body)
 {
-    CHECK(store_keep(&tools.store, make_answer(target, body, "t", purges_now(&purges))));
+    struct reply *reply = make_answer(target, body, "t", purges_now(&purges));
+    CHECK(store_keep(&tools.store, reply));
+    reply_free(reply);
 }
 
 /* All that the client has received since it was asked last. */

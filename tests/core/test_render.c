@@ -32,13 +32,14 @@ static void each_use_is_dated_now(void)
     struct buffer out;
     buffer_init(&out);
     struct clock clock = clock_at(784111777);
-    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, SLICE(""), &clock));
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
     clock = clock_at(0);
-    CHECK(render_reply(&out, reply, &reply->whole, true, PERSIST, SLICE(""), &clock));
+    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
     CHECK_TEXT(buffer_slice(&out),
-               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+               "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n\r\n"
                "hi"
-               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n"
+               "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n"
                "hi");
     buffer_fini(&out);
     reply_free(reply);
@@ -52,15 +53,15 @@ static void the_connection_field_stands_where_it_is_due(void)
         enum persistence persistence;
         const char *text;
     } cases[] = {
-        {PERSIST, "GMT\r\n\r\nhi"},
-        {PERSIST_SAY_SO, "GMT\r\nConnection: keep-alive\r\n\r\nhi"},
-        {PERSIST_NOT, "GMT\r\nConnection: close\r\n\r\nhi"},
+        {PERSIST, "GMT\r\nContent-Length: 2\r\n\r\nhi"},
+        {PERSIST_SAY_SO, "GMT\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi"},
+        {PERSIST_NOT, "GMT\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer out;
         buffer_init(&out);
-        CHECK(render_reply(&out, reply, &reply->whole, true, cases[i].persistence, SLICE(""),
-                           &clock));
+        struct pieces pieces = part_pieces(reply, &reply->whole);
+        CHECK(render_reply(&out, &pieces, cases[i].persistence, SLICE(""), &clock));
         CHECK(has(buffer_slice(&out), cases[i].text));
         buffer_fini(&out);
     }
@@ -73,7 +74,9 @@ static void head_says_the_length_and_sends_no_body(void)
     struct buffer out;
     struct clock clock = clock_at(0);
     buffer_init(&out);
-    CHECK(render_reply(&out, reply, &reply->whole, false, PERSIST_NOT, SLICE(""), &clock));
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    CHECK_TEXT(pieces_take_body(&pieces), "hello");
+    CHECK(render_reply(&out, &pieces, PERSIST_NOT, SLICE(""), &clock));
     CHECK(has(buffer_slice(&out), "Content-Length: 5\r\n"));
     CHECK(!has(buffer_slice(&out), "hello"));
     CHECK_EQUAL(memcmp(out.data + out.size - 4, "\r\n\r\n", 4), 0);
@@ -106,7 +109,8 @@ static void the_304_keeps_the_fields_that_do_not_describe_the_body(void)
                                      "hello", true);
     struct slice text = part_text(reply, &reply->brief);
     CHECK(has(text, "HTTP/1.1 304 Not Modified\r\nCache-Control: no-cache\r\nVary: Origin\r\n"
-                    "ETag: \""));
+                    "Date: "));
+    CHECK(has(text, "GMT\r\nETag: \""));
     CHECK(!has(text, "ontent-"));
     CHECK(!has(text, "CONTENT-"));
     CHECK(!has(text, "hello"));
@@ -148,12 +152,11 @@ static void the_bound_holds_for_the_longest_head(void)
         .fields = SLICE("A: b\r\n"),
         .body = SLICE("0123456789"),
     };
-    struct slice etag = SLICE("\"0123456789abcdef0123456789abcdef\""), written;
+    struct slice etag = SLICE("\"0123456789abcdef0123456789abcdef\"");
     struct part part = {0};
     char *room = malloc(render_bound(&response, etag)); /* the sanitizer watches its end */
-    char *end = render_whole(room, &response, etag, &part, &written);
+    char *end = render_whole(room, &response, etag, &part);
     CHECK((size_t)(end - room) <= render_bound(&response, etag));
-    CHECK(slice_equal(written, etag));
     free(room);
 }
 

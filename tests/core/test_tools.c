@@ -31,7 +31,9 @@ static void the_end_frees_what_was_stored_and_may_come_twice(void)
 {
     struct tools tools;
     CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
-    CHECK(store_keep(&tools.store, make_answer("/", "1", "t", 0)));
+    struct reply *reply = make_answer("/", "1", "t", 0);
+    CHECK(store_keep(&tools.store, reply));
+    reply_free(reply);
     CHECK(buffer_append(&tools.out, "x", 1));
     tools_fini(&tools);
     tools_fini(&tools);

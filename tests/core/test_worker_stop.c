@@ -87,7 +87,7 @@ static void a_stop_answers_the_whole_pipeline_that_was_read(void)
     CHECK_EQUAL(times(text, "<first>"), 2);
     CHECK_EQUAL(times(text, "<second>"), 1);
     CHECK_EQUAL(times(text, "Connection: close\r\n"), 1);
-    CHECK(has(text, "Connection: close\r\n\r\n<third>"));
+    CHECK(has(text, "Connection: close\r\nContent-Length: 7\r\n\r\n<third>"));
     close(client);
     join();
 }
