@@ -13,6 +13,7 @@
 #include "answer.h"
 #include "conn_stream.h"
 #include "etag.h"
+#include "foresight.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,13 +141,14 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
 }
 
 static int serve_head(struct conn *conn, struct tools *tools, const struct head *head,
-                      struct slice *in)
+                      struct slice *in, struct foresight *foresight)
 {
     counter_add(&tools->counters.requests, 1);
     conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
-        const struct kept *kept = store_find(&tools->store, head->target);
+        struct look_up look_up = foresight_take(foresight, &tools->store, head->target);
+        const struct kept *kept = store_find(&tools->store, look_up);
         if (kept) {
             counter_add(&tools->counters.hits, 1);
             bool known =
@@ -177,7 +179,8 @@ static int serve_preface(struct conn *conn, struct slice *in)
 
 /* Serve one request, or a part of its body: a `conn_next`, or STARVED. `head` is that of the
  * request before in the same turn, and becomes that of this one. */
-static int serve(struct conn *conn, struct tools *tools, struct slice *in, struct head *head)
+static int serve(struct conn *conn, struct tools *tools, struct slice *in, struct head *head,
+                 struct foresight *foresight)
 {
     if (conn->request)
         return serve_body(conn, tools, in);
@@ -193,7 +196,7 @@ static int serve(struct conn *conn, struct tools *tools, struct slice *in, struc
     if (result != PARSE_DONE)
         return answer_refusal(conn, tools, result);
     slice_skip(in, head->size);
-    return serve_head(conn, tools, head, in);
+    return serve_head(conn, tools, head, in, foresight);
 }
 
 /* The deadline for more bytes. One that runs is left alone while the same request is still coming,
@@ -216,39 +219,18 @@ static bool keep_rest(struct conn *conn, struct slice in)
     return true;
 }
 
-/* Have the answers to the next requests of a pipeline brought near, as far as those look like `head`,
- * the one before: a wrong guess costs nothing but itself. How many there are. */
-static int foresee(const struct tools *tools, struct slice in, const struct head *head)
-{
-    enum { BEFORE = sizeof "GET " - 1 };
-    struct slice targets[STORE_FORESEEN];
-    int count = 0;
-    while (count < STORE_FORESEEN && in.size > BEFORE) {
-        slice_skip(&in, BEFORE);
-        const char *end = memchr(in.data, ' ', in.size < LIMIT_TARGET ? in.size : LIMIT_TARGET);
-        if (!end)
-            break;
-        targets[count] = slice_of(in.data, (size_t)(end - in.data));
-        size_t size = targets[count++].size + 1 + head->rest.size;
-        if (size > in.size)
-            break;
-        slice_skip(&in, size);
-    }
-    store_foresee(&tools->store, targets, count);
-    return count;
-}
-
 /* Serve what can be served of `in`, until the client does not take its answers. */
 static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, bool *served)
 {
     struct head head = {0};
-    int next = CONN_GO_ON, foreseen = 0;
+    struct foresight foresight;
+    foresight_init(&foresight);
+    int next = CONN_GO_ON;
     while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in->size > 0) {
         size_t before = in->size;
-        next = serve(conn, tools, in, &head);
-        foreseen -= foreseen > 0;
-        if (foreseen == 0 && next == CONN_GO_ON && !conn->request && in->size > 0)
-            foreseen = foresee(tools, *in, &head);
+        next = serve(conn, tools, in, &head, &foresight);
+        if (foresight_is_spent(&foresight) && next == CONN_GO_ON && !conn->request && in->size > 0)
+            foresight_look(&foresight, &tools->store, *in, &head);
         *served |= in->size < before && !conn->request;
         if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !answer_send(conn, tools))
             return CONN_CLOSE;

@@ -92,10 +92,18 @@ void store_fini(struct store *store)
     *store = (struct store){0};
 }
 
-static struct kept *look_up(struct store *store, struct slice target, uint64_t hash)
+struct look_up store_look_up(const struct store *store, struct slice target)
 {
-    struct kept *kept = *bucket_of(store, hash);
-    while (kept && (kept->hash != hash || !slice_equal(kept_target(kept), target)))
+    struct look_up look_up = {target, hash_bytes(&store->key, target.data, target.size)};
+    __builtin_prefetch(&store->buckets[look_up.hash & store->mask]);
+    return look_up;
+}
+
+static struct kept *find(struct store *store, const struct look_up *look_up)
+{
+    struct kept *kept = *bucket_of(store, look_up->hash);
+    while (kept &&
+           (kept->hash != look_up->hash || !slice_equal(kept_target(kept), look_up->target)))
         kept = kept->chain;
     return kept;
 }
@@ -105,34 +113,33 @@ static bool is_fresh(const struct store *store, const struct kept *kept)
     return purges_spare(store->purges, kept->tags, kept->tag_count, kept->sequence);
 }
 
-void store_foresee(const struct store *store, const struct slice *targets, int count)
+void store_foresee(const struct store *store, const struct look_up *look_ups, int count)
 {
-    enum { LINE = 64 };
-    struct kept *const *buckets[STORE_FORESEEN];
+    enum { LINE = 64, LINES = 3 }; /* of a small answer */
+    const struct kept *first[STORE_FORESEEN];
     assert(count <= STORE_FORESEEN);
     for (int i = 0; i < count; i++) {
-        uint64_t hash = hash_bytes(&store->key, targets[i].data, targets[i].size);
-        buckets[i] = &store->buckets[hash & store->mask];
-        __builtin_prefetch(buckets[i]);
+        first[i] = store->buckets[look_ups[i].hash & store->mask];
+        for (int line = 0; first[i] && line < LINES; line++)
+            __builtin_prefetch((const char *)first[i] + line * LINE);
     }
-    for (int i = 0; i < count; i++)
-        for (int line = 0; *buckets[i] && line < 3; line++)
-            __builtin_prefetch((const char *)*buckets[i] + line * LINE);
     for (int i = 0; i < count; i++) {
-        const struct kept *kept = *buckets[i];
+        const struct kept *kept = first[i];
+        while (kept && kept->hash != look_ups[i].hash)
+            kept = kept->chain;
         if (!kept)
             continue;
         __builtin_prefetch(&store->purges->last[kept->tags[0]]);
-        struct slice rest = kept_whole(kept).rest;
-        for (size_t at = 0; at < rest.size && at < 6 * LINE; at += LINE)
-            __builtin_prefetch(rest.data + at);
+        /* Its first lines may have been those of another answer in its bucket. */
+        const char *own = kept_whole(kept).rest.data;
+        __builtin_prefetch(own);
+        __builtin_prefetch(own + LINE);
     }
 }
 
-const struct kept *store_find(struct store *store, struct slice target)
+const struct kept *store_find(struct store *store, struct look_up look_up)
 {
-    uint64_t hash = hash_bytes(&store->key, target.data, target.size);
-    struct kept *kept = look_up(store, target, hash);
+    struct kept *kept = find(store, &look_up);
     if (!kept)
         return NULL;
     if (!is_fresh(store, kept)) {
@@ -202,9 +209,9 @@ bool store_keep(struct store *store, const struct reply *reply)
         store->stale++;
         return false;
     }
-    struct slice target = reply_target(reply);
-    uint64_t hash = hash_bytes(&store->key, target.data, target.size);
-    struct kept *present = look_up(store, target, hash);
+    struct look_up look_up = store_look_up(store, reply_target(reply));
+    uint64_t hash = look_up.hash;
+    struct kept *present = find(store, &look_up);
     if (present)
         drop(store, present);
     struct kept *kept = kept_new(&store->stencils, reply);

@@ -53,13 +53,21 @@ void store_fini(struct store *store);
 /* Look-ups that are foreseen at once: as many as the caches take without losing the first. */
 enum { STORE_FORESEEN = 24 };
 
+/* A target, which is borrowed, and its hash. */
+struct look_up {
+    struct slice target;
+    uint64_t hash;
+};
+
+struct look_up store_look_up(const struct store *store, struct slice target);
+
 /* Tell of look-ups to come, so that their answers are on their way out of memory meanwhile. With
  * more answers than the caches hold, that way is a third of what a pipelined hit costs. */
-void store_foresee(const struct store *store, const struct slice *targets, int count);
+void store_foresee(const struct store *store, const struct look_up *look_ups, int count);
 
-/* The fresh answer for `target`, or NULL. It is borrowed until the next call that gets the store.
+/* The fresh answer, or NULL. It is borrowed until the next call that gets the store.
  * An answer found stale leaves the store, and waits to be taken. */
-const struct kept *store_find(struct store *store, struct slice target);
+const struct kept *store_find(struct store *store, struct look_up look_up);
 
 /* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
  * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets Python

@@ -1,0 +1,37 @@
+/* The foresight; see foresight.h for the design. */
+#include "foresight.h"
+
+#include "limit.h"
+
+void foresight_look(struct foresight *foresight, const struct store *store, struct slice in,
+                    const struct head *head)
+{
+    enum { BEFORE = sizeof "GET " - 1 };
+    int count = 0;
+    while (count < STORE_FORESEEN && in.size > BEFORE) {
+        slice_skip(&in, BEFORE);
+        const char *end = memchr(in.data, ' ', in.size < LIMIT_TARGET ? in.size : LIMIT_TARGET);
+        if (!end)
+            break;
+        struct slice target = slice_of(in.data, (size_t)(end - in.data));
+        foresight->look_ups[count++] = store_look_up(store, target);
+        size_t size = target.size + 1 + head->rest.size;
+        if (size > in.size)
+            break;
+        slice_skip(&in, size);
+    }
+    foresight->next = 0;
+    foresight->count = count;
+    store_foresee(store, foresight->look_ups, count);
+}
+
+struct look_up foresight_take(struct foresight *foresight, const struct store *store,
+                              struct slice target)
+{
+    if (!foresight_is_spent(foresight)) {
+        struct look_up guess = foresight->look_ups[foresight->next++];
+        if (guess.target.data == target.data && guess.target.size == target.size)
+            return guess;
+    }
+    return store_look_up(store, target);
+}
