@@ -70,6 +70,7 @@ STEPS: Final[dict[str, Step]] = {
     "0011_removal": _running(steps.REMOVAL),
     "0012_factor": _running(steps.FACTOR),
     "0013_vote": _running(steps.VOTES),
+    "0014_checks": _running(steps.CHECKS),
 }
 
 

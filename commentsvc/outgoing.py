@@ -60,7 +60,9 @@ class OutboxTable(Table):
     recipient = peewee.TextField()
     comment = peewee.ForeignKeyField(CommentTable, null=True, on_delete="CASCADE", index=False)
     until = peewee.IntegerField(null=True)
-    state = peewee.TextField(constraints=[peewee.Check(f"state IN {FATES}")])
+    state = peewee.TextField(  # in twos, as a comment's status
+        constraints=[peewee.Check(f"state IN {FATES[:2]} OR state IN {FATES[2:]}")]
+    )
     created = peewee.IntegerField()
     due = peewee.IntegerField()
     deadline = peewee.IntegerField()

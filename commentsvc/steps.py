@@ -165,3 +165,14 @@ VOTES: Final = (
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
     "CREATE INDEX vote_by_age ON vote (made) WHERE network IS NOT NULL",
 )
+
+# The one way to another CHECK without copying the table; what is stored stays as it is
+# (https://sqlite.org/lang_altertable.html, section 8).
+CHECKS: Final = (
+    "PRAGMA writable_schema = 1",
+    "UPDATE sqlite_schema SET sql = replace(sql, '''approved'', ''spam''',"
+    " '''approved'') OR status IN (''spam''') WHERE type = 'table' AND name = 'comment'",
+    "UPDATE sqlite_schema SET sql = replace(sql, '''queued'', ''sent''',"
+    " '''queued'') OR state IN (''sent''') WHERE type = 'table' AND name = 'outbox'",
+    "PRAGMA writable_schema = RESET",
+)

@@ -30,6 +30,7 @@ RELEASED = {
     "0011_removal": "c1a231502898fc49",
     "0012_factor": "bbf5c74a2e0fe5e6",
     "0013_vote": "8fa8f0e89a15be99",
+    "0014_checks": "abad83d05f6ab43d",
 }
 
 
@@ -126,6 +127,30 @@ def test_comments_survive_an_upgrade(
             assert rows == [(1, 0)]
     with pytest.raises(DatabaseUnusable, match=r"newer commentsvc \(it knows 0002_second\)"):
         migrations.upgrade(path)
+
+
+def test_what_was_checked_before_the_checks_were_rewritten_still_is(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step edits the schema's text, which SQLite reads only when the file is opened again."""
+    with monkeypatch.context() as earlier:
+        before = list(migrations.STEPS.items())[: list(migrations.STEPS).index("0014_checks")]
+        earlier.setattr(migrations, "STEPS", dict(before))
+        with opened(tmp_path) as database:
+            add(database)
+    migrations.upgrade(path)
+    row = "'mail', 'own', '', ?, 1, 1, 1"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        for status in models.STATUSES:
+            connection.execute("UPDATE comment SET status = ?", (status,))
+        for state in outgoing.FATES:
+            sql = "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"
+            connection.execute(f"{sql} VALUES ({row})", (state,))
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE comment SET status = 'lost'")
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE outbox SET state = 'lost'")
 
 
 def test_a_step_that_fails_leaves_the_schema_before_it(

@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 import pytest
 
-from commentsvc import adding, comments, models, statements
+from commentsvc import adding, comments, models, posting, statements
 from commentsvc.database import Database
 from commentsvc.decisions import ChangeTable
 from commentsvc.models import CommentTable, SiteTable, ThreadTable
@@ -343,6 +343,14 @@ def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     steps = plan(database, sql, (9,))
     assert [step for step in steps if "SCAN" in step] == ["SCAN c"]
     assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, posting.TELL])
+def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
+    params = [None] * (4 if sql == posting.TELL else sql.count("?"))
+    steps = [row[1] for row in run(database, f"EXPLAIN {sql}", params)]
+    assert "Insert" in steps
+    assert "OpenEphemeral" not in steps
 
 
 @pytest.mark.parametrize("sort", ["oldest", "newest"])
