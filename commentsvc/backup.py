@@ -7,7 +7,8 @@ as a whole and fsynced, and only then gets its name: a file with that name is co
 a power cut.
 
 To restore, the file is copied in the same way into the data folder, brought up to date and checked
-there, before anything is touched. The database that was there is kept beside it.
+there, before anything is touched. The database that was there is kept beside it. What waits in the
+outbox of a backup may have been sent since it was made, so it is not sent unless that is wanted.
 
 Errors: BackupError, and those of `sqlite` and `datadir`.
 """
@@ -23,9 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from commentsvc import audit, datadir, migrations, sqlite
+from commentsvc import audit, datadir, migrations, posting, sqlite
 from commentsvc.lock import Lock
-from commentsvc.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Reader
+from commentsvc.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Reader, Transaction
 
 T = TypeVar("T")
 
@@ -37,6 +38,8 @@ STEP: Final = 100_000
 RESERVE: Final = 16 << 20
 # A copy that grows, or was left behind by a crash, is called so.
 PART: Final = ".part"
+# What moderators read of a mail that waited in a backup.
+HELD: Final = "held back: it came with a backup, and may have been sent since that was made"
 # What a file system answers that has no second names for a file.
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
@@ -47,12 +50,13 @@ class BackupError(Exception):
 
 class Restored(NamedTuple):
     """What is in place now: its comments, the moment of the newest (Unix milliseconds), where the
-    database before it is kept, and its faults."""
+    database before it is kept, its faults, and how many mails and messages were held back."""
 
     comments: int
     newest: int | None
     kept: Path | None
     faults: list[str]
+    held: int
 
 
 def write(
@@ -172,9 +176,10 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def restore(data: Path, source: Path, *, force: bool = False) -> Restored:
+def restore(data: Path, source: Path, *, force: bool = False, send: bool = False) -> Restored:
     """Put the database in the file `source` in the place of that in the folder `data`.
 
+    What waits in its outbox is sent only where told to `send`.
     Raises, with nothing changed: DatabaseBusy while a server runs, DatabaseUnusable where the file
     is damaged, foreign or newer, BackupError where it is no backup or, unless with `force`, where
     its counts are wrong.
@@ -199,7 +204,19 @@ def restore(data: Path, source: Path, *, force: bool = False) -> Restored:
                 f"{source} is whole, but {faults[0]} ({len(faults)} such faults). Restore another "
                 "backup, or this one all the same with --force."
             )
-        return Restored(number, newest, _exchange(current, new), faults)
+        held = 0 if send else _hold(new)
+        return Restored(number, newest, _exchange(current, new), faults, held)
+
+
+def _hold(path: Path) -> int:
+    """Let nothing be sent that waits in the database at `path`; how much. Raises DatabaseError."""
+    connection = sqlite.connect(path, PATIENCE)
+    try:
+        return posting.hold(Transaction(connection, []), HELD, int(time.time() * 1_000))
+    except sqlite3.Error as error:
+        raise _reason(error, path, path) from error
+    finally:
+        connection.close()
 
 
 def _summary(reader: Reader) -> tuple[int, int | None]:

@@ -30,20 +30,28 @@ def backup(data: Path, file: Path, force: bool) -> None:
 @data_option
 @_file
 @click.option("--force", is_flag=True, help="Also a file whose counts are wrong.")
-def restore(data: Path, file: Path, force: bool) -> None:
+@click.option("--send", is_flag=True, help="Also send the mails that waited in FILE.")
+def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     """Put the backup FILE in the place of the database, while no server runs.
 
     FILE is checked first: that it is a whole database of this program, or of an older one, and that
-    its counts are right. The database that was there is kept beside it.
+    its counts are right. The database that was there is kept beside it. Mails and messages that
+    waited in FILE are not sent, since they may have been sent after it was made: moderators find
+    them among those that failed, and can send each.
     """
     from commentsvc import backup as copying
     from commentsvc import moments
 
-    done = copying.restore(data, file, force=force)
+    done = copying.restore(data, file, force=force, send=send)
     newest = f", the newest of {moments.local(done.newest)}" if done.newest else ""
     click.echo(f"restored {done.comments} comments{newest}")
     for fault in done.faults:
         click.echo(f"fault: {fault}")
+    if done.held:
+        click.echo(
+            f"{done.held} mails and messages that waited in it are not sent: they may have been "
+            "since; see Mail at /moderation, or restore again with --send"
+        )
     if done.kept:
         click.echo(f"the database before it is kept as {done.kept}")
     if not (data / datadir.SECRET_KEY).exists():

@@ -77,6 +77,11 @@ CLOSE: Final = (
     "UPDATE outbox SET state = 'queued', until = (SELECT max(id) FROM comment)"
     " WHERE state = 'open' AND due <= ?"
 )
+HOLD: Final = (
+    "UPDATE outbox SET state = 'failed', due = ?1, error = ?2,"
+    " until = iif(state = 'open', (SELECT max(id) FROM comment), until)"
+    " WHERE state IN ('open', 'queued')"
+)
 TIDY: Final = (
     "DELETE FROM outbox WHERE id IN"
     " (SELECT id FROM outbox WHERE state = ? AND state IN ('sent', 'failed') AND due < ? LIMIT ?)"
@@ -166,6 +171,11 @@ def drop(tx: Transaction, post: Post) -> None:
 def close_digests(tx: Transaction, now: int) -> None:
     """Let the digests that are due be sent, with all comments there are; later ones open anew."""
     tx.execute(CLOSE, (now,))
+
+
+def hold(tx: Transaction, error: str, now: int) -> int:
+    """Send nothing of what waits, unless it is retried; how many rows. `error` says why."""
+    return tx.execute(HOLD, (now, error)).rowcount
 
 
 def tidy(tx: Transaction, now: int) -> None:

@@ -1,11 +1,14 @@
 """The database is copied while comments come in, lost, and restored; all goes on with the copy."""
 
+import asyncio
+import contextlib
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.journey.program import Service, command, wait_for
+from tests.journey.program import PATIENCE, Service, command, wait_for
+from tests.unit.mailserver import MailServer, mail_server
 
 Start = Callable[..., Service]
 OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
@@ -73,3 +76,61 @@ def test_a_server_makes_backups_by_itself_and_tells_of_failures(
     wait_for(lambda: failing in service.request("GET", "/metrics").body, "the failure")
     assert "no backup is made" in service.log.read_text()
     assert service.request("GET", "/healthz").status == 200
+
+
+@contextlib.contextmanager
+def mailbox() -> Iterator[MailServer]:
+    """A mail server, on an event loop of its own."""
+    ready, made = threading.Event(), []
+    loop = asyncio.new_event_loop()
+
+    async def serve(ending: asyncio.Event) -> None:
+        async with mail_server() as server:
+            made.append(server)
+            ready.set()
+            await ending.wait()
+
+    ending = asyncio.Event()
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(ending),))
+    thread.start()
+    try:
+        assert ready.wait(PATIENCE), "the mail server does not start"
+        yield made[0]
+    finally:
+        loop.call_soon_threadsafe(ending.set)
+        thread.join()
+        loop.close()
+
+
+def test_a_mail_that_waited_in_a_backup_is_not_sent_by_restoring_it(
+    data: Path, tmp_path: Path, start: Start
+) -> None:
+    """Report: to restore an old backup sent its mails a second time."""
+    with mailbox() as server:
+        environ = {
+            "COMMENTSVC_MAIL_HOST": "localhost",
+            "COMMENTSVC_MAIL_PORT": str(server.port),
+            "COMMENTSVC_MAIL_SECURITY": "none",
+            "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+            "COMMENTSVC_MAIL_MODERATORS": "mo@blog.example",
+            "COMMENTSVC_SERVER_PUBLIC_URL": "https://c.example",
+        }
+        server.data_answer = "451 not now"
+        service = start(data, environ=environ)
+        assert service.submit("/post/", "the first").status == 202
+        assert command("backup", "--data", data, tmp_path / "copy").code == 0
+        assert service.stop() == 0
+        done = command("restore", "--data", data, tmp_path / "copy")
+        assert "1 mails and messages that waited in it are not sent" in done.out, done
+
+        server.data_answer = "250 Thank you"
+        service = start(data, environ=environ)
+        assert service.submit("/post/", "the second").status == 202
+        wait_for(lambda: bool(server.mails), "a mail of the second comment")
+        metrics = service.request("GET", "/metrics").body.decode()
+        assert service.stop() == 0
+    [mail] = server.mails
+    body = mail.get_body(("plain",))
+    assert body is not None
+    assert "the second" in body.get_content()
+    assert 'commentsvc_outbox_failed{channel="mail"} 1.0' in metrics

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from commentsvc import backup, comments, migrations
+from commentsvc import backup, comments, migrations, posting
 from commentsvc.backup import BackupError
 from commentsvc.database import DatabaseBusy, DatabaseUnusable, Lock
 from commentsvc.datadir import DATABASE, DataUnusable
+from commentsvc.outgoing import Target
+from commentsvc.posting import DAY
 from tests.unit.stored import NOW, add, opened
 
 
@@ -168,6 +170,27 @@ def test_restoring_brings_back_what_was_and_keeps_what_is(kept: Kept) -> None:
     with opened(kept.data) as database:
         assert add(database).comment.id == 4
     assert ids(kept.file) == [1, 2, 3]
+
+
+def states(data: Path) -> list[tuple[str, str]]:
+    with opened(data) as database:
+        posts = database.read_now(lambda reader: posting.listing(reader, None, 1 << 62, 9))
+    return [(post.state, post.error) for post in posts]
+
+
+def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
+    data: Path, tmp_path: Path
+) -> None:
+    """Report: to restore an old backup sent its mails a second time."""
+    with opened(data) as database:
+        targets = [Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example", DAY)]
+        database.write_now(lambda tx: posting.sync_targets(tx, targets))
+        add(database)
+    backup.write(data / DATABASE, tmp_path / "copy")
+    assert backup.restore(data, tmp_path / "copy").held == 2
+    assert states(data) == [("failed", backup.HELD)] * 2
+    assert backup.restore(data, tmp_path / "copy", send=True).held == 0
+    assert states(data) == [("open", ""), ("queued", "")]
 
 
 def test_a_log_of_the_replaced_database_never_meets_the_new_one(

@@ -209,3 +209,17 @@ def test_every_statement_goes_by_an_index(
         return " / ".join(row[3] for row in tx.execute(f"EXPLAIN QUERY PLAN {sql}", values))
 
     assert index in database.write_now(work)
+
+
+def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) -> None:
+    aim(database, MO, Target("mail", "flo@blog.example", DAY))
+    last = add(database).comment.id
+    assert database.write_now(lambda tx: posting.hold(tx, "held", NOW)) == 2
+    assert due(database, NOW + 2 * DAY) == []
+    add(database)
+    fresh = due(database)
+    assert [post.recipient for post in fresh] == ["mo@blog.example"]
+    held = [1, 2]
+    assert database.write_now(lambda tx: posting.retry(tx, held, NOW)) == held
+    [_, digest, _] = sorted(due(database), key=lambda post: post.id)
+    assert (digest.kind, digest.until) == ("digest", last)
