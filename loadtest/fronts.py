@@ -17,6 +17,7 @@ from loadtest.peer import AbsentError
 from loadtest.service import ROOT
 
 PROXY = ROOT / "config/proxy"
+STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 
 
 class Place(NamedTuple):
@@ -98,6 +99,24 @@ def nginx(
         f"http {{ {temporary} include {place.folder}/site.conf; }}\n"
     )
     words = [program, "-e", "stderr", "-c", str(main)]
+    return Command(words, [*words, "-t"])
+
+
+def nginx_stream(place: Place) -> Command:
+    """nginx doing TLS alone by its stream module, by no file of ours. Raises AbsentError."""
+    if not STREAM_MODULE.exists():
+        raise AbsentError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
+    main = place.folder / "stream.conf"
+    main.write_text(
+        f"load_module {STREAM_MODULE}; daemon off; pid {place.folder}/pid; error_log stderr crit;\n"
+        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
+        f"stream {{ ssl_certificate {place.chain}; ssl_certificate_key {place.key};\n"
+        "ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;\n"
+        f"upstream commentsvc {{ server {place.upstream}; }}\n"
+        f"server {{ listen 127.0.0.1:{place.https} ssl; proxy_pass commentsvc; }}\n"
+        f"server {{ listen 127.0.0.1:{place.http}; proxy_pass commentsvc; }} }}\n"
+    )
+    words = [find("nginx"), "-e", "stderr", "-c", str(main)]
     return Command(words, [*words, "-t"])
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from loadtest import client, process, programs
 from loadtest.client import ClientError, Outcome
 from loadtest.front import certificate
-from loadtest.fronts import FRONTS, Place
+from loadtest.fronts import FRONTS, Make, Place, nginx_stream
 from loadtest.peer import AbsentError
 from loadtest.running import Running, free_port
 from loadtest.service import PATIENCE, Service, ServiceError
@@ -33,6 +33,7 @@ ANSWER: Final = (
     b'Cache-Control: public, max-age=0, must-revalidate\r\nETag: "0123456789abcdef"\r\n'
     b'Content-Length: 11\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n{"count":0}'
 )
+MADE: Final[dict[str, Make]] = {**FRONTS, "nginx-stream": nginx_stream}
 Row = dict[str, Any]  # Any: a figure or a name
 
 
@@ -75,7 +76,7 @@ class Stand:
 def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str) -> Iterator[Stand]:
     """Start service and proxy. Raises AbsentError or ServiceError."""
     proxy_cores, other = placed(cores, placement)
-    listen = "127.0.0.1:0" if setup.tcp or setup.fixed else f"unix:{folder}/http.sock"
+    listen = "127.0.0.1:0" if setup.tcp else f"unix:{folder}/http.sock"
     settings = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"} if is_prefaced(setup) else {}
     if is_prefaced(setup):
         settings["COMMENTSVC_SERVER_HSTS"] = "max-age=63072000"
@@ -85,13 +86,14 @@ def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str)
             Path(upstream.removeprefix("unix:")).chmod(0o777)
         chain, key = certificate(folder, setup.key)
         ports = free_port(), free_port()
-        place = Place(folder, upstream, chain, key, *ports, HOST, len(proxy_cores))
-        options = {"marks": setup.marks} if setup.marks else {}
-        command = FRONTS[setup.front](place, more=setup.more, **options)
+        workers = setup.workers or len(proxy_cores)
+        place = Place(folder, upstream, chain, key, *ports, HOST, workers)
+        given = {"more": setup.more, "marks": setup.marks}
+        made = MADE[setup.front](place, **{name: value for name, value in given.items() if value})
         plain = setup.plain and setup.front != "haproxy-tcp"
-        log = folder / "proxy.log"
+        log, environ = folder / "proxy.log", {**made.environ, **setup.environ}
         with Running(
-            command.start, ports[0] if plain else ports[1], log, proxy_cores, command.environ
+            made.start, ports[0] if plain else ports[1], log, proxy_cores, environ
         ) as proxy:
             yield Stand(setup, server, proxy, not setup.plain)
 
@@ -101,11 +103,10 @@ def _server(
 ) -> Service | Running:
     if not setup.fixed:
         return Service(folder / "data", cores, settings=settings, listen=listen)
-    answer, port = folder / "answer", free_port()
+    answer = folder / "answer"
     answer.write_bytes(ANSWER)
-    return Running(
-        [str(programs.limit()), str(port), str(answer)], port, folder / "limit.log", cores
-    )
+    words = [str(programs.limit()), listen, str(answer)]
+    return Running(words, Path(listen.removeprefix("unix:")), folder / "limit.log", cores)
 
 
 def placed(cores: tuple[int, int], placement: str) -> tuple[list[int], list[int]]:

@@ -14,7 +14,7 @@ from typing import Final
 
 import click
 
-from loadtest import blog, machine, passing, setups
+from loadtest import blog, fronts, machine, passing, setups
 from loadtest.__main__ import progress
 from loadtest.client import ClientError
 from loadtest.measurement import DISTURBED
@@ -48,20 +48,20 @@ class Bench:
             yield self._keep_alive(setup, "apart")
 
     def together(self) -> Iterator[Row]:
-        """The same, where all share both cores."""
-        for setup in (*setups.SHIPPED, *setups.PLAINLY):
+        """The same, where all share both cores, and with other numbers of workers."""
+        for setup in (*setups.SHIPPED, *setups.PLAINLY, *setups.WORKERS):
             yield self._keep_alive(setup, "together")
 
     def changes(self) -> Iterator[Row]:
-        """One change of a file each, beside the file as it is."""
+        """One change of a file each, beside the file as it is; and what is not ours, if there."""
         shipped = [setup for setup in setups.SHIPPED if setup.front != "caddy"]
-        for setup in (*shipped, *setups.CHANGES, *setups.FIXED):
+        stream = setups.STREAM if fronts.STREAM_MODULE.exists() else ()
+        for setup in (*shipped, *setups.CHANGES, *setups.FIXED, *stream):
             yield self._keep_alive(setup, "apart")
 
     def connections(self) -> Iterator[Row]:
         """New connections, with and without resumption, and with an RSA certificate."""
-        rsa = [setup for setup in setups.CHANGES if setup.key == "rsa"]
-        for setup in (*setups.SHIPPED, *rsa):
+        for setup in (*setups.SHIPPED, *setups.RSA):
             for resumed in (False, True):
 
                 def measure(stand: Stand, resumed: bool = resumed) -> Row:
@@ -178,10 +178,11 @@ def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
     """What was aimed at, as far as it was measured: a name, the value, the goal."""
     changes = {row["setup"]: row for row in medians if row["part"] == "changes"}
     for setup in setups.FIXED:
-        ours = f"{setup.front}: TCP to the service"
-        if ours in changes and setup.name in changes:
-            rate = changes[ours]["rate"] / changes[setup.name]["rate"]
+        if setup.front in changes and setup.name in changes:
+            rate = changes[setup.front]["rate"] / changes[setup.name]["rate"]
             yield f"{setup.front}: requests by HTTPS over those of a fixed answer", rate, "≥ 0.95"
+            least = changes[setup.name]["service_us"] / changes[setup.name]["proxy_us"]
+            yield f"{setup.name}: its CPU over the proxy's", least, ""
     apart = {row["setup"]: row for row in medians if row["part"] == "apart"}
     shipped = {name: apart[name] for name in map(key_of, setups.SHIPPED) if name in apart}
     if not shipped:

@@ -21,16 +21,17 @@ class Running:
     def __init__(
         self,
         words: list[str],
-        port: int,
+        where: int | Path,
         log: Path,
         cores: Collection[int],
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it and wait until it can be connected to. Raises ServiceError.
+        """Start it and wait until it can be connected to, `where` it has its port or unix socket.
 
-        `environment` is what it gets beside our own.
+        `environment` is what it gets beside our own. Raises ServiceError.
         """
-        self.port = port
+        self.port = where if isinstance(where, int) else 0
+        self._where = where
         self._log = log
         with log.open("wb") as file:
             self._process = subprocess.Popen(
@@ -68,7 +69,7 @@ class Running:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self._process.poll() is None:
             try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
+                _dial(self._where)
             except OSError:
                 time.sleep(0.02)
             else:
@@ -80,6 +81,15 @@ class Running:
         with contextlib.suppress(ProcessLookupError):  # it ended by itself
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+def _dial(where: int | Path) -> None:
+    """See whether somebody listens there. Raises OSError."""
+    if isinstance(where, int):
+        socket.create_connection(("127.0.0.1", where)).close()
+        return
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(where))
 
 
 def free_port() -> int:

@@ -1,6 +1,6 @@
 /* The floor: the least that a server must do for a pipelined GET, on one thread.
  *
- *     limit PORT ANSWER
+ *     limit PORT|unix:PATH ANSWER
  *
  * It reads, counts the ends of requests, and writes the bytes of the file ANSWER once for each,
  * with one write for each read. It looks at nothing else: a request with a body, or a wrong one, is
@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "ends.h"
@@ -72,25 +73,46 @@ static void add(struct limit *limit, int fd, unsigned events)
         die("epoll_ctl");
 }
 
-static void begin(struct limit *limit, const char *port)
+static int listen_on_port(const char *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((unsigned short)atoi(port)),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
-    int on = 1;
-    limit->poller = epoll_create1(EPOLL_CLOEXEC);
-    limit->listener = socket(AF_INET, SOCK_STREAM, 0);
-    if (limit->poller < 0 || limit->listener < 0 ||
-        setsockopt(limit->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+    int on = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
         /* Inherited by the clients' sockets. */
-        setsockopt(limit->listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
-        bind(limit->listener, (struct sockaddr *)&address, sizeof(address)) ||
-        listen(limit->listener, SOMAXCONN) ||
-        getsockname(limit->listener, (struct sockaddr *)&address, &size))
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
+        bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, SOMAXCONN) ||
+        getsockname(fd, (struct sockaddr *)&address, &size))
         die("cannot listen");
-    add(limit, limit->listener, EPOLLIN);
     printf("limit listens on 127.0.0.1:%d\n", ntohs(address.sin_port));
+    return fd;
+}
+
+static int listen_on_path(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (strlen(path) >= sizeof(address.sun_path))
+        errno = ENAMETOOLONG, die(path);
+    memcpy(address.sun_path, path, strlen(path));
+    unlink(path); /* of a run before */
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, SOMAXCONN))
+        die(path);
+    printf("limit listens on unix:%s\n", path);
+    return fd;
+}
+
+static void begin(struct limit *limit, const char *where)
+{
+    static const char unix_[] = "unix:";
+    bool is_path = strncmp(where, unix_, sizeof(unix_) - 1) == 0;
+    limit->poller = epoll_create1(EPOLL_CLOEXEC);
+    if (limit->poller < 0)
+        die("epoll_create1");
+    limit->listener = is_path ? listen_on_path(where + sizeof(unix_) - 1) : listen_on_port(where);
+    add(limit, limit->listener, EPOLLIN);
     fflush(stdout);
 }
 
@@ -138,7 +160,7 @@ int main(int argc, char **argv)
     static struct limit limit;
     struct epoll_event events[EVENTS];
     if (argc != 3) {
-        fprintf(stderr, "usage: limit PORT ANSWER\n");
+        fprintf(stderr, "usage: limit PORT|unix:PATH ANSWER\n");
         return 2;
     }
     read_answer(&limit, argv[2]);

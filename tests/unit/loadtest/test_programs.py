@@ -13,6 +13,8 @@ import pytest
 from loadtest import client, programs
 from loadtest.client import ClientError, Outcome, Request, pack
 from loadtest.programs import ProgramError
+from loadtest.running import Running
+from loadtest.service import ServiceError
 
 CORE = str(min(os.sched_getaffinity(0)))
 PATIENCE = 10.0
@@ -76,6 +78,23 @@ def test_the_limit_answers_each_request_once(tmp_path: Path, vectors: bool) -> N
         assert answers(port, b"\r\n\r\n\r\n\r\n" * 50) == 100
         for cut in range(1, len(ASKED)):
             assert answers(port, ASKED + ASKED[:cut], ASKED[cut:] + ASKED) == 3
+
+
+def test_the_limit_answers_at_a_unix_socket_too(tmp_path: Path) -> None:
+    answer, where = tmp_path / "answer", tmp_path / "sock"
+    answer.write_bytes(GOOD)
+    words = [str(programs.limit()), f"unix:{where}", str(answer)]
+    for _ in range(2):  # the first one leaves its socket behind
+        with (
+            Running(words, where, tmp_path / "log", [int(CORE)]),
+            socket.socket(socket.AF_UNIX) as client,
+        ):
+            client.settimeout(PATIENCE)
+            client.connect(str(where))
+            client.sendall(ASKED)
+            assert client.recv(65536) == GOOD
+    with pytest.raises(ServiceError, match="File name too long"):
+        Running([words[0], f"unix:/{'x' * 200}", str(answer)], where, tmp_path / "log", [int(CORE)])
 
 
 @pytest.mark.parametrize("vectors", VECTORS, ids=["plain", "avx2"])

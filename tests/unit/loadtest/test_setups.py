@@ -3,7 +3,17 @@
 import pytest
 
 from loadtest import fronts
-from loadtest.setups import CHANGES, FIXED, MICROCACHE, PLAINLY, SHIPPED, Setup
+from loadtest.setups import (
+    CHANGES,
+    FIXED,
+    MICROCACHE,
+    PLAINLY,
+    RSA,
+    SHIPPED,
+    STREAM,
+    WORKERS,
+    Setup,
+)
 
 FILES = {
     "nginx": "nginx.conf",
@@ -12,7 +22,7 @@ FILES = {
     "haproxy-tcp": "haproxy-tcp.cfg",
     "hitch": "hitch.conf",
 }
-ALL = (*SHIPPED, *PLAINLY, MICROCACHE, *CHANGES, *FIXED)
+ALL = (*SHIPPED, *PLAINLY, MICROCACHE, *CHANGES, *RSA, *WORKERS, *FIXED)
 
 
 @pytest.mark.parametrize("setup", ALL, ids=lambda setup: setup.name)
@@ -23,7 +33,8 @@ def test_a_change_is_one(setup: Setup) -> None:
 
 
 def test_each_has_a_name_of_its_own() -> None:
-    assert len({setup.name for setup in ALL}) == len(ALL)
+    every = (*ALL, *STREAM)
+    assert len({setup.name for setup in every}) == len(every)
 
 
 def test_what_a_file_has_no_more_is_told() -> None:
