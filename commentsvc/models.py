@@ -1,9 +1,8 @@
 """Tables, and the values that leave the database.
 
 DESIGN. peewee owns the schema: these models, and the frozen copies of them in `migrations`, say
-what the tables are. No peewee object runs a query or crosses the border of `database`; queries
-run on our own connections and return the frozen structs below (a struct is made in half the time
-of a dataclass, and those that hold plain values need no garbage collection).
+what the tables are. No peewee object runs a query or leaves `database`: queries run on our own
+connections and give the structs below, made in half the time of a dataclass and without garbage.
 
 Moments are INTEGER milliseconds of Unix time (UTC): they sort, index and compare as they are.
 A comment's id is never given twice (AUTOINCREMENT), because links in mails and pages name it.
