@@ -147,8 +147,8 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
     conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
-        struct look_up look_up = foresight_take(foresight, &tools->store, head->target);
-        const struct kept *kept = store_find(&tools->store, look_up);
+        uint64_t hash = foresight_take(foresight, &tools->store, head->target);
+        const struct kept *kept = store_find(&tools->store, head->target, hash);
         if (kept) {
             counter_add(&tools->counters.hits, 1);
             bool known =

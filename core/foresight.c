@@ -14,7 +14,8 @@ void foresight_look(struct foresight *foresight, const struct store *store, stru
         if (!end)
             break;
         struct slice target = slice_of(in.data, (size_t)(end - in.data));
-        foresight->look_ups[count++] = store_look_up(store, target);
+        foresight->targets[count] = target;
+        foresight->hashes[count++] = store_hash(store, target);
         size_t size = target.size + 1 + head->rest.size;
         if (size > in.size)
             break;
@@ -22,16 +23,16 @@ void foresight_look(struct foresight *foresight, const struct store *store, stru
     }
     foresight->next = 0;
     foresight->count = count;
-    store_foresee(store, foresight->look_ups, count);
+    store_foresee(store, foresight->hashes, count);
 }
 
-struct look_up foresight_take(struct foresight *foresight, const struct store *store,
-                              struct slice target)
+uint64_t foresight_take(struct foresight *foresight, const struct store *store, struct slice target)
 {
     if (!foresight_is_spent(foresight)) {
-        struct look_up guess = foresight->look_ups[foresight->next++];
-        if (guess.target.data == target.data && guess.target.size == target.size)
-            return guess;
+        int next = foresight->next++;
+        const struct slice *guess = &foresight->targets[next];
+        if (guess->data == target.data && guess->size == target.size)
+            return foresight->hashes[next];
     }
-    return store_look_up(store, target);
+    return store_hash(store, target);
 }

@@ -16,7 +16,8 @@
 struct foresight {
     int next; /* the one that is asked for next */
     int count;
-    struct look_up look_ups[STORE_FORESEEN];
+    struct slice targets[STORE_FORESEEN];
+    uint64_t hashes[STORE_FORESEEN];
 };
 
 static inline void foresight_init(struct foresight *foresight)
@@ -28,9 +29,9 @@ static inline void foresight_init(struct foresight *foresight)
 void foresight_look(struct foresight *foresight, const struct store *store, struct slice in,
                     const struct head *head);
 
-/* The look-up of the next request, whose target is borrowed. */
-struct look_up foresight_take(struct foresight *foresight, const struct store *store,
-                              struct slice target);
+/* The hash of the next request's target. */
+uint64_t foresight_take(struct foresight *foresight, const struct store *store,
+                        struct slice target);
 
 static inline bool foresight_is_spent(const struct foresight *foresight)
 {

@@ -92,18 +92,17 @@ void store_fini(struct store *store)
     *store = (struct store){0};
 }
 
-struct look_up store_look_up(const struct store *store, struct slice target)
+uint64_t store_hash(const struct store *store, struct slice target)
 {
-    struct look_up look_up = {target, hash_bytes(&store->key, target.data, target.size)};
-    __builtin_prefetch(&store->buckets[look_up.hash & store->mask]);
-    return look_up;
+    uint64_t hash = hash_bytes(&store->key, target.data, target.size);
+    __builtin_prefetch(&store->buckets[hash & store->mask]);
+    return hash;
 }
 
-static struct kept *find(struct store *store, const struct look_up *look_up)
+static struct kept *look_up(struct store *store, struct slice target, uint64_t hash)
 {
-    struct kept *kept = *bucket_of(store, look_up->hash);
-    while (kept &&
-           (kept->hash != look_up->hash || !slice_equal(kept_target(kept), look_up->target)))
+    struct kept *kept = *bucket_of(store, hash);
+    while (kept && (kept->hash != hash || !slice_equal(kept_target(kept), target)))
         kept = kept->chain;
     return kept;
 }
@@ -113,19 +112,19 @@ static bool is_fresh(const struct store *store, const struct kept *kept)
     return purges_spare(store->purges, kept->tags, kept->tag_count, kept->sequence);
 }
 
-void store_foresee(const struct store *store, const struct look_up *look_ups, int count)
+void store_foresee(const struct store *store, const uint64_t *hashes, int count)
 {
     enum { LINE = 64, LINES = 3 }; /* of a small answer */
     const struct kept *first[STORE_FORESEEN];
     assert(count <= STORE_FORESEEN);
     for (int i = 0; i < count; i++) {
-        first[i] = store->buckets[look_ups[i].hash & store->mask];
+        first[i] = store->buckets[hashes[i] & store->mask];
         for (int line = 0; first[i] && line < LINES; line++)
             __builtin_prefetch((const char *)first[i] + line * LINE);
     }
     for (int i = 0; i < count; i++) {
         const struct kept *kept = first[i];
-        while (kept && kept->hash != look_ups[i].hash)
+        while (kept && kept->hash != hashes[i])
             kept = kept->chain;
         if (!kept)
             continue;
@@ -137,9 +136,9 @@ void store_foresee(const struct store *store, const struct look_up *look_ups, in
     }
 }
 
-const struct kept *store_find(struct store *store, struct look_up look_up)
+const struct kept *store_find(struct store *store, struct slice target, uint64_t hash)
 {
-    struct kept *kept = find(store, &look_up);
+    struct kept *kept = look_up(store, target, hash);
     if (!kept)
         return NULL;
     if (!is_fresh(store, kept)) {
@@ -209,9 +208,9 @@ bool store_keep(struct store *store, const struct reply *reply)
         store->stale++;
         return false;
     }
-    struct look_up look_up = store_look_up(store, reply_target(reply));
-    uint64_t hash = look_up.hash;
-    struct kept *present = find(store, &look_up);
+    struct slice target = reply_target(reply);
+    uint64_t hash = store_hash(store, target);
+    struct kept *present = look_up(store, target, hash);
     if (present)
         drop(store, present);
     struct kept *kept = kept_new(&store->stencils, reply);

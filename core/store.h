@@ -53,21 +53,16 @@ void store_fini(struct store *store);
 /* Look-ups that are foreseen at once: as many as the caches take without losing the first. */
 enum { STORE_FORESEEN = 24 };
 
-/* A target, which is borrowed, and its hash. */
-struct look_up {
-    struct slice target;
-    uint64_t hash;
-};
+/* The hash by which the answer for `target` is found. */
+uint64_t store_hash(const struct store *store, struct slice target);
 
-struct look_up store_look_up(const struct store *store, struct slice target);
-
-/* Tell of look-ups to come, so that their answers are on their way out of memory meanwhile. With
+/* Tell of look-ups to come by their hashes, so that their answers are on their way out of memory meanwhile. With
  * more answers than the caches hold, that way is a third of what a pipelined hit costs. */
-void store_foresee(const struct store *store, const struct look_up *look_ups, int count);
+void store_foresee(const struct store *store, const uint64_t *hashes, int count);
 
-/* The fresh answer, or NULL. It is borrowed until the next call that gets the store.
+/* The fresh answer for `target`, which has this hash, or NULL. It is borrowed until the next call that gets the store.
  * An answer found stale leaves the store, and waits to be taken. */
-const struct kept *store_find(struct store *store, struct look_up look_up);
+const struct kept *store_find(struct store *store, struct slice target, uint64_t hash);
 
 /* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
  * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets Python

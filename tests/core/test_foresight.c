@@ -28,32 +28,28 @@ static void the_next_targets_are_foreseen_in_their_order(void)
     const char *text = NEXT("/first") NEXT("/a?b=c") NEXT("/") NEXT("/third");
     look(text);
     CHECK_EQUAL(foresight.count, 3);
-    CHECK_TEXT(foresight.look_ups[0].target, "/a?b=c");
-    CHECK_TEXT(foresight.look_ups[1].target, "/");
-    CHECK_TEXT(foresight.look_ups[2].target, "/third");
+    CHECK_TEXT(foresight.targets[0], "/a?b=c");
+    CHECK_TEXT(foresight.targets[1], "/");
+    CHECK_TEXT(foresight.targets[2], "/third");
 }
 
-/* Another hash would be found out by a look-up that is marked. */
+/* A guess is marked by a wrong hash. */
 static void a_right_guess_is_taken_and_a_wrong_one_is_not(void)
 {
     look(NEXT("/1") NEXT("/2") NEXT("/3"));
-    struct slice target = foresight.look_ups[0].target;
-    foresight.look_ups[0].hash ^= 1;
-    CHECK_EQUAL(foresight_take(&foresight, &store, target).hash,
-                store_look_up(&store, target).hash ^ 1);
+    struct slice target = foresight.targets[0];
+    foresight.hashes[0] ^= 1;
+    CHECK_EQUAL(foresight_take(&foresight, &store, target), store_hash(&store, target) ^ 1);
     /* The same bytes elsewhere, or more of them, are another target. */
-    target = foresight.look_ups[1].target;
-    foresight.look_ups[1].hash ^= 1;
-    CHECK_EQUAL(foresight_take(&foresight, &store, SLICE("/3")).hash,
-                store_look_up(&store, SLICE("/3")).hash);
+    target = foresight.targets[1];
+    foresight.hashes[1] ^= 1;
+    CHECK_EQUAL(foresight_take(&foresight, &store, SLICE("/3")), store_hash(&store, SLICE("/3")));
     CHECK(foresight_is_spent(&foresight));
-    CHECK_EQUAL(foresight_take(&foresight, &store, target).hash,
-                store_look_up(&store, target).hash);
+    CHECK_EQUAL(foresight_take(&foresight, &store, target), store_hash(&store, target));
     look(NEXT("/1") NEXT("/22"));
-    foresight.look_ups[0].hash ^= 1;
-    target = slice_of(foresight.look_ups[0].target.data, 2);
-    CHECK_EQUAL(foresight_take(&foresight, &store, target).hash,
-                store_look_up(&store, target).hash);
+    foresight.hashes[0] ^= 1;
+    target = slice_of(foresight.targets[0].data, 2);
+    CHECK_EQUAL(foresight_take(&foresight, &store, target), store_hash(&store, target));
 }
 
 static void what_does_not_look_alike_ends_it(void)

@@ -28,16 +28,21 @@ static bool keep(const char *target, const char *body, const char *tag)
     return offer(make_answer(target, body, tag, purges_now(&purges)));
 }
 
+static const struct kept *find(const char *target)
+{
+    return store_find(&store, text_of(target), store_hash(&store, text_of(target)));
+}
+
 static bool finds(const char *target)
 {
-    return store_find(&store, store_look_up(&store, text_of(target))) != NULL;
+    return find(target) != NULL;
 }
 
 static void what_is_kept_is_found_by_its_exact_target(void)
 {
     set_up(1 << 20);
     keep("/a?url=/x/", "1", "t");
-    const struct kept *kept = store_find(&store, store_look_up(&store, SLICE("/a?url=/x/")));
+    const struct kept *kept = find("/a?url=/x/");
     CHECK(kept && has(kept_whole(kept).rest, "\r\n\r\n1"));
     CHECK(!finds("/a?url=/x"));
     CHECK(!finds("/A?url=/x/"));
@@ -53,7 +58,7 @@ static void a_newer_answer_takes_the_place_of_the_older(void)
     keep("/a", "1", "t");
     keep("/a", "2", "t");
     CHECK_EQUAL(store.count, 1);
-    const struct kept *kept = store_find(&store, store_look_up(&store, SLICE("/a")));
+    const struct kept *kept = find("/a");
     CHECK(kept && has(kept_whole(kept).rest, "\r\n\r\n2"));
     store_fini(&store);
 }
@@ -253,11 +258,11 @@ static void what_is_foreseen_stays_as_it_is(void)
     keep("/b", "2", "u");
     purges_add(&purges, purges_place(SLICE("u")));
     struct slice targets[STORE_FORESEEN] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
-    struct look_up look_ups[STORE_FORESEEN]; /* the last ones are of empty targets */
+    uint64_t hashes[STORE_FORESEEN]; /* the last ones are of empty targets */
     for (int i = 0; i < STORE_FORESEEN; i++)
-        look_ups[i] = store_look_up(&store, targets[i]);
-    store_foresee(&store, look_ups, STORE_FORESEEN);
-    store_foresee(&store, look_ups, 0);
+        hashes[i] = store_hash(&store, targets[i]);
+    store_foresee(&store, hashes, STORE_FORESEEN);
+    store_foresee(&store, hashes, 0);
     CHECK_EQUAL(store.count, 2);
     CHECK(finds("/a") && !finds("/b") && !finds("/unknown"));
     store_fini(&store);
