@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from loadtest import article, small, table, talk, versus
+from loadtest.contest import FRAMEWORKS
 from loadtest.playing import extent_of, finish, options, run
 from loadtest.result import Result
 from loadtest.rivals import OURS, RIVALS
@@ -44,10 +45,11 @@ def play_article(
 
 @main.command("japronto")
 @options(seconds=3)
-def play_japronto(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+@click.option("--only", multiple=True, type=click.Choice((OURS, *FRAMEWORKS)))
+def play_japronto(add: Path | None, seconds: int, rounds: int, short: bool, only: Any) -> None:
     """Pipelined requests, 100 connections, 24 deep: against what registries have."""
     before = Result.read(add) if add else None
-    result = versus.run(("frameworks",), extent_of(short, rounds, seconds), before)
+    result = versus.run(("frameworks",), extent_of(short, rounds, seconds), before, only)
     finish(result, "japronto", table.entries(result), short, add)
 
 

@@ -54,16 +54,20 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool) -> None:
         click.echo(f"stored as {result.store().relative_to(ROOT)}")
 
 
-def run(names: Collection[str], extent: Extent, before: Result | None = None) -> Result:
-    """Seed, play all rounds, sum up, with those of `before`.
+def run(
+    names: Collection[str],
+    extent: Extent,
+    before: Result | None = None,
+    only: Collection[str] = (),
+) -> Result:
+    """Seed, play all rounds, sum up, with those of `before`; `only` these entries, if any.
 
     Raises ServiceError, ClientError or ProgramError.
     """
     earlier = [Measurement(**one) for one in before.rounds] if before else []
     begin = 1 + max((one.round for one in earlier), default=0)
-    contests = [contest for contest in CONTESTS if contest.name in names]
+    contests = [chosen(contest, only) for contest in CONTESTS if contest.name in names]
     cores = machine.choose_cores()
-    client.find_wrk()
     programs.generator()
     BUILD.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(dir=BUILD))
@@ -94,6 +98,17 @@ def run(names: Collection[str], extent: Extent, before: Result | None = None) ->
     finally:
         shutil.rmtree(place)
     return result
+
+
+def chosen(contest: Contest, only: Collection[str]) -> Contest:
+    """The contest with those of its entries that are wanted; all of them where none is named.
+
+    Raises ClientError without wrk, where it plays.
+    """
+    wanted = tuple(entry for entry in contest.entries if not only or entry.name in only)
+    if any(entry.client == "wrk" for entry in wanted):
+        client.find_wrk()
+    return replace(contest, entries=wanted)
 
 
 def sum_up(

@@ -49,3 +49,11 @@ def test_the_small_servers_test_is_played() -> None:
     find_program("ab")
     said = load("loadtest.ancestors", "small", "--short")
     assert "DELETE, keep-alive: rate" in said
+
+
+@TWO_CORES
+def test_japrontos_test_is_played() -> None:
+    find_program("nginx", "/usr/sbin/nginx")
+    said = load("loadtest.ancestors", "japronto", "--short", "--only", "ours", "--only", "nginx")
+    assert "ours" in said
+    assert "cpu_ns of ours by nginx" in said
