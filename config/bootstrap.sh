@@ -108,6 +108,16 @@ missing_test_packages() {
     [ "${CI-}" != true ] || command -v systemd-analyze >/dev/null || echo systemd
     # Servers, which Debian starts when it installs them: not unasked either.
     [ "${CI-}" != true ] || missing_proxies
+    # 100 MB to fetch, and another server.
+    [ "${CI-}" != true ] || missing_engine
+}
+
+# Prints what builds and runs the container image, and makes the image that it is based on where
+# no registry gives it. An engine needs root, and says itself what else it lacks.
+missing_engine() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    [ -x /usr/sbin/dockerd ] || echo docker.io
+    [ -x /usr/sbin/debootstrap ] || echo debootstrap
 }
 
 # Runs apt-get with the given arguments as root; false when nobody here may do that.

@@ -73,9 +73,11 @@ def main(root: Path) -> None:
     (root / "etc").mkdir()
     for name, text in settings.items():
         (root / "etc" / name).write_text(text)
-    data = root / "data"
-    data.mkdir(mode=0o700)
-    shutil.chown(data, USER, USER)
+    # A new volume takes the owner of the folder that it is put on.
+    for name, mode in (("data", 0o700), ("run/commentsvc", 0o755)):
+        folder = root / name
+        folder.mkdir(mode, parents=True)
+        shutil.chown(folder, USER, USER)
     compile_all = [sys.executable, "-m", "compileall", "-q", "-s", str(root)]
     compile_all += ["--invalidation-mode", "unchecked-hash", str(root / "usr"), str(root / "opt")]
     subprocess.run(compile_all, check=True)

@@ -131,6 +131,14 @@ def test_a_comment_by_https_outlives_restarts_and_a_new_image(
     assert (box.data / "comments.sqlite3").stat().st_uid == USER
 
 
+def test_new_volumes_for_data_and_socket_are_its_own(box: Box, image: str) -> None:
+    """Report: as config/compose.yml has it, the socket's volume belonged to root: no start."""
+    listen = "--env=COMMENTSVC_SERVER_LISTEN=unix:/run/commentsvc/commentsvc.sock"
+    volumes = ("--volume=/data", "--volume=/run/commentsvc")
+    box.engine.do("run", "--detach", "--name", "first", *SHUT_IN, *volumes, listen, image)
+    box.wait("first")
+
+
 def test_a_stop_answers_what_was_read(box: Box, image: str) -> None:
     box.start(image, "first")
     with closing(UnixConnection(box.address.removeprefix("unix:"))) as connection:
