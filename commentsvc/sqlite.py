@@ -67,7 +67,13 @@ def fault(error: Exception) -> DatabaseError | None:
 
 
 def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
-    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error."""
+    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error.
+
+    For each value that is bytes or None the module looks for an adapter in many places, in vain,
+    unless it knows one: some of what writing a submission costs.
+    """
+    sqlite3.register_adapter(bytes, bytes)
+    sqlite3.register_adapter(type(None), lambda nothing: nothing)
     connection = sqlite3.connect(
         path.absolute().as_uri() + "?mode=rw",
         uri=True,

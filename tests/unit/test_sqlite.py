@@ -72,6 +72,16 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     assert path.stat().st_size > 0
 
 
+def test_bytes_and_nothing_are_passed_on_without_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "some.sqlite3"
+    sqlite3.connect(path).close()
+    connection = connect(path, 1)
+    assert connection.execute("SELECT ?, ?", (b"word", None)).fetchall() == [(b"word", None)]
+    known = {kind for kind, _ in sqlite3.adapters}
+    assert {bytes, type(None)} <= known
+    connection.close()
+
+
 def test_a_pragma_that_fails_leaves_no_connection_open(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"this is no database, and long enough to look like a page of one" * 20)
