@@ -138,15 +138,16 @@ def test_a_private_address_is_not_reached_unless_it_may_be(
 
 
 def test_fetches_are_limited_and_so_is_what_is_kept(
-    service: Served, gallery: Gallery, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, gallery: Gallery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(avatars, "KEPT", 2)
-    names = [f"{number:032x}" for number in range(3)]
-    for name in (*names, *names[1:], names[0]):
-        ask(service, f"/api/avatar/{name}?site=notes")
-    assert len(gallery.asked) == 4
-    statuses = [ask(service, f"/api/avatar/{n:032x}?site=notes").status for n in range(9, 400)]
-    assert statuses.count(200) == 300 - 4
+    monkeypatch.setattr(avatars, "RATE", "9/minute")
+    with served(tmp_path, settings(gallery)) as service:
+        for number in (0, 1, 2, 1, 2, 0):
+            ask(service, f"/api/avatar/{number:032x}?site=notes")
+        assert len(gallery.asked) == 4
+        statuses = [ask(service, f"/api/avatar/{n:032x}?site=notes").status for n in range(9, 19)]
+    assert statuses == [200] * 5 + [404] * 5
 
 
 def test_a_list_names_the_pictures_of_a_site_that_has_some(service: Served) -> None:
