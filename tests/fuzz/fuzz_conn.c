@@ -1,7 +1,8 @@
-/* Any bytes as all that a client sends, pipelined, to a connection with a store. Allowed are the same
- * answers and the same end however the bytes are cut, and whether the store was empty or had the
- * answers; one for each request, or one fewer while a body is coming, and one refusal; no more
- * than there are ends of heads; and none longer than those we make. */
+/* Any bytes as all that a client sends, pipelined, to a connection with a store, some by way of a
+ * terminator of TLS. Allowed are the same answers and the same end however the bytes are cut, and
+ * whether the store was empty or had the answers; one for each request, or one fewer while a body is
+ * coming, and one refusal; no more than there are ends of heads; none longer than those we make; the
+ * promise of TLS in all or in none, and in none without a preface; and a trace that is plain text. */
 #include "fuzz.h"
 #include "stream.h"
 
@@ -16,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buffer_append(&sent, data, size);
     buffer_append(&sent, "\r\n\r\n", 4);
     struct slice stream = buffer_slice(&sent);
+    traced = 4;
     make_tools();
     bool lives = play(stream, false, &whole);
     int requests = (int)tools.counters.requests;
@@ -26,6 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ALLOW(answers >= requests - 1 && answers <= requests + !lives);
     ALLOW(answers <= times(stream, "\r\n\r\n") + !lives);
     ALLOW(whole.size <= (size_t)answers * LONGEST_ANSWER);
+    int promises = times(buffer_slice(&whole), "\r\nStrict-Transport-Security: max-age=1\r\n");
+    ALLOW(promises == 0 || (promises == answers && prefaced));
+    ALLOW(is_plain_trace() && audience.streams == 0 && audience.events == 0);
     tools_fini(&tools);
     buffer_fini(&sent);
     buffer_fini(&whole);

@@ -14,8 +14,19 @@
 /* Bytes of an answer that is sent from the store without a copy. */
 enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
 
-/* Begin a stream, and let it have one event if it goes on. */
-static inline void answer_by_stream(void)
+/* A worker's pass: deal out an event for all who follow "t". */
+static inline void tell(void)
+{
+    const struct reply *event;
+    atomic_fetch_add(&audience.events, 1);
+    streams_take(&tools.streams, event_new(SLICE("t"), SLICE("told\n\n")));
+    while (streams_deal(&tools.streams, &event))
+        settled(conn_stream_tell(conn, &tools, event));
+}
+
+/* Begin a stream, and let its client hear an event, a beat and another event while it is there, and
+ * the end when `ends`. */
+static inline void answer_by_stream(bool ends)
 {
     const struct response response = {
         .status = 200, .body = SLICE("begun\n\n"), .follows = SLICE("t")};
@@ -26,21 +37,23 @@ static inline void answer_by_stream(void)
         audience_join(&audience, purges_place(SLICE("t")));
     settled(conn_reply(conn, &tools, reply));
     reply_free(reply);
-    if (!conn || conn->state != CONN_STREAMING)
-        return;
-    struct reply *event = event_new(SLICE("t"), SLICE("told\n\n"));
-    settled(conn_stream_tell(conn, &tools, event));
-    reply_free(event);
+    tell();
+    if (conn && conn->state == CONN_STREAMING)
+        settled(conn_stream_beat(conn, &tools));
+    tell();
+    if (ends && conn && conn->state == CONN_STREAMING)
+        settled(conn_stream_end(conn, &tools));
 }
 
-/* Answer the pending request. What begins with "/S" gets a stream. A GET or HEAD without a body is answered by its target alone and
- * stored; everything else by all that was read of it. What begins with "/L" gets a large answer. */
+/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends. Else a GET
+ * or HEAD without a body is answered by its target alone and stored, everything else by all that was
+ * read of it. What begins with "/L" gets a large answer. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
     struct slice target = request_target(pending), all = target;
     if (target.size > 1 && target.data[1] == 'S') {
-        answer_by_stream();
+        answer_by_stream(target.size > 2 && target.data[2] == 'E');
         return;
     }
     if (!pending->storable)
@@ -86,10 +99,12 @@ static inline void drop_interim(struct buffer *out)
 }
 
 /* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard, until
- * nothing moves any more. Returns whether the connection lives on. */
+ * nothing moves any more; with what begins as a preface does, the connection awaits one. Returns
+ * whether the connection lives on. */
 static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 {
     unsigned seed = (unsigned)stream.size;
+    prefaced = stream.size > 4 && memcmp(stream.data, "\r\n\r\n", 5) == 0;
     pair_connect();
     while (conn && (stream.size > 0 || pending || has_bytes_to_read() ||
                     (conn_interest(conn) & EPOLLOUT))) {
@@ -102,6 +117,17 @@ static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
     bool lives = conn && !conn->closing;
     pair_leave();
     return lives;
+}
+
+/* Whether all that was traced reads as text. */
+static inline bool is_plain_trace(void)
+{
+    static char text[8 * TRACE_LINE];
+    size_t size = trace_read(tools.trace, text, sizeof text);
+    for (size_t i = 0; i < size; i++)
+        if ((text[i] < ' ' || text[i] > '~') && text[i] != '\n')
+            return false;
+    return true;
 }
 
 #endif
