@@ -4,9 +4,6 @@ DESIGN. Each part is built from the ones above it and pushed on one exit stack, 
 any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
 commands, answer what is in flight, write what is queued, give the lock back. Where a new server
 waits for our place, it gets our sockets and the lock at the very end.
-
-The first SIGTERM or SIGINT asks for that stop; the second ends the process at once, which costs
-nothing that was acknowledged.
 """
 
 import asyncio
@@ -33,6 +30,7 @@ from commentsvc import (
     metrics,
     migrations,
     posting,
+    stopping,
     trace,
 )
 from commentsvc.api import Api
@@ -101,7 +99,7 @@ def run(settings: Settings, start: Start) -> None:
 
 
 async def _serve(settings: Settings, start: Start) -> None:
-    told_to_stop = _expect_signals()
+    told_to_stop = stopping.expect()
     data = start.data
     async with AsyncExitStack() as stack:
         datadir.prepare(data)
@@ -241,22 +239,6 @@ def _router(
         *others,
     ]
     return Router(routes, origins)
-
-
-def _expect_signals() -> asyncio.Event:
-    """An event that the first SIGTERM or SIGINT sets; the second ends the process at once."""
-    loop = asyncio.get_running_loop()
-    told = asyncio.Event()
-
-    def hear() -> None:
-        told.set()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, hear)
-    return told
 
 
 @contextmanager
