@@ -3,7 +3,8 @@
 DESIGN. Each part is built from the ones above it and pushed on one exit stack, so that a failure at
 any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
 commands, answer what is in flight, write what is queued, give the lock back. Where a new server
-waits for our place, it gets our sockets and the lock at the very end.
+waits for our place, it gets our sockets and the lock at the very end; where it fails, all of it is
+composed anew.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ from commentsvc.control import Control, NoServer
 from commentsvc.database import Database, Lock
 from commentsvc.desk import Desk
 from commentsvc.embed import Embed
-from commentsvc.handover import Sockets, Succession
+from commentsvc.handover import Place, Succession
 from commentsvc.intake import Intake
 from commentsvc.linkpages import LinkPages
 from commentsvc.links import Links
@@ -95,18 +96,31 @@ def run(settings: Settings, start: Start) -> None:
     """
     logs.set_up()
     descriptors.provide(settings.server.connections)
-    asyncio.run(_serve(settings, start))
+    place = asyncio.run(_serve(settings, start, None))
+    while place is not None:
+        place = asyncio.run(_serve(settings, start, place))
 
 
-async def _serve(settings: Settings, start: Start) -> None:
+async def _serve(settings: Settings, start: Start, place: Place | None) -> Place | None:
+    """Serve, at the `place` that was ours or at one to be found; ours, if a successor failed."""
     told_to_stop = stopping.expect()
+    succession = Succession(told_to_stop, place)
+    try:
+        await _compose(settings, start, succession, told_to_stop)
+    finally:
+        stopping.end_at_once()
+        left = await succession.conclude()
+    return left
+
+
+async def _compose(
+    settings: Settings, start: Start, succession: Succession, told_to_stop: asyncio.Event
+) -> None:
     data = start.data
     async with AsyncExitStack() as stack:
         datadir.prepare(data)
-        succession = Succession(told_to_stop)
-        stack.push_async_callback(succession.conclude)
-        sockets = await _sockets(start)
-        lock = stack.enter_context(Lock(data, sockets.lock))
+        await _find_place(start, succession)
+        lock = stack.enter_context(Lock(data, succession.place.lock))
         keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
         migrations.upgrade(data / datadir.DATABASE)
         bridge = Bridge(settings.server, trace.LINES if start.traced else 0)
@@ -121,8 +135,8 @@ async def _serve(settings: Settings, start: Start) -> None:
         ops = Ops(settings, database, bridge.stats, outbox, backups, time.time, start.blog)
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
         router = _router(settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes()])
-        bridge.serve(router, sockets)
-        await stack.enter_async_context(redirecting(settings.server))
+        await stack.enter_async_context(redirecting(settings.server, succession))
+        bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()
         stack.push_async_callback(outbox.stop, MAIL_GRACE)
@@ -136,22 +150,21 @@ async def _serve(settings: Settings, start: Start) -> None:
         stack.enter_context(spared_collector())
         start.announce(address)
         start.manager.tell("READY=1", f"MAINPID={os.getpid()}")
+        succession.be_ready()
         await told_to_stop.wait()
         start.manager.tell("STOPPING=1")
 
 
-async def _sockets(start: Start) -> Sockets:
+async def _find_place(start: Start, succession: Succession) -> None:
     """What others have opened for us: the service manager, the server whose place we take."""
+    if succession.place.lock >= 0:
+        return
     passed = start.manager.sockets()
-    taken = Sockets()
     if start.takes_over:
         with suppress(NoServer):
-            taken = await asyncio.to_thread(handover.take_over, start.data / datadir.CONTROL)
-    if not passed:
-        return taken
-    for listener in taken.listeners:  # other names of those that were passed
-        os.close(listener)
-    return taken._replace(listeners=passed, lent=True)
+            await asyncio.to_thread(succession.succeed, start.data / datadir.CONTROL)
+    if passed:
+        succession.take_passed(passed)
 
 
 def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Database:
@@ -197,7 +210,7 @@ async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]
 
 async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock) -> None:
     """Answer what was read; keep the sockets where somebody waits for them."""
-    if succession.is_asked:
+    if succession.keeps:
         await bridge.stop(min(grace, handover.GRACE), keep=True)
         succession.hold(bridge.release(), lock.fileno())
     else:

@@ -9,12 +9,17 @@ that at every moment exactly one process may write.
       the control socket: "hand_over" ─▶
                                       accepts nobody; answers what it has read
                                       commits, closes the database
-      ◀─ the lock, listeners, connections (SCM_RIGHTS), then it ends
+      ◀─ the lock, listeners, connections (SCM_RIGHTS)
       opens the database, serves
+      "ready" ─▶                      ends
+
+The old server keeps all it has passed on, too, and looks at none of it. If the new one leaves
+without a word, it takes its own place again, as if it were the next server.
 
 Between the two, clients wait in the kernel, for as long as the old one needs to answer what it has
 read (GRACE at most; who is not answered by then gets 503) and the new one to open the database.
-All that can fail for reasons of the new server's own (settings, imports) comes before it asks.
+All that can fail for reasons of the new server's own (settings, imports) comes before it asks, and
+all but its control socket before it serves.
 
 A message is one byte, which says what the descriptors are that come with it. Behind that of
 connections stands what the core noted about all of them, as for whom a proxy speaks.
@@ -47,39 +52,83 @@ LOCK: Final = b"K"
 OWN: Final = b"O"
 LENT: Final = b"L"
 CONNECTIONS: Final = b"C"
+REDIRECT: Final = b">"
+REDIRECTED: Final = b"c"
 END: Final = b"."
+READY: Final = b"!"
 REFUSED: Final = b"{"  # an answer of the control socket: a server that hands nothing over
 
 
 # Each with what the core noted about it, often nothing.
 Connections = Sequence[tuple[int, str]]
+# Descriptors by the kind of their message, each with such a note.
+Taken = dict[bytes, list[tuple[int, str]]]
 
 
 class Sockets(NamedTuple):
-    """Descriptors that go from one server to the next. Whoever holds them has to close them.
+    """Descriptors of one core that go to the next. Whoever holds them has to close them.
 
-    `lent` listeners belong to a service manager. `lock` is -1 where there is none.
+    `lent` listeners belong to a service manager.
     """
 
     listeners: tuple[int, ...] = ()
     connections: Connections = ()
     lent: bool = False
+
+    def close(self) -> None:
+        """Let go of them."""
+        _close((*self.listeners, *(descriptor for descriptor, _ in self.connections)))
+
+
+class Place(NamedTuple):
+    """All that goes from one server to the next; `lock` is -1 where there is none."""
+
+    sockets: Sockets = Sockets()
+    redirect: Sockets = Sockets()
     lock: int = -1
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.sockets.close()
+        self.redirect.close()
+        _close([self.lock])
 
 
 class Succession:
-    """The old server's side: whether somebody has asked for its place, and what he gets."""
+    """Who was here before us, and who wants to be here after us."""
 
-    def __init__(self, stop: asyncio.Event) -> None:
-        """Take the event that a successor sets, so that the server ends."""
+    def __init__(self, stop: asyncio.Event, place: Place | None) -> None:
+        """Take the event that a successor sets, so that the server ends.
+
+        `place` is our own, where a successor has failed.
+        """
+        self.place = place or Place()
         self._stop = stop
+        self._predecessor: socket.socket | None = None
         self._successor: socket.socket | None = None
-        self._sockets = Sockets()
 
     @property
-    def is_asked(self) -> bool:
-        """Whether the server ends for a successor."""
-        return self._successor is not None
+    def keeps(self) -> bool:
+        """Whether a server that ends now leaves its sockets open: somebody else goes on."""
+        return self._successor is not None or self._predecessor is not None
+
+    def succeed(self, path: Path) -> None:
+        """Take the place of the server at the control socket `path`; see `take_over`."""
+        self.place, self._predecessor = take_over(path)
+
+    def take_passed(self, listeners: tuple[int, ...]) -> None:
+        """Listen where a service manager has opened sockets, which it lends us."""
+        old = self.place.sockets
+        for listener in old.listeners:  # other names of those that were passed
+            os.close(listener)
+        self.place = self.place._replace(sockets=Sockets(listeners, old.connections, True))
+
+    def be_ready(self) -> None:
+        """Let the server before us end."""
+        if self._predecessor is not None:
+            with self._predecessor, contextlib.suppress(OSError):  # it may have been ended
+                self._predecessor.sendall(READY)
+            self._predecessor = None
 
     def begin(self, successor: socket.socket) -> bool:
         """Take the end of a talk with the new server; False, and nothing, when we stop already."""
@@ -91,74 +140,94 @@ class Succession:
 
     def hold(self, sockets: Sockets, lock: int) -> None:
         """Keep what will be handed over. The lock stays locked through a name of our own."""
-        self._sockets = sockets._replace(lock=os.dup(lock))
+        self.place = self.place._replace(sockets=sockets, lock=os.dup(lock))
 
-    async def conclude(self) -> None:
-        """Hand everything over, after all else has ended."""
-        if self._successor is not None:
-            await asyncio.to_thread(give, self._successor, self._sockets)
+    def hold_redirect(self, sockets: Sockets) -> None:
+        """Keep the other listener, too."""
+        self.place = self.place._replace(redirect=sockets)
+
+    async def conclude(self) -> Place | None:
+        """After all else has ended: hand everything over. Gives our place back to us where the
+        successor has failed, else None."""
+        if self._predecessor is not None:
+            self._predecessor.close()  # we have failed, and it goes on
+        if self._successor is None:
+            return None
+        if not await asyncio.to_thread(give, self._successor, self.place):
+            return self.place
+        self.place.close()
+        return None
 
 
-def give(successor: socket.socket, sockets: Sockets) -> None:
-    """Send `sockets` and let go of them, and of the `successor`. What fails is logged."""
-    kinds = [
-        (LOCK, [sockets.lock]),
-        (LENT if sockets.lent else OWN, sockets.listeners),
-        *_by_note(sockets.connections),
-    ]
+def give(successor: socket.socket, place: Place) -> bool:
+    """Send `place` and wait until the `successor` is ready, or gone; whether it is ready.
+
+    Nothing is closed but the `successor`. Why it is not ready is logged.
+    """
     try:
         with successor:
             successor.settimeout(PATIENCE)
-            for message, descriptors in kinds:
+            for message, descriptors in _messages(place):
                 for start in range(0, len(descriptors), BATCH):
                     socket.send_fds(successor, [message], descriptors[start : start + BATCH])
             successor.sendall(END)
-        _log.info("handed over to another process, with %d connections", len(sockets.connections))
+            # As long as it lives: to upgrade a large database takes its time.
+            successor.settimeout(None)
+            is_ready = successor.recv(1) == READY
     except OSError as error:
-        _log.error("the process that wanted to take over has left: %s", error)
-    finally:
-        _close((*sockets.listeners, *_descriptors(sockets.connections), sockets.lock))
+        _log.error("the process that wanted to take over has left, so we go on: %s", error)
+        return False
+    if is_ready:
+        _log.info("handed over, with %d connections", len(place.sockets.connections))
+    else:
+        _log.error("the process that took over has failed, so we go on; its log says why")
+    return is_ready
 
 
-def _by_note(connections: Connections) -> Iterator[tuple[bytes, list[int]]]:
+def _messages(place: Place) -> Iterator[tuple[bytes, Sequence[int]]]:
+    sockets, redirect = place.sockets, place.redirect
+    yield LOCK, [place.lock]
+    yield LENT if sockets.lent else OWN, sockets.listeners
+    yield from _by_note(CONNECTIONS, sockets.connections)
+    yield REDIRECT, redirect.listeners
+    yield from _by_note(REDIRECTED, redirect.connections)
+
+
+def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, list[int]]]:
     """Messages for all connections: those with the same note go together."""
     together: dict[str, list[int]] = {}
     for descriptor, note in connections:
         together.setdefault(note, []).append(descriptor)
     for note, descriptors in together.items():
-        yield CONNECTIONS + note.encode().ljust(NOTE), descriptors
+        yield kind + note.encode().ljust(NOTE), descriptors
 
 
-def _descriptors(connections: Connections) -> list[int]:
-    return [descriptor for descriptor, _ in connections]
-
-
-def take_over(path: Path) -> Sockets:
+def take_over(path: Path) -> tuple[Place, socket.socket]:
     """Ask the server at the control socket `path` for its place, and wait until it is ours.
 
-    Raises NoServer where none runs, ControlError where it cannot give it.
+    It waits for READY on the socket that is given, too. Raises NoServer where none runs,
+    ControlError where it cannot give it.
     """
-    taken: dict[bytes, list[int]] = {LOCK: [], OWN: [], LENT: []}
-    connections: list[tuple[int, str]] = []
+    taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}
     with control.dial(path, HandOver()) as server:
         try:
-            _receive(server, taken, connections)
+            _receive(server, taken)
+            talk = server.dup()
         except (OSError, ControlError) as error:
-            for descriptors in (*taken.values(), _descriptors(connections)):
-                _close(descriptors)
+            for connections in taken.values():
+                _close([descriptor for descriptor, _ in connections])
             raise ControlError(f"The server at {path} hands nothing over: {error}.") from error
-    return Sockets(
-        listeners=(*taken[OWN], *taken[LENT]),
-        connections=tuple(connections),
-        lent=bool(taken[LENT]),
-        lock=taken[LOCK][0],
+    own, lent, redirect = (tuple(fd for fd, _ in taken[kind]) for kind in (OWN, LENT, REDIRECT))
+    place = Place(
+        Sockets((*own, *lent), tuple(taken[CONNECTIONS]), bool(lent)),
+        Sockets(redirect, tuple(taken[REDIRECTED])),
+        taken[LOCK][0][0],
     )
+    return place, talk
 
 
-def _receive(
-    server: socket.socket, taken: dict[bytes, list[int]], connections: list[tuple[int, str]]
-) -> None:
-    """Fill `taken`, by kind, and `connections`, until the end."""
+def _receive(server: socket.socket, taken: Taken) -> None:
+    """Fill `taken` until the end."""
     server.settimeout(PATIENCE)
     while True:
         kind, descriptors, flags, _ = socket.recv_fds(server, 1, BATCH)
@@ -168,14 +237,13 @@ def _receive(
             _log.warning("some connections are lost: the limit of open files is too low")
         if kind == END and taken[LOCK]:
             return
-        if kind == CONNECTIONS:
-            note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()
-            connections.extend((descriptor, note) for descriptor in descriptors)
-            continue
         if kind not in taken:
             _close(descriptors)
             raise ControlError("it does not know how" if kind == REFUSED else "it has left")
-        taken[kind].extend(descriptors)
+        note = ""
+        if kind in (CONNECTIONS, REDIRECTED):
+            note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()
+        taken[kind].extend((descriptor, note) for descriptor in descriptors)
 
 
 def _close(descriptors: Sequence[int]) -> None:

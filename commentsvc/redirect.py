@@ -3,9 +3,6 @@
 DESIGN. A program that does TLS and nothing else, as hitch, knows no plain HTTP. So this is a core
 of its own, with the core's limits and deadlines, in which nothing is stored and each request gets
 the same answer. The way leads to the host of `server.public_url`, whatever host a client names.
-
-While a new server takes over, the old one lets go of this port before the new one binds it: a
-client that comes just then finds nobody. It is the one listener that is not handed over.
 """
 
 from collections.abc import AsyncIterator
@@ -15,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from commentsvc import settings
+from commentsvc.handover import GRACE, Sockets, Succession
 from commentsvc.server import Bridge
 from commentsvc.web import Request, Response
 
@@ -36,9 +34,14 @@ class Redirect:
 
 
 @asynccontextmanager
-async def redirecting(server: settings.Server) -> AsyncIterator[None]:
-    """Answer at `server.redirect` during the block, where it is set. Raises OSError."""
+async def redirecting(server: settings.Server, succession: Succession) -> AsyncIterator[None]:
+    """Answer at `server.redirect` during the block, where it is set. Raises OSError.
+
+    The listener and its clients come from the server before us, and go to the next one.
+    """
     if not server.redirect:
+        succession.place.redirect.close()
+        succession.hold_redirect(Sockets())
         yield
         return
     bridge = Bridge(
@@ -53,8 +56,12 @@ async def redirecting(server: settings.Server) -> AsyncIterator[None]:
             hsts="",
         )
     )
-    bridge.serve(Redirect(server.public_url))
+    bridge.serve(Redirect(server.public_url), succession.place.redirect)
     try:
         yield
     finally:
-        await bridge.stop(0)
+        if succession.keeps:
+            await bridge.stop(GRACE, keep=True)
+            succession.hold_redirect(bridge.release())
+        else:
+            await bridge.stop(0)

@@ -1,7 +1,7 @@
 """Clients that ask without pause over connections that they keep, and count what goes wrong.
 
 A client dials anew only where an answer said "close". So a connection that ends in another way,
-an answer that is not 200, a refused dial: each is a failed request, as a proxy would see it.
+an answer of another status, a refused dial: each is a failed request, as a proxy would see it.
 """
 
 import http.client
@@ -22,8 +22,9 @@ LOST = (OSError, http.client.HTTPException)
 class Readers:
     """What all clients together have seen."""
 
-    def __init__(self, dial: Callable[[], http.client.HTTPConnection]) -> None:
+    def __init__(self, dial: Callable[[], http.client.HTTPConnection], status: int) -> None:
         self.dial = dial
+        self.status = status  # of each answer
         self.ending = threading.Event()
         self.answered = 0
         self.closed = 0  # connections that an answer announced the end of
@@ -47,7 +48,9 @@ class Readers:
                 self._count(begin, f"{target}, {'first' if fresh else 'kept'}: {error!r}")
                 connection = None
                 continue
-            self._count(begin, "" if response.status == 200 else f"{target}: {response.status}")
+            self._count(
+                begin, "" if response.status == self.status else f"{target}: {response.status}"
+            )
             if response.will_close:
                 self.closed += 1
                 connection.close()
@@ -64,9 +67,11 @@ class Readers:
 
 
 @contextmanager
-def reading(clients: int, dial: Callable[[], http.client.HTTPConnection]) -> Iterator[Readers]:
+def reading(
+    clients: int, dial: Callable[[], http.client.HTTPConnection], status: int = 200
+) -> Iterator[Readers]:
     """So many clients at work, until the end of the block."""
-    readers = Readers(dial)
+    readers = Readers(dial, status)
     threads = [threading.Thread(target=readers.run, args=(n,)) for n in range(clients)]
     for thread in threads:
         thread.start()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc import datadir, handover
 from tests.journey.program import (
     PATIENCE,
     ROOT,
@@ -136,6 +137,86 @@ def test_a_server_that_takes_over_fails_no_request(
     assert not (tmp_path / "http.sock").exists()
     done = command("check", "--data", data)
     assert done.code == 0, done
+
+
+@pytest.fixture
+def busy_port() -> Iterator[int]:
+    """A port that somebody else has."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield other.getsockname()[1]
+
+
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_a_server_goes_on_when_the_next_one_fails(
+    data: Path, tmp_path: Path, start: Start, kind: str, busy_port: int
+) -> None:
+    """It has passed on everything by then. The next one cannot open a port of its settings."""
+    listen = listen_address(kind, tmp_path)
+    service = start(data, listen=listen, environ=ENVIRON)
+    redirect = f"127.0.0.1:{busy_port}"
+    wrong = {
+        "COMMENTSVC_SERVER_REDIRECT": redirect,
+        "COMMENTSVC_SERVER_PUBLIC_URL": "https://h.example",
+    }
+    with at_work(service.address) as (readers, writer):
+        wait_for_progress(readers, writer)
+        failing = Service(data, "--take-over", listen=listen, environ=ENVIRON | wrong)
+        assert failing.wait() == 1
+        failing.close()
+        assert service.read_line() == f"commentsvc listens on {service.address}\n"
+        wait_for_progress(readers, writer)
+    assert not readers.failures
+    assert not writer.failures
+    assert service.count("/post/") == writer.acknowledged
+    log = service.log.read_text()
+    assert redirect in log
+    assert "has failed, so we go on" in log
+    following = start(data, "--take-over", listen=listen, environ=ENVIRON)
+    assert service.wait() == 0
+    assert following.stop() == 0
+
+
+def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
+    data: Path, start: Start
+) -> None:
+    service = start(data)
+    place, talk = handover.take_over(data / datadir.CONTROL)
+    place.close()
+    talk.close()
+    assert service.read_line() == f"commentsvc listens on {service.address}\n"
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop() == 0
+
+
+def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: Start) -> None:
+    service = start(data)
+    place, talk = handover.take_over(data / datadir.CONTROL)
+    with closing(talk):
+        assert service.stop() == -signal.SIGTERM  # at once: it has nothing left to lose
+    place.close()
+
+
+def test_those_on_their_way_to_https_notice_nothing_either(
+    data: Path, tmp_path: Path, start: Start
+) -> None:
+    """The listener for plain HTTP is handed over, too."""
+    path = tmp_path / "redirect.sock"
+    environ = {
+        "COMMENTSVC_SERVER_REDIRECT": f"unix:{path}",
+        "COMMENTSVC_SERVER_PUBLIC_URL": "https://h.example",
+    }
+    service = start(data, environ=environ)
+    with reading(CLIENTS, dialler(f"unix:{path}"), 308) as readers:
+        for _ in range(2):
+            before = readers.answered
+            wait_for(lambda b=before: readers.answered > b + 200, "answers")  # type: ignore[misc] # mypy has no type for it
+            following = start(data, "--take-over", environ=environ)
+            assert service.wait() == 0
+            service = following
+    assert not readers.failures
+    assert readers.closed == 0
+    assert service.stop() == 0
+    assert not path.exists()
 
 
 def test_a_server_takes_over_from_nobody(data: Path, start: Start) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from commentsvc import handover
 from commentsvc.control import ControlError, NoServer
-from commentsvc.handover import Sockets, Succession
+from commentsvc.handover import Place, Sockets, Succession
 
 Old = Callable[[socket.socket], None]
 
@@ -65,14 +65,22 @@ def old_server(path: Path, act: Old) -> Iterator[None]:
 def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bool) -> None:
     before = held()
     all_ = files(tmp_path, 700)
-    notes = ["" if number < 600 else f"tls 192.0.2.{number % 250}" for number in range(5, 700)]
-    sockets = Sockets(all_[1:5], tuple(zip(all_[5:], notes, strict=True)), lent, all_[0])
-    with old_server(tmp_path / "c", lambda talk: handover.give(talk.dup(), sockets)):
-        taken = handover.take_over(tmp_path / "c")
-    assert taken.lent == lent
-    assert texts((taken.lock, *taken.listeners)) == [str(number) for number in range(5)]
-    told = {texts((connection,))[0]: note for connection, note in taken.connections}
-    assert told == {str(number): note for number, note in zip(range(5, 700), notes, strict=True)}
+    notes = ["" if number < 600 else f"tls 192.0.2.{number % 250}" for number in range(7, 700)]
+    sockets = Sockets(all_[1:5], tuple(zip(all_[7:], notes, strict=True)), lent)
+    given = Place(sockets, Sockets(all_[5:6], ((all_[6], ""),)), all_[0])
+    ready: list[bool] = []
+    with old_server(tmp_path / "c", lambda talk: ready.append(handover.give(talk.dup(), given))):
+        taken, talk = handover.take_over(tmp_path / "c")
+        with talk:
+            talk.sendall(handover.READY)
+    assert ready == [True]
+    given.close()
+    assert taken.sockets.lent == lent
+    assert texts((taken.lock, *taken.sockets.listeners)) == [str(number) for number in range(5)]
+    told = {texts((connection,))[0]: note for connection, note in taken.sockets.connections}
+    assert told == {str(number): note for number, note in zip(range(7, 700), notes, strict=True)}
+    assert texts(taken.redirect.listeners) == ["5"]
+    assert [(texts((fd,)), note) for fd, note in taken.redirect.connections] == [(["6"], "")]
     assert held() == before
 
 
@@ -112,27 +120,54 @@ def test_a_hand_over_that_fails_leaves_nothing_open(tmp_path: Path, act: Old, re
     assert held() == before
 
 
-def test_a_successor_that_left_costs_nothing_but_a_line(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("listens", "line"), [(False, "has left"), (True, "has failed")])
+def test_a_successor_that_fails_leaves_our_place_to_us(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, listens: bool, line: str
 ) -> None:
     before = held()
     idle = tuple((descriptor, "") for descriptor in files(tmp_path, 3))
     ours, other = socket.socketpair()
+    if listens:
+        other.shutdown(socket.SHUT_WR)  # it dies when it has had everything
+    else:
+        other.close()
+    succession = Succession(asyncio.Event(), None)
+    assert succession.begin(ours)
+    with (tmp_path / "lock").open("w") as lock:
+        succession.hold(Sockets((), idle), lock.fileno())
+    left = asyncio.run(succession.conclude())
     other.close()
-    handover.give(ours, Sockets((), idle, False, os.open(tmp_path, os.O_RDONLY)))
-    assert "has left" in caplog.text
+    assert line in caplog.text
+    assert left is not None
+    assert [texts((fd,))[0] for fd, _ in left.sockets.connections] == ["0", "1", "2"]
+    os.close(left.lock)
+    assert held() == before
+
+
+def test_a_server_that_fails_lets_the_one_before_it_go_on(tmp_path: Path) -> None:
+    before = held()
+    ready: list[bool] = []
+    given = Place(lock=os.open(tmp_path, os.O_RDONLY))
+    with old_server(tmp_path / "c", lambda talk: ready.append(handover.give(talk.dup(), given))):
+        succession = Succession(asyncio.Event(), None)
+        succession.succeed(tmp_path / "c")
+        assert succession.keeps
+        assert asyncio.run(succession.conclude()) is None
+    assert ready == [False]
+    given.close()
+    succession.place.close()
     assert held() == before
 
 
 def test_only_the_first_who_asks_succeeds() -> None:
     stop = asyncio.Event()
-    succession = Succession(stop)
-    assert not succession.is_asked
+    succession = Succession(stop, None)
+    assert not succession.keeps
     ours, other = socket.socketpair()
     with closing(ours), closing(other):
         assert succession.begin(ours)
         assert stop.is_set()
-        assert succession.is_asked
+        assert succession.keeps
         assert not succession.begin(other)
 
 
@@ -141,5 +176,5 @@ def test_nobody_succeeds_a_server_that_stops_already() -> None:
     stop.set()
     ours, other = socket.socketpair()
     with closing(ours), closing(other):
-        assert not Succession(stop).begin(ours)
-    asyncio.run(Succession(stop).conclude())  # nobody is there to get anything
+        assert not Succession(stop, None).begin(ours)
+    assert asyncio.run(Succession(stop, None).conclude()) is None  # nobody is there to get it
