@@ -136,11 +136,20 @@ int endpoint_claim(const struct endpoint *endpoint)
     return close(probe);
 }
 
+/* What accepted sockets inherit, which saves system calls for each. Of what a client does not take,
+ * the kernel would keep 4 MB for us: some hundreds who never read took all memory that it has for TCP,
+ * and everybody's packets were dropped. */
+static int prepare_clients(int fd)
+{
+    unsigned unsent = LIMIT_UNSENT;
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) < 0)
+        return -1;
+    return set_option(fd, IPPROTO_TCP, TCP_NODELAY);
+}
+
 static int prepare_tcp(int fd, bool shared)
 {
-    /* Accepted sockets inherit TCP_NODELAY, which saves a system call for each. */
-    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR) < 0 ||
-        set_option(fd, IPPROTO_TCP, TCP_NODELAY) < 0)
+    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR) < 0 || prepare_clients(fd) < 0)
         return -1;
     return shared ? set_option(fd, SOL_SOCKET, SO_REUSEPORT) : 0;
 }
@@ -188,7 +197,7 @@ int listener_inherit(struct endpoint *endpoint, int listener)
         errno = EAFNOSUPPORT;
         return -1;
     }
-    if (family != AF_UNIX && set_option(listener, IPPROTO_TCP, TCP_NODELAY) < 0)
+    if (family != AF_UNIX && prepare_clients(listener) < 0)
         return -1;
     return set_flags(listener);
 }

@@ -1,6 +1,8 @@
 /* Listening sockets: what an operator may write, and who else may listen there. */
 #include "dial.h"
 
+#include "limit.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -193,6 +195,39 @@ static void what_does_not_listen_is_not_inherited(void)
     close(datagrams);
 }
 
+/* How many bytes the kernel takes for a client of `listener` that never reads. */
+static size_t taken_for_nobody(int listener, const struct endpoint *endpoint)
+{
+    static const char bytes[16 * 1024];
+    int room = 4096, client = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(client, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    CHECK_EQUAL(connect(client, (const struct sockaddr *)&endpoint->address, endpoint->size), 0);
+    struct peer peer = {0};
+    int fd = -1;
+    AWAIT((fd = listener_accept(listener, &peer)) >= 0);
+    size_t taken = 0;
+    for (ssize_t count; (count = send(fd, bytes, sizeof bytes, MSG_NOSIGNAL)) > 0;)
+        taken += (size_t)count;
+    close(fd);
+    close(client);
+    return taken;
+}
+
+static void what_a_client_does_not_take_fills_no_memory_of_the_kernel(void)
+{
+    struct endpoint endpoint = endpoint_of("127.0.0.1:0"), inherited;
+    int listener = listener_open(&endpoint, false);
+    CHECK(taken_for_nobody(listener, &endpoint) < 4 * LIMIT_UNSENT);
+    close(listener);
+    endpoint = endpoint_of("127.0.0.1:0");
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQUAL(bind(listener, (struct sockaddr *)&endpoint.address, endpoint.size), 0);
+    CHECK_EQUAL(listen(listener, 1), 0);
+    CHECK_EQUAL(listener_inherit(&inherited, listener), 0);
+    CHECK(taken_for_nobody(listener, &inherited) < 4 * LIMIT_UNSENT);
+    close(listener);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -208,6 +243,7 @@ int main(void)
     RUN(an_inherited_listener_tells_where_it_listens);
     RUN(an_abstract_socket_is_written_with_an_at_sign);
     RUN(what_does_not_listen_is_not_inherited);
+    RUN(what_a_client_does_not_take_fills_no_memory_of_the_kernel);
     static const char *const left[] = {"a", "b", "c", "e"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         unlink(path_in_folder(left[i]) + 5);
