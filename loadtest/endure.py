@@ -37,6 +37,7 @@ EACH: Final = 1_000  # of each kind of slow clients
 ANSWERS: Final = 10_000  # under the tag that is purged
 OTHERS: Final = 1_000  # beside it
 PURGE_EACH: Final = 0.1  # seconds
+CONNECTIONS: Final = "commentsvc_core_connections"
 COUNT: Final = "/api/comments/count?url={0}"
 
 MIB = {"idle": 40.0, "streams": 60.0}
@@ -103,6 +104,7 @@ class Endurance:
             port, seen = service.port, (service.cpu, service.rss)
             rows = [self._read("calm", round_number, port, *seen)]
             with hostile.slow(port, EACH, requests[0].text):
+                _await_all(visitor, 3 * EACH)
                 rows.append(self._read("slow", round_number, port, *seen))
             visitor.close()
         return rows
@@ -141,6 +143,15 @@ class Endurance:
         client.demand(name, outcome)
         used = Reading.take(cpu(), {server}, other).since(begin)
         return as_row(Measurement.of(name, number, outcome, used, rss()))
+
+
+def _await_all(visitor: Visitor, clients: int) -> None:
+    """Wait until so many have been let in: to stand in a queue behind them is another matter."""
+    end = time.monotonic() + hostile.PATIENCE
+    while visitor.counters([CONNECTIONS])[CONNECTIONS] < clients:
+        if time.monotonic() > end:
+            raise TimeoutError(f"{clients} clients were not let in")
+        time.sleep(0.05)
 
 
 def _keep(port: int, tag: str, count: int) -> None:

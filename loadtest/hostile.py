@@ -14,7 +14,9 @@ from contextlib import ExitStack, contextmanager
 
 PATIENCE = 30.0  # seconds
 TRICKLE = 4.0  # seconds between two bytes of a slow client
-ROOM = 4_096  # bytes that the kernel keeps for a client that never reads
+# Bytes that the kernel keeps for a client that never reads, and for what it asks: its own memory is
+# that of another machine as a rule, and all clients together share the server's here.
+ROOM = 4_096
 
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nX-Slow: "
 HALF_A_BODY = (
@@ -33,6 +35,7 @@ def crowd(port: int, count: int, said: bytes, room: int = 0) -> Iterator[list[so
             client.settimeout(PATIENCE)
             if room:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, room)
             client.connect(("127.0.0.1", port))
             client.sendall(said)
             clients.append(client)
