@@ -23,6 +23,8 @@ static _Atomic unsigned patience; /* milliseconds that the kernel waits for a cl
 
 int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_t size)
 {
+    if (fault_strikes("setsockopt"))
+        return -1;
     if (level == IPPROTO_TCP && option == TCP_USER_TIMEOUT)
         patience = *(const unsigned *)value;
     return __real_setsockopt(fd, level, option, value, size);
@@ -231,10 +233,10 @@ static long play(struct fault wanted)
 
 static void whichever_call_fails_no_place_is_lost(void)
 {
-    static const struct fault faults[] = {{"allocate", ENOMEM, 0, 1}, {"recv", ECONNRESET, 0, 1},
-                                          {"recv", 0, 0, 1},          {"send", 0, 0, 1},
-                                          {"send", EAGAIN, 0, 1},     {"send", EPIPE, 0, 1},
-                                          {"epoll_ctl", ENOMEM, 0, 1}};
+    static const struct fault faults[] = {
+        {"allocate", ENOMEM, 0, 1},  {"recv", ECONNRESET, 0, 1},  {"recv", 0, 0, 1},
+        {"send", 0, 0, 1},           {"send", EAGAIN, 0, 1},      {"send", EPIPE, 0, 1},
+        {"epoll_ctl", ENOMEM, 0, 1}, {"setsockopt", ENOMEM, 0, 1}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct fault wanted = faults[i];
         wanted.first = 1;
