@@ -45,7 +45,7 @@ __all__ = [
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
-WRITER_CACHE: Final = 8_192  # KiB: holds the pages that a batch with random keys touches
+WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
 
 
 class Database:
