@@ -5,19 +5,18 @@ import { call } from "./comment.js";
 export async function newer(thread, target, sort) {
   const since = sort == "oldest" && thread.querySelector("[data-since]")?.dataset.since;
   const answer = await call(target + (since ? "&since=" + since : ""));
-  const { data } = answer;
-  if (data && thread.querySelector("textarea")?.value) delete data.closes; // let it be sent
-  if (!since || !data) return answer;
+  if (thread.querySelector("textarea")?.value) delete answer.closes; // let it be sent
+  if (!since) return answer;
   const comments = new Map();
   for (const item of thread.querySelectorAll("[data-comment]")) {
     const html = item.querySelector(".commentsvc-body").innerHTML;
     const comment = { ...JSON.parse(item.dataset.comment), html };
     comments.set(comment.id, comment);
   }
-  for (const comment of data.data) comments.set(comment.id, comment);
-  if (comments.size != data.count) return call(target); // some are shown no more
-  data.data = [...comments.values()];
-  for (const comment of data.data) comment.votes = data.votes[comment.id] || 0;
+  for (const comment of answer.data) comments.set(comment.id, comment);
+  if (comments.size != answer.count) return call(target); // some are shown no more
+  answer.data = [...comments.values()];
+  for (const comment of answer.data) comment.votes = answer.votes[comment.id] || 0;
   return answer;
 }
 

@@ -1,52 +1,50 @@
-// A comment as it is shown, and what all parts need
+// A comment and a form as they are shown, and what all parts need
 import { network } from "./count.js";
-
-export let words;
 
 export async function speak(element) {
   const known = /^(ar|de|es|fr|it|ja|nl|pl|pt|ru|zh)\b/.exec(element.closest("[lang]")?.lang);
-  const tag = known ? known[0] : "en";
-  words = { tag, ...(await import(`./lang/${tag}.js`)).default };
+  return (await import(`./lang/${known ? known[0] : "en"}.js`)).default;
 }
 
-export function countText(n) {
-  const category = n ? new Intl.PluralRules(words.tag).select(n) : "zero";
-  return words.counts[category].replace("#", n.toLocaleString(words.tag));
-}
+export const countText = ({ counts, tag }, n) =>
+  counts[n ? new Intl.PluralRules(tag).select(n) : "zero"].replace("#", n.toLocaleString(tag));
+export const count = async (element, n) => (element.text = countText(await speak(element), n));
 
-export async function count(element, n) {
-  await speak(element);
-  element.text = countText(n);
-}
-
-export function make(tag, name, properties, ...children) {
+/** `name` is a tag, or a tag and a class */
+export function make(name, properties, ...children) {
+  const [tag, own] = name.split(".");
   const element = Object.assign(document.createElement(tag), properties);
-  if (name) element.className = "commentsvc-" + name;
+  if (own) element.className = "commentsvc-" + own;
   element.append(...children);
   return element;
 }
 
-export const word = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
-
 export const button = (text, onclick, ariaLabel) =>
-  make("button", "link", { type: "button", onclick, ariaLabel }, text);
-
+  make("button.link", { type: "button", onclick, ariaLabel }, text);
 // The only way in for HTML
 export const trusted = (element, html) => ((element.innerHTML = html), element);
+export const word = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
+/** Gives what the service answers, or throws what `why` explains */
 export async function call(target, method, body, token) {
-  const headers = {};
-  if (body) headers["content-type"] = "application/json";
+  const headers = method ? { "content-type": "application/json" } : {};
   if (token) headers.authorization = "Bearer " + token;
   const signal = AbortSignal.timeout(40000); // ms
-  body = JSON.stringify(body);
-  let answer, data;
+  const fault = { status: navigator.onLine ? "unreached" : "offline" };
   try {
-    answer = await network.send("api/" + target, { method, headers, body, signal });
-    data = answer.status == 204 || (await answer.json());
+    body = JSON.stringify(body);
+    const answer = await network.send("api/" + target, { method, headers, body, signal });
+    const data = answer.status == 204 || (await answer.json());
+    if (answer.ok && data) return data;
+    const wait = answer.headers.get("retry-after");
+    Object.assign(fault, { status: answer.status, wait }, data.error);
   } catch {}
-  if (answer?.ok && data) return { data };
-  return { status: answer?.status, wait: answer?.headers.get("retry-after"), ...data?.error };
+  throw fault;
+}
+
+export function why(words, { status = "unreached", wait, message, fields = {} }) {
+  const text = words[status > 500 ? 500 : status] || Object.values(fields).join(" ") || message;
+  return (text || words.unreached).replace("#", wait ?? "…");
 }
 
 export function memory(name, value) {
@@ -58,60 +56,125 @@ export function memory(name, value) {
   } catch {} // storage may be forbidden
 }
 
-function ago(moment) {
-  const seconds = Math.max(0, (Date.now() - moment) / 1000);
-  const units = { year: 31557600, month: 2629800, week: 604800, day: 86400, hour: 3600, minute: 60, second: 1 };
-  const unit = Object.keys(units).find((name) => seconds >= units[name]) || "second";
-  const format = new Intl.RelativeTimeFormat(words.tag, { numeric: "auto" });
-  return format.format(-Math.floor(seconds / units[unit]), unit);
+const SIZES = { hour: 60, day: 24, week: 7, month: 4.35, year: 12 };
+export function tell({ tag }, time) {
+  const moment = new Date(time.dateTime);
+  let unit = "minute", number = (Date.now() - moment) / 60000;
+  for (const larger in SIZES) {
+    if (number < SIZES[larger]) break;
+    number /= SIZES[larger];
+    unit = larger;
+  }
+  const format = new Intl.RelativeTimeFormat(tag, { numeric: "auto" });
+  time.textContent = format.format(-Math.trunc(number), unit);
+  time.title = moment.toLocaleString(tag, { dateStyle: "long", timeStyle: "short" });
+  return time;
 }
 
 function identicon(text, picture) {
-  let hash = 7;
+  let hash = 7, path = "";
   for (const letter of text) hash = Math.imul(hash, 0x9e3779b1) ^ letter.codePointAt();
-  let path = "";
-  for (let bit = 0; bit < 15; bit++) {
-    if ((hash >> bit) & 1) {
-      for (const x of [bit % 3, 4 - (bit % 3)]) path += `M${x} ${bit % 5}h1v1h-1z`;
-    }
+  for (let cell = 0; cell < 25; cell++) {
+    const x = cell % 5;
+    if ((hash >> (cell - x + Math.abs(x - 2))) & 1) path += `M${x} ${(cell - x) / 5}h1v1h-1z`;
   }
-  const tile = make("span", "avatar", { ariaHidden: true });
   if (picture) path += `"/><image x="-2" y="-2" width="9" href="${network.base + picture}`;
-  trusted(tile, `<svg viewBox="-2 -2 9 9"><path d="${path}"/></svg>`);
-  tile.style.setProperty("--commentsvc-hue", hash % 360);
-  return tile;
+  const svg = `<svg viewBox="-2 -2 9 9" fill="hsl(${hash % 360} 50% 50%)"><path d="${path}"/></svg>`;
+  return trusted(make("span.avatar", { ariaHidden: true }), svg);
 }
 
-export function article(comment, above, note, ...actions) {
+export function article(words, comment, above, note, actions) {
   const { id, author, avatar, picture, site, html, published, edited } = comment;
-  const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
-  const dateTime = published || new Date().toJSON();
-  const moment = new Date(dateTime);
-  const title = moment.toLocaleString(words.tag, { dateStyle: "long", timeStyle: "short" });
-  const time = make("time", "", { dateTime, title }, ago(moment));
-  const date = make("span", "date", {}, make("a", "", { href: "#comment-" + id }, time));
+  const time = tell(words, make("time", { dateTime: published || new Date().toJSON() }));
+  const date = make("span.date", {}, make("a", { href: "#comment-" + id }, time));
   if (edited) date.append(" · ", words.edited);
-  if (above) date.append(" ", make("a", "", { href: "#comment-" + above.id }, "↪ " + above.author));
-  const name = make(link ? "a" : "bdi", "author", { dir: "auto", ...link }, author);
-  const meta = make("header", "meta", {}, identicon(avatar || author, picture), name, date);
-  const body = trusted(make("div", "body", { dir: "auto" }), html);
-  return make("article", "", {}, meta, note, body, make("footer", "actions", {}, ...actions));
+  if (above) date.append(" ", make("a", { href: "#comment-" + above.id }, "↪ " + above.author));
+  const name = make("a.author", { dir: "auto", rel: "nofollow ugc noopener" }, author);
+  if (/^https?:/.test(site)) name.href = site;
+  const meta = make("header.meta", {}, identicon(avatar || author, picture), name, date);
+  const body = trusted(make("div.body", { dir: "auto" }), html);
+  return make("article", {}, meta, note, body, make("footer.actions", {}, ...actions));
 }
 
 /** Fills `list` with items that `draw` makes, nested `depth` levels at most */
 export function arrange(list, comments, depth, draw) {
-  const items = new Map();
-  for (const [id, comment] of comments) {
-    const above = [];
-    for (let up = comment; (up = comments.get(up.parent)); ) above.unshift(up);
-    const home = above[Math.min(above.length, depth) - 1];
-    const drawn = draw(comment, home != above.at(-1) && above.at(-1));
-    const properties = { id: "comment-" + id, tabIndex: -1 };
-    const item = make("li", "comment", properties, drawn, make("ol", "replies"));
-    items.set(id, { item, home });
-  }
+  const lists = { undefined: list };
+  const below = (id) => (lists[id] ||= make("ol.replies"));
   list.replaceChildren();
-  for (const { item, home } of items.values()) {
-    (home ? items.get(home.id).item.lastChild : list).append(item);
+  for (const [id, comment] of comments) {
+    const line = [];
+    for (let up = comment; (up = comments.get(up.parent)); ) line.unshift(up);
+    const home = line[Math.min(line.length, depth) - 1];
+    const drawn = draw(comment, home != line.at(-1) && line.at(-1));
+    below(home?.id).append(make("li.comment", { id: "comment-" + id, tabIndex: -1 }, drawn, below(id)));
   }
+}
+
+const FIELDS = {
+  message: { required: true, rows: 4 },
+  author: { required: true, autocomplete: "name" },
+  email: { type: "email", autocomplete: "email" },
+  site: { type: "url", autocomplete: "url" },
+  remember: { type: "checkbox" },
+  notify: { type: "checkbox" },
+};
+
+/** A form for the page `url`: to answer `parent`, or to change it, when it is `mine` */
+export function makeForm(words, url, title, parent, mine) {
+  const draft = url + "#" + (mine ? "=" : "") + (parent?.id || "");
+  const texts = memory(draft) || (mine ? { message: parent.content } : memory("writer")) || {};
+  const form = make("form.form", {}, make("h3.heading", {}, title));
+  const error = make("p.error", { role: "alert" });
+  const send = make("button.button", {}, words[mine ? "save" : "send"]);
+  const it = { words, url, parent, mine, draft, form, error, send, keep, key: texts.key };
+
+  // The text stays until the service has it
+  function keep() {
+    it.key ||= word();
+    const texts = { ...Object.fromEntries(new FormData(form)), key: it.key };
+    return memory(draft, texts) || texts;
+  }
+
+  const use = (deed) => (event) => {
+    event.preventDefault();
+    it.writer ||= import("./write.js").then(({ write }) => write(it));
+    it.writer.then((writer) => writer[deed](event)).catch(() => {
+      it.writer = undefined;
+      error.textContent = why(words, {}) + " " + words.kept;
+    });
+  };
+
+  for (const name of mine ? ["message"] : Object.keys(FIELDS)) {
+    const tag = name == "message" ? "textarea" : "input";
+    const field = make(tag, { name, dir: "auto", value: texts[name] || "", ...FIELDS[name] });
+    const box = field.type == "checkbox";
+    form.append(make(box ? "label.box" : "label.field", {}, " ", words[name], " "));
+    form.lastChild[box ? "prepend" : "append"](field);
+  }
+  if (!mine) {
+    form.remember.checked = memory("writer");
+    form.notify.parentNode.hidden = true;
+    form.append(make("input", { name: "subject", hidden: true }), make("p.hint", {}, words.hint));
+  }
+  const cancel = parent ? make("button.link", { type: "reset" }, words.cancel) : "";
+  form.append(error, make("div.actions", {}, send, button(words.preview, use("show")), cancel));
+  form.addEventListener("focusin", use("begin"));
+  form.addEventListener("input", keep);
+  form.onsubmit = use("send");
+  return form;
+}
+
+/** Shows `form` below the buttons that `opener` is one of, instead of another one, or hides it */
+export function toggle(opener, form) {
+  const open = opener.ariaExpanded == "true";
+  opener.closest(".commentsvc-list").querySelector("form")?.reset();
+  if (open) return;
+  opener.ariaExpanded = true;
+  opener.parentNode.after(form);
+  form.message.focus();
+  form.onreset = () => {
+    form.remove();
+    opener.ariaExpanded = false;
+    opener.focus();
+  };
 }

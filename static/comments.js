@@ -1,180 +1,180 @@
 // The comments of a page
-import { arrange, article, button, call, countText, make, memory, speak, words } from "./comment.js";
+import { arrange, article, button, call, countText, make, makeForm } from "./comment.js";
+import { memory, speak, tell, toggle, why } from "./comment.js";
 import { network } from "./count.js";
-import { ballots, withdraw } from "./deeds.js";
-import { makeForm } from "./form.js";
 
-const link = make("link", "", { rel: "stylesheet", href: new URL("comments.css", import.meta.url) });
+const link = make("link", { rel: "stylesheet", href: new URL("comments.css", import.meta.url) });
 const styled = new Promise((done) => (link.onload = link.onerror = done));
 document.head.prepend(link); // first, so that the blog's styles win
 
-class CommentThread extends HTMLElement {
-  #heading = make("h2", "heading", { tabIndex: -1 });
-  #sort = make("select", "", { onchange: () => this.#load() });
-  #list = make("ol", "list");
-  #more = make("button", "button");
-  #error = make("p", "error", { role: "alert" });
-  #status = make("p", "status", { role: "status" });
-  #receipts = (memory("mine") || []).filter((mine) => new Date(mine.token_expires) > new Date());
-  #comments = [];
-  #closed;
-  #count;
-  #voting;
-  #latest;
-  #live;
-  #opener;
-  #near;
-  #hash = location.hash;
+/** Fills `thread` when it comes near the viewport */
+function begin(thread) {
+  const url = thread.getAttribute("url") || location.pathname;
+  const heading = make("h2.heading", { tabIndex: -1 });
+  const order = make("select", { onchange: () => load() });
+  const list = make("ol.list");
+  const more = make("button.button");
+  const error = make("p.error", { role: "alert" });
+  const status = make("p.status", { role: "status" });
+  const receipts = memory("receipts") || {};
+  let linked = /^#comment-\d+$/.test(location.hash);
+  let comments = [];
+  let page, words, closed, latest, live;
+  const target = (name, more) => name + "?" + new URLSearchParams({ url, ...more });
+  const find = (id) => thread.querySelector("#comment-" + id);
 
-  get url() {
-    return this.getAttribute("url") || location.pathname;
+  function offer(text, after) {
+    more.textContent = words[text];
+    more.onclick = () => load(after);
+    more.hidden = false;
+    if (!list.isConnected) thread.append(more);
+    more.before(error);
   }
 
-  connectedCallback() {
-    if (this.#near) return; // only moved
-    this.addEventListener("comment-submitted", this.#submitted);
-    this.addEventListener("reset", () => this.#close().focus());
-    this.#near = new IntersectionObserver(([{ isIntersecting }]) => {
-      if (!isIntersecting && !/^#comment-/.test(this.#hash)) return;
-      this.#near.disconnect();
-      if (this.getAttribute("load") == "click") speak(this).then(() => this.#offer("show"));
-      else this.#load();
-    }, { rootMargin: "600px" });
-    this.#near.observe(this);
+  async function load(after) {
+    const pressed = document.activeElement == more;
+    const known = comments;
+    const sort = order.value || thread.getAttribute("sort") || "oldest";
+    const path = target("comments", { sort, limit: 100, ...(after && { after }) });
+    const old = !list.isConnected && thread.querySelector("section");
+    const built = old && (await import("./built.js").catch(() => {}));
+    const asked = built ? built.newer(thread, path, sort) : call(path);
+    let answer;
+    [answer, words] = await Promise.all([asked.catch(() => {}), speak(thread), styled]);
+    // What a reader sees below the thread stays there
+    const { top, bottom } = thread.getBoundingClientRect();
+    const end = Math.min(bottom, innerHeight);
+    thread.style.minHeight = end - top + "px";
+    thread.classList.toggle("commentsvc-failed", !answer);
+    error.textContent = answer ? "" : words.unread;
+    if (answer) {
+      page = answer;
+      comments = [...(after ? known : []), ...page.data];
+      if (!list.isConnected) build(sort, built);
+      show();
+      more.hidden = true;
+      if (page.next) offer("more", page.next);
+    } else offer("again", after);
+    const grown = thread.getBoundingClientRect().bottom - end;
+    if (top < 0 && end < innerHeight - 9) scrollBy({ top: grown, behavior: "instant" });
+    if (!answer) return;
+    const fresh = comments.find(({ id }) => !known.some((comment) => comment.id == id));
+    if (pressed) return (fresh ? find(fresh.id) : heading).focus();
+    if (!linked) return;
+    if (page.next && !thread.querySelector(location.hash)) return load(page.next);
+    linked = false;
+    location.replace(location.href); // goes there
   }
 
-  #target = (name, more) => name + "?" + new URLSearchParams({ url: this.url, ...more });
-
-  #offer(text, after) {
-    this.#more.textContent = words[text];
-    this.#more.onclick = () => this.#load(after);
-    this.#more.hidden = false;
-    if (!this.#list.isConnected) this.append(this.#more);
-    this.#more.before(this.#error);
-  }
-
-  async #load(after) {
-    const pressed = document.activeElement == this.#more;
-    const sort = this.#sort.value || this.getAttribute("sort") || "oldest";
-    const target = this.#target("comments", { sort, limit: 100, ...(after && { after }) });
-    const built = this.#list.isConnected || !this.querySelector("section") || import("./built.js");
-    const { newer = () => call(target), carry } = await Promise.resolve(built).catch(() => 0);
-    const [{ data }] = await Promise.all([newer(this, target, sort), speak(this), styled]).catch(() => [{}]);
-    this.classList.toggle("commentsvc-failed", !data);
-    if (!words) return;
-    this.#error.textContent = data ? "" : words.unread;
-    if (!data) return this.#offer("again", after);
-    this.#voting = data.voting;
-    if (!this.#list.isConnected) this.#build(sort, data.closes, carry);
-    const known = this.#comments;
-    this.#comments = [...(after ? known : []), ...data.data];
-    this.#count = data.count;
-    this.#show();
-    if (this.getBoundingClientRect().bottom < innerHeight) this.style.minHeight = "100vh";
-    this.#more.hidden = true;
-    if (data.next) this.#offer("more", data.next);
-    const fresh = this.#comments.find(({ id }) => !known.some((comment) => comment.id == id));
-    if (pressed) return (fresh ? this.#find(fresh.id) : this.#heading).focus();
-    const [, id] = /^#comment-(\d+)$/.exec(this.#hash) || [];
-    if (id && data.next && !this.#find(id)) return this.#load(data.next);
-    this.#hash = "";
-    if (id) location.replace(location.href);
-  }
-
-  #build(sort, closes, carry) {
-    for (const value of ["oldest", "newest", ...(this.#voting ? ["top"] : [])])
-      this.#sort.append(new Option(words[value], value, false, value == sort));
-    this.#sort.ariaLabel = words.sort;
-    const feed = make("a", "link", { href: network.base + this.#target("feed.atom") }, words.feed);
-    const bar = make("header", "bar", {}, this.#heading, this.#sort, feed);
-    this.#closed = this.hasAttribute("closed") || new Date(closes) < new Date();
-    const form = this.#closed ? make("p", "hint", {}, words.closed) : makeForm(this.url);
-    const parts = [bar, this.#list, this.#error, this.#more, this.#status, form];
-    const typing = carry?.(this, form);
-    this.replaceChildren(make("section", "thread", {}, ...parts));
+  function build(sort, built) {
+    for (const value of ["oldest", "newest", ...(page.voting ? ["top"] : [])])
+      order.append(new Option(words[value], value, false, value == sort));
+    order.ariaLabel = words.sort;
+    const feed = make("a.link", { href: network.base + target("feed.atom") }, words.feed);
+    const bar = make("header.bar", {}, heading, order, feed);
+    closed = thread.hasAttribute("closed") || new Date(page.closes) < new Date();
+    const form = closed ? make("p.hint", {}, words.closed) : makeForm(words, url, words.write);
+    const typing = built && built.carry(thread, form);
+    thread.replaceChildren(make("section.thread", {}, bar, list, error, more, status, form));
     typing?.focus();
-    document.addEventListener("visibilitychange", () => this.#listen());
-    this.#listen();
+    document.addEventListener("visibilitychange", listen);
+    listen();
+    setInterval(() => thread.querySelectorAll("time").forEach((time) => tell(words, time)), 60000);
   }
 
-  #listen() {
-    this.#live?.close();
+  function listen() {
+    live?.close();
     if (document.hidden) return; // a browser has few connections
-    this.#live = new EventSource(network.base + this.#target("api/comments/stream"));
-    this.#live.onmessage = ({ data }) => {
-      if (this.#more.hidden && JSON.parse(data).count > this.#count) this.#offer("fresh");
+    live = new EventSource(network.base + target("api/comments/stream"));
+    live.onmessage = ({ data }) => {
+      if (more.hidden && JSON.parse(data).count > page.count) offer("fresh");
     };
   }
 
-  #show() {
-    this.#heading.textContent = countText(this.#count);
+  function show() {
+    heading.textContent = countText(words, page.count);
     for (const other of document.querySelectorAll("comment-count"))
-      if (other.url == this.url) other.count = this.#count;
-    const comments = new Map(this.#comments.map((comment) => [comment.id, { ...comment }]));
-    for (const mine of this.#receipts) {
+      if (other.url == url) other.count = page.count;
+    const all = new Map(comments.map((comment) => [comment.id, { ...comment }]));
+    for (const mine of Object.values(receipts)) {
       const { id } = mine.comment;
-      const listed = comments.get(id);
-      const note = (!listed || mine == this.#latest) && make("p", "note", {}, words[mine.status]);
-      if (mine.url == this.url) comments.set(id, { ...mine.comment, ...listed, mine, note });
+      if (mine != latest && new Date(mine.token_expires) < new Date()) delete receipts[id];
+      else if (mine.url == url) {
+        const note = (!all.has(id) || mine == latest) && make("p.note", {}, words[mine.status]);
+        all.set(id, { ...mine.comment, ...all.get(id), mine, note });
+      }
     }
-    arrange(this.#list, comments, this.getAttribute("depth") ?? 4, this.#article);
+    arrange(list, all, thread.getAttribute("depth") ?? 4, draw);
   }
 
-  #article = (comment, above) => {
+  function draw(comment, above) {
     const { author, mine, note } = comment;
-    const open = (...about) => ({ target }) => this.#toggle(target, makeForm(this.url, ...about));
+    const open = (...about) => ({ target }) => toggle(target, makeForm(words, url, ...about));
+    const title = words.replyTo.replace("#", author);
     const actions = [];
-    if (!this.#closed && !note)
-      actions.push(button(words.reply, open(comment), words.replyTo.replace("#", author)));
-    if (this.#voting && !note) actions.push(...ballots(comment, this.#voting));
+    if (!closed && !note) actions.push(button(words.reply, open(title, comment), title));
+    if (page.voting && !note) actions.push(...ballots(comment));
     if (mine?.token) {
-      actions.push(button(words.edit, open(comment, mine)));
-      actions.push(button(words.delete, () => this.#delete(mine)));
+      actions.push(button(words.edit, open(words.edit, comment, mine)));
+      actions.push(button(words.delete, deed("withdraw", mine, withdrawn)));
     }
-    return article(comment, above, note || "", ...actions);
-  };
-
-  #find = (id) => this.querySelector("#comment-" + id);
-
-  #toggle(opener, form) {
-    if (this.#close() == opener) return;
-    this.#opener = opener;
-    opener.ariaExpanded = true;
-    opener.parentNode.after(form);
-    form.message.focus();
+    return article(words, comment, above, note || "", actions);
   }
 
-  #close() {
-    const opener = this.#opener;
-    this.#opener = undefined;
-    opener?.parentNode.nextSibling.remove();
-    if (opener) opener.ariaExpanded = false;
-    return opener;
+  function ballots({ id, votes }) {
+    const number = make("span.votes", {}, votes);
+    const cast = deed("cast", id, (votes) => (number.textContent = votes));
+    const ballot = (value, text, label) => {
+      const ariaPressed = memory("votes")?.[id] == value;
+      return Object.assign(button(text, cast, label), { value, ariaPressed });
+    };
+    const up = ballot(1, "▲", words.up);
+    return page.voting == "both" ? [up, number, ballot(-1, "▼", words.down)] : [up, number];
   }
 
-  #remember(id, ...receipts) {
-    this.#receipts = [...this.#receipts.filter(({ comment }) => comment.id != id), ...receipts];
-    memory("mine", this.#receipts);
+  // A refusal is said below the button
+  function deed(name, about, done) {
+    return async ({ target }) => {
+      if (name == "withdraw" && !confirm(words.sure)) return;
+      error.textContent = "";
+      target.parentNode.after(error);
+      try {
+        const deeds = await import("./deeds.js");
+        done(await deeds[name](target, about));
+      } catch (fault) {
+        error.textContent = why(words, fault);
+      }
+    };
   }
 
-  async #submitted({ detail }) {
+  async function change(text, id) {
+    memory("receipts", receipts);
+    await load();
+    status.textContent = words[text];
+    (find(id) || heading).focus();
+  }
+
+  const withdrawn = (id) => delete receipts[id] && change("deleted");
+
+  thread.addEventListener("comment-submitted", ({ detail }) => {
     const { id } = detail.comment;
-    const known = this.#receipts.find((mine) => mine.comment.id == id);
-    this.#latest = { ...known, ...detail, url: this.url };
-    this.#remember(id, this.#latest);
-    this.#show();
-    await this.#load();
-    this.#status.textContent = words[detail.status];
-    this.#find(id).focus();
-  }
+    latest = receipts[id] = { ...receipts[id], ...detail, url };
+    show();
+    change(detail.status, id);
+  });
 
-  async #delete(mine) {
-    if (!(await withdraw(mine))) return;
-    this.#remember(mine.comment.id);
-    await this.#load();
-    this.#status.textContent = words.deleted;
-    this.#heading.focus();
-  }
+  thread.near = new IntersectionObserver(async ([{ isIntersecting }]) => {
+    if (!isIntersecting && !linked) return;
+    thread.near.disconnect();
+    if (thread.getAttribute("load") != "click") return load();
+    words = await speak(thread);
+    offer("show");
+  }, { rootMargin: "600px" });
+  thread.near.observe(thread);
 }
 
-customElements.define("comment-thread", CommentThread);
+customElements.define("comment-thread", class extends HTMLElement {
+  connectedCallback() {
+    if (!this.near) begin(this); // it may have been moved
+  }
+});

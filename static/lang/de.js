@@ -1,4 +1,5 @@
 export default {
+  tag: "de",
   counts: { zero: "Keine Kommentare", one: "# Kommentar", other: "# Kommentare" },
   write: "Kommentar schreiben",
   reply: "Antworten",
@@ -22,9 +23,8 @@ export default {
   feed: "Atom-Feed",
   message: "Kommentar",
   author: "Name",
-  email: "E-Mail",
-  site: "Website",
-  optional: "(freiwillig)",
+  email: "E-Mail (freiwillig)",
+  site: "Website (freiwillig)",
   hint: "Markdown ist möglich. Deine E-Mail-Adresse wird nie angezeigt.",
   left: "Noch # Zeichen",
   remember: "In diesem Browser merken",
@@ -38,7 +38,7 @@ export default {
   closed: "Diese Seite nimmt keine Kommentare mehr an.",
   unread: "Die Kommentare können gerade nicht geladen werden.",
   kept: "Dein Text bleibt erhalten.",
-  409:
+  twice:
     "Eine frühere Fassung dieses Textes ist schon angekommen. Schick ihn noch einmal ab, um auch diese zu veröffentlichen.",
   413: "Dein Kommentar ist zu lang. Bitte kürze ihn.",
   429: "Das war viel auf einmal. Bitte warte # Sekunden.",

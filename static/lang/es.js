@@ -1,4 +1,5 @@
 export default {
+  tag: "es",
   counts: {
     zero: "Sin comentarios",
     one: "# comentario",
@@ -27,9 +28,8 @@ export default {
   feed: "Canal Atom",
   message: "Comentario",
   author: "Nombre",
-  email: "Correo electrónico",
-  site: "Sitio web",
-  optional: "(opcional)",
+  email: "Correo electrónico (opcional)",
+  site: "Sitio web (opcional)",
   hint: "Puedes usar Markdown. Tu correo electrónico no se muestra nunca.",
   left: "Quedan # caracteres",
   remember: "Recordarme en este navegador",
@@ -43,7 +43,7 @@ export default {
   closed: "Esta página ya no admite comentarios.",
   unread: "Los comentarios no se pueden cargar en este momento.",
   kept: "Tu texto se conserva.",
-  409: "Ya llegó una versión anterior de este texto. Vuelve a enviar para publicar también esta.",
+  twice: "Ya llegó una versión anterior de este texto. Vuelve a enviar para publicar también esta.",
   413: "Tu comentario es demasiado largo. Acórtalo, por favor.",
   429: "Han sido muchos de una vez. Espera # segundos, por favor.",
   500: "El servicio de comentarios tiene un problema. Inténtalo de nuevo, por favor.",

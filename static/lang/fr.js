@@ -1,4 +1,5 @@
 export default {
+  tag: "fr",
   counts: {
     zero: "Aucun commentaire",
     one: "# commentaire",
@@ -27,9 +28,8 @@ export default {
   feed: "Flux Atom",
   message: "Commentaire",
   author: "Nom",
-  email: "E-mail",
-  site: "Site web",
-  optional: "(facultatif)",
+  email: "E-mail (facultatif)",
+  site: "Site web (facultatif)",
   hint: "Markdown est accepté. Votre adresse e-mail n’est jamais affichée.",
   left: "Encore # caractères",
   remember: "Se souvenir de moi dans ce navigateur",
@@ -43,7 +43,7 @@ export default {
   closed: "Cette page n’accepte plus de commentaires.",
   unread: "Les commentaires ne peuvent pas être chargés pour le moment.",
   kept: "Votre texte est conservé.",
-  409:
+  twice:
     "Une version antérieure de ce texte est déjà arrivée. Envoyez de nouveau pour publier aussi celle-ci.",
   413: "Votre commentaire est trop long. Merci de le raccourcir.",
   429: "C’était beaucoup d’un coup. Merci d’attendre # secondes.",

@@ -1,4 +1,5 @@
 export default {
+  tag: "it",
   counts: {
     zero: "Nessun commento",
     one: "# commento",
@@ -27,9 +28,8 @@ export default {
   feed: "Feed Atom",
   message: "Commento",
   author: "Nome",
-  email: "E-mail",
-  site: "Sito web",
-  optional: "(facoltativo)",
+  email: "E-mail (facoltativo)",
+  site: "Sito web (facoltativo)",
   hint: "Puoi usare Markdown. Il tuo indirizzo e-mail non viene mai mostrato.",
   left: "Ancora # caratteri",
   remember: "Ricordami in questo browser",
@@ -43,7 +43,7 @@ export default {
   closed: "Questa pagina non accetta più commenti.",
   unread: "Al momento non è possibile caricare i commenti.",
   kept: "Il tuo testo è conservato.",
-  409:
+  twice:
     "Una versione precedente di questo testo è già arrivata. Invia di nuovo per pubblicare anche questa.",
   413: "Il tuo commento è troppo lungo. Per favore accorcialo.",
   429: "Troppi invii in una volta. Attendi # secondi.",

@@ -1,4 +1,5 @@
 export default {
+  tag: "nl",
   counts: { zero: "Geen reacties", one: "# reactie", other: "# reacties" },
   write: "Laat een reactie achter",
   reply: "Antwoorden",
@@ -22,9 +23,8 @@ export default {
   feed: "Atom-feed",
   message: "Reactie",
   author: "Naam",
-  email: "E-mail",
-  site: "Website",
-  optional: "(optioneel)",
+  email: "E-mail (optioneel)",
+  site: "Website (optioneel)",
   hint: "Je kunt Markdown gebruiken. Je e-mailadres wordt nooit getoond.",
   left: "Nog # tekens",
   remember: "Onthoud mij in deze browser",
@@ -38,7 +38,7 @@ export default {
   closed: "Op deze pagina kun je niet meer reageren.",
   unread: "De reacties kunnen nu niet worden geladen.",
   kept: "Je tekst blijft bewaard.",
-  409:
+  twice:
     "Een eerdere versie van deze tekst is al aangekomen. Verstuur nog eens om ook deze te plaatsen.",
   413: "Je reactie is te lang. Maak haar wat korter.",
   429: "Dat was veel in één keer. Wacht # seconden.",

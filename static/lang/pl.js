@@ -1,4 +1,5 @@
 export default {
+  tag: "pl",
   counts: {
     zero: "Brak komentarzy",
     one: "# komentarz",
@@ -28,9 +29,8 @@ export default {
   feed: "Kanał Atom",
   message: "Komentarz",
   author: "Imię",
-  email: "E-mail",
-  site: "Strona WWW",
-  optional: "(opcjonalnie)",
+  email: "E-mail (opcjonalnie)",
+  site: "Strona WWW (opcjonalnie)",
   hint: "Możesz używać Markdown. Twój adres e-mail nigdy nie jest pokazywany.",
   left: "Pozostało znaków: #",
   remember: "Zapamiętaj mnie w tej przeglądarce",
@@ -44,7 +44,7 @@ export default {
   closed: "Na tej stronie nie można już komentować.",
   unread: "Nie można teraz wczytać komentarzy.",
   kept: "Twój tekst jest zachowany.",
-  409: "Wcześniejsza wersja tego tekstu już dotarła. Wyślij ponownie, aby opublikować także tę.",
+  twice: "Wcześniejsza wersja tego tekstu już dotarła. Wyślij ponownie, aby opublikować także tę.",
   413: "Twój komentarz jest za długi. Skróć go, proszę.",
   429: "To było dużo naraz. Odczekaj, proszę (w sekundach): #.",
   500: "Serwis komentarzy ma problem. Spróbuj ponownie.",

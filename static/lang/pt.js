@@ -1,4 +1,5 @@
 export default {
+  tag: "pt",
   counts: {
     zero: "Sem comentários",
     one: "# comentário",
@@ -27,9 +28,8 @@ export default {
   feed: "Feed Atom",
   message: "Comentário",
   author: "Nome",
-  email: "E-mail",
-  site: "Site",
-  optional: "(opcional)",
+  email: "E-mail (opcional)",
+  site: "Site (opcional)",
   hint: "Você pode usar Markdown. Seu e-mail nunca é mostrado.",
   left: "Restam # caracteres",
   remember: "Lembrar de mim neste navegador",
@@ -43,7 +43,7 @@ export default {
   closed: "Esta página não recebe mais comentários.",
   unread: "Não é possível carregar os comentários no momento.",
   kept: "Seu texto foi guardado.",
-  409: "Uma versão anterior deste texto já chegou. Envie de novo para publicar esta também.",
+  twice: "Uma versão anterior deste texto já chegou. Envie de novo para publicar esta também.",
   413: "Seu comentário é longo demais. Por favor, encurte-o.",
   429: "Foi muita coisa de uma vez. Espere # segundos, por favor.",
   500: "O serviço de comentários está com um problema. Por favor, tente de novo.",

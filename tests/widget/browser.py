@@ -21,6 +21,10 @@ POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
+# What the view of a page with a thread loads, besides its words; and what waits until it is used.
+PAGE_VIEW = ("count.js", "comment.js", "comments.js", "comments.css")
+ON_USE = ("deeds.js", "write.js")
+
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 

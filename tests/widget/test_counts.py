@@ -11,11 +11,11 @@ from tests.widget.browser import POST, SERVICE, Answers, comment
 LIST = "/list/"  # a page that exists as a route only
 
 
-def show(page: Page, *urls: str, lang: str = "en") -> None:
+def show(page: Page, *urls: str, lang: str = "en", before: str = "") -> None:
     """Open a page with a count for each of `urls`, in this order."""
     counts = "".join(f'<p><comment-count url="{url}"><i>–</i></comment-count></p>' for url in urls)
     script = f'<script type="module" src="{SERVICE}/static/count.js"></script>'
-    body = f'<!doctype html><html lang="{lang}"><meta charset="utf-8">{script}{counts}'
+    body = f'<!doctype html><html lang="{lang}"><meta charset="utf-8">{script}{before}{counts}'
     page.route(f"**{LIST}", lambda route: route.fulfill(content_type="text/html", body=body))
     page.goto(LIST)
 
@@ -37,6 +37,16 @@ def test_a_list_page_asks_once_and_loads_the_small_script_alone(
         "/static/count.js",
         "/api/comments/counts",
     ]
+
+
+def test_nothing_is_asked_until_a_count_is_near_the_viewport(page: Page, answers: Answers) -> None:
+    """Then all are asked for at once."""
+    show(page, "/a/", "/b/", before="<style>p { margin-top: 3000px }</style>")
+    page.wait_for_load_state("networkidle")
+    assert asked(answers) == []
+    page.locator("comment-count").first.scroll_into_view_if_needed()
+    expect(page.locator("comment-count")).to_have_text(["No comments"] * 2)
+    assert asked(answers) == [["/a/", "/b/"]]
 
 
 def test_the_request_is_the_same_whatever_the_order_of_the_page(

@@ -63,14 +63,18 @@ def test_a_refused_vote_is_said_and_not_shown(open_thread: OpenThread, answers: 
     answers.comments = [comment(1, "x", votes=3)]
     page = open_thread()
     up = page.get_by_role("button", name="I agree")
-    for status, why in [(429, "The service says why."), (0, "cannot be reached")]:
+    said = page.locator("#comment-1").get_by_role("alert")
+    for status, why in [(409, "The service says why."), (429, "wait"), (0, "cannot be reached")]:
         answers.refuse("POST", status)
-        with page.expect_event("dialog") as said:
-            page.once("dialog", lambda dialog: dialog.accept())
-            up.click()
-        assert why in said.value.message
+        up.click()
+        expect(said).to_contain_text(why)
+        expect(up).to_be_focused()
     expect(up).to_have_attribute("aria-pressed", "false")
     expect(page.locator(".commentsvc-votes")).to_have_text("3")
+    answers.recover()
+    up.click()
+    expect(up).to_have_attribute("aria-pressed", "true")
+    expect(said).to_have_text("")
 
 
 def test_a_thread_without_votes_has_no_buttons_for_them(
@@ -145,6 +149,18 @@ def test_authors_delete_their_comment_after_a_question(
     page.reload()
     page.get_by_role("heading", name="No comments").wait_for()
     expect(mine).to_have_count(0)
+
+
+def test_a_refused_deletion_is_said_below_the_comment(
+    page: Page, mine: Locator, answers: Answers
+) -> None:
+    answers.refuse("DELETE", 403)
+    page.on("dialog", lambda dialog: dialog.accept())
+    delete = mine.get_by_role("button", name="Delete")
+    delete.click()
+    expect(mine.get_by_role("alert")).to_have_text("The service says why.")
+    expect(delete).to_be_focused()
+    expect(mine.locator(".commentsvc-body")).to_be_visible()
 
 
 def test_only_ones_own_comments_can_be_changed_and_only_for_a_while(

@@ -34,7 +34,7 @@ def test_a_draft_survives_a_reload_until_it_is_acknowledged(
     expect(page.locator("#comment-101")).to_be_visible()
     open_post()
     expect(message).to_have_value("")
-    assert page.evaluate("Object.keys(localStorage)") == ["commentsvc:mine"]
+    assert page.evaluate("Object.keys(localStorage)") == ["commentsvc:receipts"]
 
 
 def test_a_draft_of_a_reply_is_kept_apart(open_post: Open, answers: Answers) -> None:

@@ -256,6 +256,7 @@ def test_names_are_remembered_only_if_the_reader_wants_it(
     page: Page, open_post: Open, form: Locator
 ) -> None:
     box = form.get_by_label("Remember me in this browser")
+    assert box.evaluate("(box) => box.nextSibling.data.startsWith(' ')")  # a gap
     for remembered in (False, True, False):
         fill(form)
         form.get_by_label("E-mail").fill("rosa@example.org")

@@ -42,7 +42,7 @@ def test_twelve_languages_have_the_same_texts_with_the_same_gaps(words: Words) -
 
 def test_every_text_is_used_and_every_text_used_is_there(words: Words) -> None:
     code = "".join(
-        (WIDGET / name).read_text() for name in ("comment.js", "comments.js", "deeds.js", "form.js")
+        (WIDGET / name).read_text() for name in ("comment.js", "comments.js", "write.js")
     )
     direct = set(re.findall(r"\bwords\.(\w+)", code)) - {"tag"}
     by_name = set(re.findall(r'"(\w+)"', code)) | set(
@@ -50,7 +50,7 @@ def test_every_text_is_used_and_every_text_used_is_there(words: Words) -> None:
     )
     by_status = {key for key in words["en"] if key.isdigit()} | {"approved", "pending"}
     assert direct <= words["en"].keys()
-    assert words["en"].keys() - direct - by_status <= by_name
+    assert words["en"].keys() - direct - by_status - {"tag", "counts"} <= by_name
 
 
 def test_each_language_has_a_form_for_every_number(page: Page, words: Words) -> None:
@@ -104,6 +104,23 @@ def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
         ]
     page = open_thread(lang='tlh"><body lang="de-AT')
     expect(page.get_by_role("button", name="Kommentar abschicken")).to_be_visible()
+
+
+def test_two_languages_on_one_page_have_each_their_own_words(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    """Also in what is drawn later, when both have come."""
+    answers.comments = [comment(1, "x")]
+    other = f'<div lang="de"><comment-thread id="other" url="{POST}"></comment-thread></div>'
+    page = open_thread(more=other)
+    page.set_viewport_size({"width": 1280, "height": 4000})
+    buttons = {"#other": "Antworten", "main": "Reply"}
+    for place in buttons:
+        page.locator(f"{place} form").wait_for()
+    for place, text in buttons.items():
+        page.locator(place).get_by_text(text, exact=True).click()
+        send = {"#other": "Kommentar abschicken", "main": "Send comment"}[place]
+        expect(page.locator(f"{place} li form .commentsvc-button")).to_have_text(send)
 
 
 @pytest.mark.parametrize("lang", ["", "sv", "no such", "deutsch"])

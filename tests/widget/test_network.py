@@ -28,9 +28,14 @@ SHIFTS = """
 """
 
 
-@pytest.mark.parametrize(("number", "width"), [(0, 1280), (3, 360), (30, 1280)])
-def test_nothing_jumps_on_a_slow_line(start: Start, tab: Page, number: int, width: int) -> None:
-    """The reader goes to the thread at once, and waits there for the comments to come."""
+@pytest.mark.parametrize(
+    ("number", "width", "end"),
+    [(0, 1280, False), (0, 360, True), (3, 360, False), (30, 1280, True)],
+)
+def test_nothing_jumps_on_a_slow_line(
+    start: Start, tab: Page, number: int, width: int, end: bool
+) -> None:
+    """The reader goes to the thread or the page's end at once, and waits there for comments."""
     service = start(COMMENTSVC_MODERATION_POLICY="none", COMMENTSVC_SPAM_RATE_LIMIT="off")
     for n in range(number):
         assert service.submit(POST, f"Number {n}, a few words about wood.").status == 201
@@ -38,11 +43,12 @@ def test_nothing_jumps_on_a_slow_line(start: Start, tab: Page, number: int, widt
     tab.add_init_script(SHIFTS)
     tab.context.new_cdp_session(tab).send("Network.emulateNetworkConditions", SLOW_3G)
     tab.goto(POST, wait_until="domcontentloaded")
-    tab.locator("comment-thread").scroll_into_view_if_needed()
+    tab.locator(".bottom" if end else "comment-thread").scroll_into_view_if_needed()
     tab.locator(".commentsvc-form").wait_for()
     expect(tab.locator(".commentsvc-comment")).to_have_count(number)
     tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     assert tab.evaluate("window.shift") == 0
+    expect(tab.locator(".bottom" if end else ".commentsvc-heading").first).to_be_in_viewport()
 
 
 def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Page) -> None:

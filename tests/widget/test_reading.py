@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.widget.browser import SERVICE, Answers, comment
+from tests.widget.browser import NOW, SERVICE, Answers, comment
 
 OpenThread = Callable[..., Page]
 
@@ -76,8 +76,8 @@ def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
 
 def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers: Answers) -> None:
     moments = {
-        "2026-11-21T12:00:30Z": "now",  # by a clock that is ahead
-        "2026-11-21T11:59:15Z": "45 seconds ago",
+        "2026-11-21T12:00:30Z": "this minute",  # by a clock that is ahead
+        "2026-11-21T11:57:15Z": "2 minutes ago",
         "2026-11-21T10:01:00Z": "1 hour ago",
         "2026-11-19T08:30:00Z": "2 days ago",
         "2024-01-02T03:04:05Z": "2 years ago",
@@ -86,6 +86,16 @@ def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers:
     page = open_thread()
     expect(page.locator("time")).to_have_text([*moments.values()])
     expect(page.locator("time").last).to_have_attribute("title", "January 2, 2024 at 3:04 AM")
+
+
+def test_dates_go_on_while_the_page_is_open(open_thread: OpenThread, answers: Answers) -> None:
+    answers.comments = [comment(1, "x", published="2026-11-21T11:58:00Z")]
+    page = open_thread()
+    page.clock.install(time=NOW)
+    page.reload()
+    expect(page.locator("time")).to_have_text("2 minutes ago")
+    page.clock.run_for(61_000)
+    expect(page.locator("time")).to_have_text("3 minutes ago")
 
 
 def test_everybody_has_a_picture_that_no_other_service_draws(

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from commentsvc.work import Work
-from tests.widget.browser import Answers, fill, send
+from tests.widget.browser import PAGE_VIEW, Answers, fill, send
 
 KEYS = [b"k" * 32]
 
@@ -26,8 +26,16 @@ def loaded(answers: Answers) -> list[str]:
 def test_a_reader_who_does_not_write_loads_nothing_for_it(
     open_post: Callable[[], Page], answers: Answers
 ) -> None:
-    open_post()
-    assert "/api/stamp" not in loaded(answers)
+    page = open_post()
+    page.wait_for_load_state("networkidle")
+    assert sorted(target for target in loaded(answers) if not target.endswith("/stream")) == sorted(
+        [
+            "/api/comments",
+            "/api/comments/counts",
+            "/static/lang/en.js",
+            *(f"/static/{name}" for name in PAGE_VIEW),
+        ]
+    )
 
 
 def test_who_begins_to_write_gets_one_stamp_for_each_comment(

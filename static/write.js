@@ -1,0 +1,91 @@
+// What a form does for who writes
+import { call, make, memory, trusted, why } from "./comment.js";
+
+// ALTCHA's proof of work; PBKDF2 runs beside the script
+async function solve(challenge) {
+  const { nonce, salt, cost, keyLength, keyPrefix } = challenge.parameters;
+  const how = { name: "PBKDF2", hash: "SHA-256", salt: Uint8Array.fromHex(salt), iterations: cost };
+  for (let counter = 0; ; counter++) {
+    const password = Uint8Array.fromHex(nonce + counter.toString(16).padStart(8, 0));
+    const secret = await crypto.subtle.importKey("raw", password, how, false, ["deriveBits"]);
+    const bits = await crypto.subtle.deriveBits(how, secret, keyLength * 8);
+    const derivedKey = new Uint8Array(bits).toHex();
+    if (derivedKey.startsWith(keyPrefix)) {
+      return btoa(JSON.stringify({ challenge, solution: { counter, derivedKey } }));
+    }
+  }
+}
+
+/** Gives what the form `it` can do */
+export function write(it) {
+  const { words, url, parent, mine, form, error } = it;
+  const preview = make("div.preview", { role: "status", dir: "auto" });
+  const left = make("small");
+  let stamp = {};
+  let asked;
+
+  function setBusy(busy) {
+    form.message.readOnly = busy;
+    it.send.textContent = words[busy ? "sending" : mine ? "save" : "send"];
+    error.textContent = "";
+  }
+
+  async function prove() {
+    stamp = await call("stamp?" + new URLSearchParams({ url }));
+    form.notify.parentNode.hidden = !stamp.notify;
+    stamp.done = stamp.work && (await solve(stamp.work));
+  }
+
+  const begin = () => (asked ||= mine || prove().catch(() => {}));
+
+  async function post(texts) {
+    const { message } = texts;
+    if (mine) return call("comments/" + parent.id, "PATCH", { message }, mine.token);
+    await Promise.race([begin(), new Promise((done) => setTimeout(done, 2000))]);
+    const more = { url, parent: parent?.id, title: document.title, remember: undefined };
+    const proof = { stamp: stamp.stamp, work: stamp.done, notify: form.notify.checked };
+    return call("comments", "POST", { ...texts, ...more, ...proof });
+  }
+
+  function fail(fault) {
+    const twice = fault.status == 409;
+    if (twice) it.key = undefined;
+    asked = undefined;
+    error.textContent = (twice ? words.twice : why(words, fault)) + " " + words.kept;
+    for (const field of form.querySelectorAll("label > *")) {
+      field.ariaInvalid = !!fault.fields?.[field.name];
+    }
+    form.querySelector("[aria-invalid=true]")?.focus();
+  }
+
+  async function send() {
+    if (form.message.readOnly) return;
+    const texts = it.keep();
+    setBusy(true);
+    const detail = await post(texts).finally(() => setBusy(false)).catch(fail);
+    if (!detail) return;
+    const { author, email, site, remember } = texts;
+    if (!mine) memory("writer", remember ? { author, email, site } : null);
+    memory(it.draft, null);
+    it.key = asked = undefined;
+    form.message.value = "";
+    form.dispatchEvent(new CustomEvent("comment-submitted", { bubbles: true, detail }));
+  }
+
+  function look({ target }) {
+    target.ariaInvalid = false;
+    const rest = stamp.length - form.message.value.length;
+    left.textContent = rest < 200 ? words.left.replace("#", rest) : "";
+    preview.textContent = "";
+  }
+
+  async function show() {
+    if (!form.message.reportValidity()) return;
+    const body = { message: form.message.value };
+    await call("preview", "POST", body).then(({ html }) => trusted(preview, html), fail);
+  }
+
+  error.before(left, preview);
+  form.addEventListener("input", look);
+  return { begin, send, show };
+}

@@ -1,0 +1,79 @@
+"""The strictest Content-Security-Policy that suffices, on a page of another origin."""
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.widget.browser import NOW, POST, SERVICE, Answers, comment, fill, send
+
+POLICY = f"default-src 'self'; script-src {SERVICE}; connect-src {SERVICE}; style-src {SERVICE}"
+LISTEN = """
+  window.violations = [];
+  addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
+    violations.push([effectiveDirective, blockedURI]));
+"""
+
+
+def show(page: Page, lang: str, part: str) -> None:
+    """Open a page with that policy and one element of ours."""
+    body = (
+        f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
+        f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
+        f"<main><h1>A page</h1>{part}</main>"
+    )
+    headers = {"Content-Security-Policy": POLICY}
+    page.route(
+        "**/strict/",
+        lambda route: route.fulfill(content_type="text/html", body=body, headers=headers),
+    )
+    page.goto("/strict/")
+
+
+def write(page: Page, answers: Answers) -> None:
+    """Answer a comment, with a preview and a refusal; change the answer, and delete it."""
+    page.locator("#comment-3").get_by_role("button", name="Reply").click()
+    form = page.locator("#comment-3 form")
+    fill(form)
+    answers.refuse("POST", 200, body='{"html": "<p><em>so</em></p>"}')
+    form.get_by_role("button", name="Preview").click()
+    expect(form.locator(".commentsvc-preview em")).to_be_visible()
+    answers.refuse("POST", 429)
+    send(form)
+    expect(form.get_by_role("alert")).not_to_be_empty()
+    answers.recover()
+    send(form)
+    mine = page.locator("#comment-101")
+    expect(mine).to_be_focused()
+    mine.get_by_role("button", name="Edit").click()
+    mine.get_by_label("Comment").fill("Changed.")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.locator(".commentsvc-body")).to_have_text("Changed.")
+    mine.get_by_role("button", name="Delete").click()
+    expect(mine).to_have_count(0)
+
+
+def test_four_directives_suffice_in_every_state(context: BrowserContext, answers: Answers) -> None:
+    """Counts, pictures, votes, replies, previews, edits, deletions, news, errors, a language."""
+    page = context.new_page()
+    page.clock.set_fixed_time(NOW)
+    page.add_init_script(LISTEN)
+    page.on("dialog", lambda dialog: dialog.accept())
+    answers.voting = "both"
+    answers.part = 2
+    answers.comments = [comment(n, "<em>x</em>", edited=NOW) for n in (1, 2, 3)]
+    thread = f'<comment-thread url="{POST}"></comment-thread>'
+    show(page, "en", f'<comment-count url="{POST}"></comment-count>{thread}')
+    expect(page.locator("comment-count")).to_have_text("3 comments")
+    expect(page.locator(".commentsvc-avatar path").first).to_be_visible()
+    heading = page.locator(".commentsvc-thread > header")
+    assert heading.evaluate("(bar) => getComputedStyle(bar).display") == "flex"
+    page.get_by_role("button", name="Show more comments").click()
+    page.locator("#comment-3").get_by_role("button", name="I disagree").click()
+    expect(page.locator("#comment-3 .commentsvc-votes")).to_have_text("2")
+    write(page, answers)
+    assert page.evaluate("window.violations") == []
+    answers.refuse("GET", 500)
+    show(page, "ar", f"<i style='color: red'>An inline style</i>{thread}")
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    assert page.evaluate("window.violations") == [["style-src-attr", "inline"]]  # it is in force
+    assert {"/api/comments/stream", "/static/lang/ar.js"} <= {
+        target.partition("?")[0] for _, target in answers.requests
+    }
