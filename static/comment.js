@@ -31,13 +31,14 @@ export async function call(target, method, body, token) {
   if (token) headers.authorization = "Bearer " + token;
   const signal = AbortSignal.timeout(40000); // ms
   const fault = { status: navigator.onLine ? "unreached" : "offline" };
+  body = JSON.stringify(body);
   try {
-    body = JSON.stringify(body);
     const answer = await network.send("api/" + target, { method, headers, body, signal });
+    fault.status = answer.ok || answer.status;
+    fault.wait = answer.headers.get("retry-after");
     const data = answer.status == 204 || (await answer.json());
     if (answer.ok && data) return data;
-    const wait = answer.headers.get("retry-after");
-    Object.assign(fault, { status: answer.status, wait }, data.error);
+    Object.assign(fault, data.error);
   } catch {}
   throw fault;
 }
@@ -55,7 +56,6 @@ export function memory(name, value) {
     return JSON.parse(localStorage[name]);
   } catch {} // storage may be forbidden
 }
-
 const SIZES = { hour: 60, day: 24, week: 7, month: 4.35, year: 12 };
 export function tell({ tag }, time) {
   const moment = new Date(time.dateTime);
