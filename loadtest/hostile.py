@@ -17,6 +17,7 @@ TRICKLE = 4.0  # seconds between two bytes of a slow client
 # Bytes that the kernel keeps for a client that never reads, and for what it asks: its own memory is
 # that of another machine as a rule, and all clients together share the server's here.
 ROOM = 4_096
+SETTLED = 0.5  # seconds in which none of them could ask more
 
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nX-Slow: "
 HALF_A_BODY = (
@@ -61,12 +62,21 @@ def hear(clients: list[socket.socket], wanted: bytes) -> float:
     return time.monotonic()
 
 
-def fill(client: socket.socket, request: bytes) -> None:
-    """Ask until the server takes no more, and read nothing."""
-    client.setblocking(False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            client.send(request * 1000)
+def fill(clients: list[socket.socket], request: bytes) -> None:
+    """Ask until the server takes no more of any of them, and read nothing."""
+    with contextlib.closing(select.epoll()) as poller:
+        asking = {client.fileno(): client for client in clients}
+        for number, client in asking.items():
+            client.setblocking(False)
+            poller.register(number, select.EPOLLOUT)
+        while ready := poller.poll(SETTLED):
+            for number, _ in ready:
+                try:
+                    asking[number].send(request * 100)
+                except BlockingIOError:
+                    continue
+                except OSError:  # let go of
+                    poller.unregister(number)
 
 
 @contextmanager
@@ -77,8 +87,7 @@ def slow(port: int, each: int, request: bytes) -> Iterator[None]:
     """
     ending = threading.Event()
     with ExitStack() as stack:
-        for client in stack.enter_context(crowd(port, each, b"", ROOM)):
-            fill(client, request)
+        fill(stack.enter_context(crowd(port, each, b"", ROOM)), request)
         slow_ones = [
             (stack.enter_context(crowd(port, each, said)), said)
             for said in (HALF_A_HEAD, HALF_A_BODY)
