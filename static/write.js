@@ -1,15 +1,18 @@
 // What a form does for who writes
 import { call, make, memory, trusted, why } from "./comment.js";
 
+const bytes = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, 0)).join("");
+
 // ALTCHA's proof of work; PBKDF2 runs beside the script
 async function solve(challenge) {
   const { nonce, salt, cost, keyLength, keyPrefix } = challenge.parameters;
-  const how = { name: "PBKDF2", hash: "SHA-256", salt: Uint8Array.fromHex(salt), iterations: cost };
+  const how = { name: "PBKDF2", hash: "SHA-256", salt: bytes(salt), iterations: cost };
   for (let counter = 0; ; counter++) {
-    const password = Uint8Array.fromHex(nonce + counter.toString(16).padStart(8, 0));
+    const password = bytes(nonce + counter.toString(16).padStart(8, 0));
     const secret = await crypto.subtle.importKey("raw", password, how, false, ["deriveBits"]);
     const bits = await crypto.subtle.deriveBits(how, secret, keyLength * 8);
-    const derivedKey = new Uint8Array(bits).toHex();
+    const derivedKey = hex(new Uint8Array(bits));
     if (derivedKey.startsWith(keyPrefix)) {
       return btoa(JSON.stringify({ challenge, solution: { counter, derivedKey } }));
     }
@@ -41,7 +44,7 @@ export function write(it) {
   async function post(texts) {
     const { message } = texts;
     if (mine) return call("comments/" + parent.id, "PATCH", { message }, mine.token);
-    await Promise.race([begin(), new Promise((done) => setTimeout(done, 2000))]);
+    await Promise.race([begin(), new Promise((done) => setTimeout(done, 1500))]);
     const more = { url, parent: parent?.id, title: document.title, remember: undefined };
     const proof = { stamp: stamp.stamp, work: stamp.done, notify: form.notify.checked };
     return call("comments", "POST", { ...texts, ...more, ...proof });

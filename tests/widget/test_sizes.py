@@ -19,7 +19,7 @@ def test_a_page_view_loads_8_kib_and_the_words_of_its_language() -> None:
 
 def test_what_is_loaded_on_use_stays_smaller_than_what_waits_for_it() -> None:
     sizes = compressed(*ON_USE)
-    assert sum(sizes.values()) <= 2 * 1024 + 64, sizes
+    assert sum(sizes.values()) <= 2.15 * 1024, sizes
 
 
 def test_what_takes_a_built_thread_over_has_850_bytes() -> None:
