@@ -1,5 +1,6 @@
 """A service in a folder of the blog's host: what it writes leads back into that folder."""
 
+import gzip
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -50,6 +51,11 @@ def test_all_that_a_page_leads_to_is_in_the_folder(blog: Client, page: str) -> N
     for link in own:
         assert link.startswith(f"{FOLDER}/")
         assert blog.ask("GET", link, host=BLOG).status != 404
+
+
+def test_the_widget_comes_compressed(blog: Client) -> None:
+    answer = blog.ask("GET", f"{FOLDER}/static/comments.js", host=BLOG, Accept_Encoding="gzip")
+    assert b"customElements" in gzip.decompress(answer.body)
 
 
 def test_it_is_left_by_no_redirect(blog: Client) -> None:
