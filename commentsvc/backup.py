@@ -15,6 +15,7 @@ Errors: BackupError, and those of `sqlite` and `datadir`.
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import shutil
@@ -237,6 +238,14 @@ def _ask(path: Path, work: Callable[[Reader], T]) -> T:
         connection.close()
 
 
+def _free_name(current: Path) -> Path:
+    """The name of `current` with the moment, and a number where that second has a name already."""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    endings = itertools.chain([moment], (f"{moment}-{number}" for number in itertools.count(2)))
+    names = (current.with_name(f"{current.name}.{ending}") for ending in endings)
+    return next(name for name in names if not name.exists())
+
+
 def _exchange(current: Path, new: Path) -> Path | None:
     """Put `new` in the place of `current`; where that is kept. Raises OSError.
 
@@ -245,7 +254,7 @@ def _exchange(current: Path, new: Path) -> Path | None:
     """
     kept = None
     if current.exists():
-        kept = current.with_name(f"{current.name}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        kept = _free_name(current)
         with contextlib.suppress(DatabaseError, sqlite3.Error):
             migrations.look(current)  # SQLite throws the log of a damaged file away
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()

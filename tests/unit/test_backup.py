@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -191,6 +192,16 @@ def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
     assert states(data) == [("failed", backup.HELD)] * 2
     assert backup.restore(data, tmp_path / "copy", send=True).held == 0
     assert states(data) == [("open", ""), ("queued", "")]
+
+
+def test_two_restores_of_one_second_keep_what_each_replaced(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Report: the second one ended with FileExistsError."""
+    monkeypatch.setattr(time, "strftime", lambda *_: "20261121T120000Z")
+    replaced = {backup.restore(kept.data, kept.file).kept for _ in range(3)}
+    assert len(replaced) == 3
+    assert {*kept.data.glob(f"{DATABASE}.*")} == replaced
 
 
 def test_a_log_of_the_replaced_database_never_meets_the_new_one(
