@@ -27,7 +27,7 @@ from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Item, items, status
+from commentsvc.items import Item, item, status
 from commentsvc.languages import ENGLISH, Language, Languages
 from commentsvc.models import APPROVED, thread_tag
 from commentsvc.moments import rfc3339
@@ -160,7 +160,8 @@ class Embed:
         page = await self._database.read(
             lambda reader: comments.page(reader, place, "oldest", self._most, after, open_for)
         )
-        shown = items(page.items, self._sites.pictures(place.site))
+        pictures = self._sites.pictures(place.site)
+        shown = [item(each, pictures) for each in page.items]
         template = self._standalone if view else self._thread
         whole = not (view or after or page.next)
         html = template.render(

@@ -1,11 +1,9 @@
 """Items: a comment as our JSON answers show it."""
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from commentsvc.models import APPROVED, Comment
 from commentsvc.moments import local, rfc3339
@@ -52,8 +50,11 @@ class Revised(msgspec.Struct, frozen=True, gc=False):
     comment: Item
 
 
-def item(comment: Comment) -> Item:
-    """Show a comment. One that is not yet published has the date of its creation."""
+def item(comment: Comment, pictures: str = "") -> Item:
+    """Show a comment. One that is not yet published has the date of its creation.
+
+    `pictures` is the address of an author's picture, with ``*`` for the digest; "" without any.
+    """
     shown = comment.created if comment.published is None else comment.published
     return Item(
         comment.id,
@@ -67,20 +68,8 @@ def item(comment: Comment) -> Item:
         comment.votes,
         comment.site,
         None if comment.edited is None else rfc3339(comment.edited),
+        pictures.replace("*", comment.avatar) if pictures and is_digest(comment.avatar) else "",
     )
-
-
-def items(comments: Sequence[Comment], pictures: str = "") -> list[Item]:
-    """Show comments; `pictures` is the address of an author's picture, with ``*`` for the key."""
-    shown = [*map(item, comments)]
-    if not pictures:
-        return shown
-    return [
-        replace(each, picture=pictures.replace("*", each.avatar))
-        if is_digest(each.avatar)
-        else each
-        for each in shown
-    ]
 
 
 def status(comment: Comment) -> str:

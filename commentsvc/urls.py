@@ -207,7 +207,7 @@ class Sites:
         return self._sites[name].close_days * DAY
 
     def pictures(self, name: str) -> str:
-        """The address of an author's picture on the site `name`, for `items`; "" without any."""
+        """The address of an author's picture on the site `name`, for `item`; "" without any."""
         site = self._sites[name]
         query = "" if site is self._first else f"?site={quote(name, safe='')}"
         return f"api/avatar/*{query}" if site.pictures else ""
