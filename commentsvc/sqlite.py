@@ -21,6 +21,11 @@ import peewee
 
 Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
 
+# The module looks for an adapter of each value that is bytes or None, in many places and in vain,
+# unless it knows one: some of what writing a submission costs.
+sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(type(None), lambda nothing: nothing)
+
 STATEMENTS: Final = 256  # prepared statements kept per connection: all of ours, many times over
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -67,13 +72,7 @@ def fault(error: Exception) -> DatabaseError | None:
 
 
 def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
-    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error.
-
-    For each value that is bytes or None the module looks for an adapter in many places, in vain,
-    unless it knows one: some of what writing a submission costs.
-    """
-    sqlite3.register_adapter(bytes, bytes)
-    sqlite3.register_adapter(type(None), lambda nothing: nothing)
+    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error."""
     connection = sqlite3.connect(
         path.absolute().as_uri() + "?mode=rw",
         uri=True,
