@@ -75,19 +75,27 @@ class Avatars:
 
     async def _find(self, url: str) -> Fetched | None:
         """What is kept, or else fetched; None where there is no picture, or not now."""
-        async with self._lane:
-            now = self._monotonic()
-            until, found = self._kept.get(url, (now, None))
-            if until > now or self._limiter.take("", now):
-                return found
-            try:
-                found = await remote.get(url, BYTES, self._networks)
-                good_for = DAY if found.status in (200, 404) else PAUSE
-            except RemoteError:
-                found, good_for = None, PAUSE
-            if found and (found.status != 200 or found.type not in TYPES):
-                found = None
-            self._kept[url] = (now + good_for, found)
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return found
+        if self._is_due(url):
+            async with self._lane:
+                if self._is_due(url):  # nobody has fetched it meanwhile
+                    await self._fetch(url)
+        return self._kept.get(url, (0.0, None))[1]
+
+    def _is_due(self, url: str) -> bool:
+        return url not in self._kept or self._kept[url][0] <= self._monotonic()
+
+    async def _fetch(self, url: str) -> None:
+        now = self._monotonic()
+        if self._limiter.take("", now):
+            return
+        found: Fetched | None = None
+        try:
+            found = await remote.get(url, BYTES, self._networks)
+            good_for = DAY if found.status in (200, 404) else PAUSE
+        except RemoteError:
+            good_for = PAUSE
+        if found and (found.status != 200 or found.type not in TYPES):
+            found = None
+        self._kept[url] = (now + good_for, found)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)

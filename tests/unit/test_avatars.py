@@ -1,6 +1,6 @@
 """avatars: pictures that we fetch for readers, from a server in Gravatar's place."""
 
-import threading
+import asyncio
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -8,14 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc import avatars
+from commentsvc import avatars, remote
+from commentsvc.avatars import Avatars
 from commentsvc.config import Hooks, Settings, Site
 from commentsvc.submission import avatar
-from commentsvc.web import Response
-from tests.unit.served import SETTINGS, Served, data, served
+from commentsvc.urls import Sites
+from commentsvc.web import Request, Response
+from tests.background import background
+from tests.unit.served import NOW, SETTINGS, Served, data, served
 
 ANN = avatar("Ann@Blog.Example")
 TARGET = f"/api/avatar/{ANN}"
+PATIENCE = 5.0  # seconds
 PNG = b"\x89PNG and so on"
 
 
@@ -46,13 +50,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def gallery() -> Iterator[Gallery]:
-    server = Gallery()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with background(Gallery()) as server:
+        yield server
 
 
 def settings(gallery: Gallery, networks: tuple[str, ...] = ("127.0.0.0/8",)) -> Settings:
@@ -97,6 +96,31 @@ def test_after_a_failure_nobody_is_asked_for_a_while(service: Served, gallery: G
     service.monotonic += avatars.PAUSE
     assert ask(service).status == 200
     assert len(gallery.asked) == 2
+
+
+def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report: eight fetches that hung held up all pictures."""
+
+    def wanted(name: str) -> Request:
+        return Request("GET", f"{avatars.PREFIX}{name}", "site=notes", b"", "", lambda _: None)
+
+    async def hang(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async def ask_beside_hanging_fetches() -> Response:
+        pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), lambda: NOW)
+        await pictures.picture(wanted(ANN))
+        monkeypatch.setattr(remote, "get", hang)
+        others = [pictures.picture(wanted(f"{n:032x}")) for n in range(avatars.AT_ONCE)]
+        hanging = [asyncio.create_task(other) for other in others]
+        await asyncio.sleep(0)
+        try:
+            return await asyncio.wait_for(pictures.picture(wanted(ANN)), PATIENCE)
+        finally:
+            for task in hanging:
+                task.cancel()
+
+    assert asyncio.run(ask_beside_hanging_fetches()).body == PNG
 
 
 def test_only_pictures_of_a_bounded_size_are_taken(service: Served, gallery: Gallery) -> None:
