@@ -119,8 +119,7 @@ class Succession:
     def take_passed(self, listeners: tuple[int, ...]) -> None:
         """Listen where a service manager has opened sockets, which it lends us."""
         old = self.place.sockets
-        for listener in old.listeners:  # other names of those that were passed
-            os.close(listener)
+        _close(old.listeners)  # other names of those that were passed
         self.place = self.place._replace(sockets=Sockets(listeners, old.connections, True))
 
     def be_ready(self) -> None:
