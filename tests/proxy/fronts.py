@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from socketserver import UnixStreamServer
@@ -12,6 +11,7 @@ from socketserver import UnixStreamServer
 from loadtest.fronts import Command, Place
 from loadtest.fronts import blog as blog_of
 from loadtest.peer import AbsentError
+from tests.background import background
 from tests.conftest import cannot_run
 from tests.journey.program import PATIENCE, wait_for
 
@@ -78,11 +78,5 @@ class BlogPage(BaseHTTPRequestHandler):
 def serving_blog(place: Place) -> Iterator[None]:
     """A blog for the proxy at a place: a file for those that serve files, and a server."""
     (blog_of(place) / "index.html").write_text("A blog")
-    with UnixStreamServer(str(place.folder / "blog.sock"), BlogPage) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
+    with background(UnixStreamServer(str(place.folder / "blog.sock"), BlogPage)):
+        yield

@@ -4,7 +4,6 @@ The server speaks the protocol as Akismet documents it, its test author and its 
 """
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +18,7 @@ from commentsvc.akismet import Akismet
 from commentsvc.config import Hooks
 from commentsvc.outbox import Outbox
 from commentsvc.spam import Verdict
+from tests.background import background
 from tests.unit.served import SETTINGS, Served, served, waiting
 from tests.unit.stored import decide
 
@@ -54,12 +54,8 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.asked = []  # type: ignore[attr-defined] # what it was asked
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with background(server):
+        yield server
 
 
 class Asking:

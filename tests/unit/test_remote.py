@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,6 +12,7 @@ import trustme
 
 from commentsvc import remote
 from commentsvc.remote import Answer, RemoteError
+from tests.background import background
 
 LOCAL = ("127.0.0.0/8",)
 
@@ -50,13 +50,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    server = Receiver()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with background(Receiver()) as server:
+        yield server
 
 
 def post(url: str, networks: tuple[str, ...] = ()) -> Answer:

@@ -4,7 +4,6 @@ import functools
 import json
 import os
 import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +12,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Route
+
+from tests.background import background
 
 ROOT = Path(__file__).parents[2]
 WIDGET = ROOT / "static"
@@ -72,14 +73,8 @@ class _Files(SimpleHTTPRequestHandler):
 @contextmanager
 def serve(folder: Path, service: str = "") -> Iterator[Blog]:
     """Serve the blog in `folder` on a thread of its own."""
-    with Blog(folder, service) as blog:
-        thread = threading.Thread(target=blog.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield blog
-        finally:
-            blog.shutdown()
-            thread.join()
+    with background(Blog(folder, service)) as blog:
+        yield blog
 
 
 def fill(form: Locator, message: str = TEXT) -> None:

@@ -3,7 +3,6 @@
 import os
 import re
 import socketserver
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from loadtest import client
 from loadtest.client import ClientError, Outcome, Request, pack, parse_generator, parse_wrk
+from tests.background import background
 
 WRK = """Running 1s test @ http://127.0.0.1:8080/
   1 threads and 100 connections
@@ -80,12 +80,8 @@ class Server(socketserver.ThreadingTCPServer):
 @pytest.fixture
 def port() -> Iterator[int]:
     Taking.seen = set()
-    with Server(("127.0.0.1", 0), Taking) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with background(Server(("127.0.0.1", 0), Taking)) as server:
         yield server.server_address[1]
-        server.shutdown()
-        thread.join()
 
 
 def posts(*bodies: bytes) -> bytes:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import socketserver
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from loadtest.client import ClientError, Request, pack
 from loadtest.measurement import Reading
 from loadtest.scenario import Goal
 from loadtest.visits import Row, Seen, browse
+from tests.background import background
 
 CORE = str(min(os.sched_getaffinity(0)))
 ASKED = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -54,10 +54,8 @@ class Answers(socketserver.ThreadingTCPServer):
 
 @contextmanager
 def serve(*script: list[bytes], context: ssl.SSLContext | None = None) -> Iterator[Answers]:
-    with Answers(list(script), context) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with background(Answers(list(script), context)) as server:
         yield server
-        server.shutdown()
 
 
 def play(server: Answers, folder: Path, clients: int = 1, **more: object) -> Seen:
