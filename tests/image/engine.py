@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journey.program import PATIENCE, ROOT, Outcome, wait_for
+from tests.journey.program import PATIENCE, Outcome, run, wait_for
 
 BASE = "debian:trixie-slim"
 # Fetching and building, on a slow line; in seconds.
@@ -28,17 +28,7 @@ class Engine:
 
     def run(self, *words: object, patience: float = PATIENCE, given: str = "") -> Outcome:
         """Run `docker` with `words` to its end."""
-        done = subprocess.run(
-            [*self._words, *map(str, words)],
-            cwd=ROOT,
-            env={**os.environ, "DOCKER_BUILDKIT": "1"},
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        return run([*self._words, *words], {**os.environ, "DOCKER_BUILDKIT": "1"}, given, patience)
 
     def do(self, *words: object, patience: float = PATIENCE) -> str:
         """As `run`, for what must succeed; what it says."""

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -41,19 +41,26 @@ class Outcome(NamedTuple):
     err: str
 
 
-def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
-    """Run `commentsvc` with `words` to its end; `given` is its standard input."""
+def run(
+    words: Sequence[object], environ: Mapping[str, str], given: str, patience: float = PATIENCE
+) -> Outcome:
+    """Run a program to its end; `given` is its standard input."""
     done = subprocess.run(
-        [sys.executable, "-m", "commentsvc", *map(str, words)],
+        [*map(str, words)],
         cwd=ROOT,
-        env=environment(environ or {}),
+        env=environ,
         input=given,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=patience,
         check=False,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
+    """Run `commentsvc` with `words` to its end; `given` is its standard input."""
+    return run([sys.executable, "-m", "commentsvc", *words], environment(environ or {}), given)
 
 
 class Answer(NamedTuple):

@@ -300,34 +300,37 @@ def test_a_malformed_inheritance_is_told(data: Path, tmp_path: Path) -> None:
     assert "Descriptor 3 of LISTEN_FDS is no listening stream socket" in service.log.read_text()
 
 
-def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
-    data: Path, tmp_path: Path, start: Start
-) -> None:
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    """A service manager's socket, at `notify`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(PATIENCE)
-        service = start(data, environ={"NOTIFY_SOCKET": str(tmp_path / "notify")})
-        assert manager.recv(100) == f"READY=1\nMAINPID={service.process.pid}".encode()
-        assert service.stop() == 0
-        assert manager.recv(100) == b"STOPPING=1"
+        yield manager
+
+
+def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
+    data: Path, start: Start, manager: socket.socket
+) -> None:
+    service = start(data, environ={"NOTIFY_SOCKET": manager.getsockname()})
+    assert manager.recv(100) == f"READY=1\nMAINPID={service.process.pid}".encode()
+    assert service.stop() == 0
+    assert manager.recv(100) == b"STOPPING=1"
 
 
 def test_a_watchdog_hears_from_the_loop_until_it_is_stuck(
-    data: Path, tmp_path: Path, start: Start
+    data: Path, start: Start, manager: socket.socket
 ) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(PATIENCE)
-        environ = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "200000"}
-        service = start(data, environ=environ)
-        heard = [manager.recv(100) for _ in range(4)]
-        assert heard.count(b"WATCHDOG=1") == 3
-        service.process.send_signal(signal.SIGSTOP)
-        manager.settimeout(1.0)  # five times as long as it would need; what was sent still comes
-        with suppress(TimeoutError):
-            for _ in range(20):
-                manager.recv(100)
-            pytest.fail("a process that stands still was heard")
-        service.process.send_signal(signal.SIGCONT)
-        manager.settimeout(PATIENCE)
-        assert manager.recv(100) == b"WATCHDOG=1"
+    environ = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "200000"}
+    service = start(data, environ=environ)
+    heard = [manager.recv(100) for _ in range(4)]
+    assert heard.count(b"WATCHDOG=1") == 3
+    service.process.send_signal(signal.SIGSTOP)
+    manager.settimeout(1.0)  # five times as long as it would need; what was sent still comes
+    with suppress(TimeoutError):
+        for _ in range(20):
+            manager.recv(100)
+        pytest.fail("a process that stands still was heard")
+    service.process.send_signal(signal.SIGCONT)
+    manager.settimeout(PATIENCE)
+    assert manager.recv(100) == b"WATCHDOG=1"
