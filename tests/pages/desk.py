@@ -1,16 +1,22 @@
 """What a test of the moderation pages has in its hands."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, get_args
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 PASSWORD = "correct horse battery"
 
 Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-WIDTHS = (360, 1280)
+
+
+def looks(*more: int) -> pytest.MarkDecorator:
+    """Every `scheme`, at a phone's and a desk's `width` and at `more`."""
+    seen = list(itertools.product(get_args(Scheme), (360, 1280, *more)))
+    return pytest.mark.parametrize(("scheme", "width"), seen)
 
 
 @contextmanager
@@ -32,10 +38,15 @@ def looked_at(
 def sign_in(page: Page, name: str = "ann", password: str = PASSWORD) -> None:
     """Sign in by the form."""
     page.goto("/moderation")
+    tell(page, name, password)
+    expect(sign_out(page)).to_be_visible()
+
+
+def tell(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Send the form, with a name and a password."""
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    expect(sign_out(page)).to_be_visible()
 
 
 def sign_out(page: Page) -> Locator:

@@ -4,12 +4,11 @@ import base64
 import time
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from commentsvc import totp
 from tests.journey.program import Service, command
-from tests.pages.desk import PASSWORD, SCHEMES, WIDTHS, Scheme, looked_at, sign_out
+from tests.pages.desk import PASSWORD, Scheme, looked_at, looks, sign_out, tell
 
 STEP = 30  # seconds of one code (RFC 6238, 5.2)
 
@@ -23,13 +22,10 @@ def code(secret: str, step: int = 0) -> str:
 def begin(page: Page, name: str) -> None:
     """Give name and password."""
     page.goto("/moderation/sign-in")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    tell(page, name)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@looks()
 def test_everybody_can_use_codes_of_an_app(
     chromium: Browser,
     service: Service,

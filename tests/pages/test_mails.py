@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.outgoing import Post
 from tests.journey.program import Service, serving
-from tests.pages.desk import WIDTHS, Scheme, looked_at
+from tests.pages.desk import Scheme, looked_at, looks
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 
@@ -30,9 +29,6 @@ LONG = (
     "> quoted\n\nA *longer* text, [a link](https://example.org/):\n\n```\n" + "x" * 200 + "\n```\n"
 )
 EMAIL = "ann@blog.example"
-LOOKS = pytest.mark.parametrize(
-    ("scheme", "width"), [(scheme, width) for scheme in get_args(Scheme) for width in WIDTHS]
-)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +48,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@LOOKS
+@looks()
 def test_everybody_can_use_the_pages_that_mails_lead_to(
     chromium: Browser,
     service: Service,
@@ -103,7 +99,7 @@ def mails(database: Database) -> Iterator[str]:
         yield body.get_content()
 
 
-@LOOKS
+@looks()
 def test_everybody_can_read_the_mails(
     chromium: Browser,
     service: Service,

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
 from tests.journey.program import Service, wait_for
-from tests.pages.desk import SCHEMES, WIDTHS, Scheme, looked_at
+from tests.pages.desk import Scheme, looked_at, looks
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
 LONG = "So " + "long" * 60 + "\n\n" + "\n\n".join(["Another word."] * 40)
@@ -173,8 +173,7 @@ def test_all_of_it_works_without_javascript(
     context.close()
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, 1600])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@looks(1600)
 def test_everybody_can_use_the_pages(
     chromium: Browser,
     service: Service,
