@@ -6,26 +6,22 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
+from tests.conftest import find_program
 from tests.journey.program import PATIENCE, ROOT, Service, command, wait_for
 from tests.journey.test_backup import OPEN, Writing
 
-PROGRAM = shutil.which("litestream")
 
-
-@pytest.mark.skipif(PROGRAM is None, reason="not installed: litestream, which Debian lacks")
 def test_all_that_was_acknowledged_comes_back_from_the_replica(
     data: Path, tmp_path: Path, start: Callable[..., Service]
 ) -> None:
-    assert PROGRAM
+    program = find_program("litestream")
     shipped = (ROOT / "config/litestream.yml").read_text()
     text = re.sub(r"path: /srv/comments\b", f"path: {data}", shipped)
     text = re.sub(r"url: file:///.*", f"url: file://{tmp_path}/replica", text)
     (tmp_path / "litestream.yml").write_text(text)
     service = start(data, environ=OPEN | {"COMMENTSVC_DATABASE_CHECKPOINT_PAGES": "0"})
     with (tmp_path / "litestream.log").open("wb") as log:
-        words = [PROGRAM, "replicate", "-config", str(tmp_path / "litestream.yml")]
+        words = [program, "replicate", "-config", str(tmp_path / "litestream.yml")]
         litestream = subprocess.Popen(words, stdout=log, stderr=log)
     try:
         writing = Writing(service)
@@ -43,7 +39,7 @@ def test_all_that_was_acknowledged_comes_back_from_the_replica(
     assert service.log.read_text() == ""
 
     subprocess.run(
-        [*(PROGRAM, "restore", "-config", tmp_path / "litestream.yml"),
+        [*(program, "restore", "-config", tmp_path / "litestream.yml"),
          *("-o", tmp_path / "restored", data / "comments.sqlite3")],
         check=True,
     )  # fmt: skip
