@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,7 +17,7 @@ from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
 from commentsvc.posting import DAY, HOUR
 from commentsvc.smtp import Deadlines, Smtp
-from tests.unit.mailserver import mail_server, mail_settings
+from tests.unit.mailserver import MailServer, mail_server, mail_settings
 from tests.unit.stored import NOW, add, opened
 
 QUICK = Deadlines(connect=0.5, send=0.1)
@@ -62,6 +62,33 @@ def rows(database: Database, state: str | None = None) -> list[Post]:
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+class Office(NamedTuple):
+    """An outbox, and what is around it."""
+
+    database: Database
+    server: MailServer
+    box: Outbox
+    clock: Clock
+
+
+Talk = Callable[[Office], Coroutine[Any, Any, None]]
+Play = Callable[[Talk], None]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Play:
+    """Plays a talk with an outbox whose server is there."""
+
+    async def play(talk: Talk) -> None:
+        clock = Clock()
+        with opened(tmp_path) as database:
+            aim(database)
+            async with mail_server() as server:
+                await talk(Office(database, server, outbox(database, server.port, clock), clock))
+
+    return lambda talk: run(play(talk))
 
 
 async def closed_port() -> int:
@@ -110,118 +137,86 @@ def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Pa
     run(talk())
 
 
-def test_a_mail_is_sent_within_a_round_and_only_then_noted(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_mail_is_sent_within_a_round_and_only_then_noted(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        await office.box.deliver("mail")
+        assert office.server.sessions == 0, "nobody is asked while there is nothing to send"
+        add(office.database)
+        await office.box.deliver("mail")
+        await office.box.deliver("mail")
+        assert office.server.recipients == ["mo@blog.example"]
+        assert office.box.sent["mail"] == 1
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            async with mail_server() as server:
-                box = outbox(database, server.port, clock)
-                await box.deliver("mail")
-                assert server.sessions == 0, "nobody is asked while there is nothing to send"
-                add(database)
-                await box.deliver("mail")
-                await box.deliver("mail")
-                assert server.recipients == ["mo@blog.example"]
-                assert box.sent["mail"] == 1
-
-    run(talk())
+    office(talk)
 
 
-def test_a_greylisted_mail_comes_later_and_holds_up_no_other(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_greylisted_mail_comes_later_and_holds_up_no_other(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database, source="first")
+        add(office.database, NOW + 1, source="second")
+        office.clock.moment += 10
+        office.server.answers = ["451 4.7.1 Come back later"]
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [waiting] = rows(office.database, "queued")
+        assert waiting.error == "451 4.7.1 Come back later"
+        await pass_time(office.box, office.clock, HOUR)
+        assert len(office.server.mails) == 2
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database, source="first")
-            add(database, NOW + 1, source="second")
-            clock.moment += 10
-            async with mail_server() as server:
-                server.answers = ["451 4.7.1 Come back later"]
-                box = outbox(database, server.port, clock)
-                await box.deliver("mail")
-                assert len(server.mails) == 1
-                [waiting] = rows(database, "queued")
-                assert waiting.error == "451 4.7.1 Come back later"
-                await pass_time(box, clock, HOUR)
-                assert len(server.mails) == 2
-
-    run(talk())
+    office(talk)
 
 
-def test_a_refused_mail_fails_and_holds_up_no_other(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_refused_mail_fails_and_holds_up_no_other(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        add(office.database, NOW + 1)
+        office.clock.moment += 10
+        office.server.answers = ["550 5.1.1 Nobody here"]
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [failed] = rows(office.database, "failed")
+        assert failed.error == "550 5.1.1 Nobody here"
+        await pass_time(office.box, office.clock, DAY)
+        assert len(office.server.mails) == 1
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            add(database, NOW + 1)
-            clock.moment += 10
-            async with mail_server() as server:
-                server.answers = ["550 5.1.1 Nobody here"]
-                box = outbox(database, server.port, clock)
-                await box.deliver("mail")
-                assert len(server.mails) == 1
-                [failed] = rows(database, "failed")
-                assert failed.error == "550 5.1.1 Nobody here"
-                await pass_time(box, clock, DAY)
-                assert len(server.mails) == 1
-
-    run(talk())
+    office(talk)
 
 
 @pytest.mark.parametrize("where", ["RCPT", "DATA"])
 def test_a_server_that_hangs_takes_one_attempt_not_one_for_each_mail(
-    tmp_path: Path, where: str
+    office: Play, where: str
 ) -> None:
-    clock = Clock()
+    async def talk(office: Office) -> None:
+        for _ in range(5):
+            add(office.database)
+        office.server.hanging = where
+        await office.box.deliver("mail")
+        assert office.box.errors["mail"] == 1
+        await office.box.deliver("mail")
+        assert office.box.errors["mail"] == 1, "all were put off"
+        office.server.hanging = ""
+        await pass_time(office.box, office.clock, HOUR)
+        assert len(office.server.mails) == 5
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            for _ in range(5):
-                add(database)
-            async with mail_server() as server:
-                server.hanging = where
-                box = outbox(database, server.port, clock)
-                await box.deliver("mail")
-                assert box.errors["mail"] == 1
-                await box.deliver("mail")
-                assert box.errors["mail"] == 1, "all were put off"
-                server.hanging = ""
-                await pass_time(box, clock, HOUR)
-                assert len(server.mails) == 5
-
-    run(talk())
+    office(talk)
 
 
 def test_a_line_that_breaks_after_the_mail_brings_it_again_with_its_message_id(
-    tmp_path: Path,
+    office: Play,
 ) -> None:
     """SMTP cannot say whether it was taken: at least once, and mailboxes can tell."""
-    clock = Clock()
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            async with mail_server() as server:
-                server.last = "DATA"
-                box = outbox(database, server.port, clock)
-                await box.deliver("mail")
-                server.last = ""
-                await pass_time(box, clock, HOUR)
-                first, second = server.mails
-                assert first["Message-ID"] == second["Message-ID"]
-                assert (
-                    first.as_bytes().split(b"boundary")[0]
-                    == (second.as_bytes().split(b"boundary")[0])
-                )
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.last = "DATA"
+        await office.box.deliver("mail")
+        office.server.last = ""
+        await pass_time(office.box, office.clock, HOUR)
+        first, second = office.server.mails
+        assert first["Message-ID"] == second["Message-ID"]
+        assert first.as_bytes().split(b"boundary")[0] == (second.as_bytes().split(b"boundary")[0])
 
-    run(talk())
+    office(talk)
 
 
 class FullDatabase:
@@ -239,99 +234,75 @@ class FullDatabase:
         return await self._database.write(work)
 
 
-def test_a_full_disk_sends_nothing_twice(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_full_disk_sends_nothing_twice(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        full: Any = FullDatabase(office.database, 50)
+        box = outbox(full, office.server.port, office.clock)
+        await box.deliver("mail")
+        assert full.failures == 0
+        await box.deliver("mail")
+        assert len(office.server.mails) == 1
+        assert [post.state for post in rows(office.database)] == ["sent"]
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            async with mail_server() as server:
-                full = FullDatabase(database, 50)
-                box = outbox(full, server.port, clock)  # type: ignore[arg-type] # it acts like one
-                await box.deliver("mail")
-                assert full.failures == 0
-                await box.deliver("mail")
-                assert len(server.mails) == 1
-                assert [post.state for post in rows(database)] == ["sent"]
-
-    run(talk())
+    office(talk)
 
 
-def test_a_comment_that_was_erased_is_not_mailed(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_comment_that_was_erased_is_not_mailed(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.database.write_now(lambda tx: tx.execute("DELETE FROM comment"))
+        await office.box.deliver("mail")
+        assert not office.server.mails
+        assert rows(office.database) == []
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            database.write_now(lambda tx: tx.execute("DELETE FROM comment"))
-            async with mail_server() as server:
-                await outbox(database, server.port, clock).deliver("mail")
-                assert not server.mails
-            assert rows(database) == []
-
-    run(talk())
+    office(talk)
 
 
 def test_a_message_that_cannot_be_made_fails_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    office: Play, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = Clock()
+    async def talk(office: Office) -> None:
+        add(office.database)
+        add(office.database)
+        office.database.write_now(
+            lambda tx: tx.execute("UPDATE outbox SET kind = 'x' WHERE id = 1")
+        )
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [failed] = rows(office.database, "failed")
+        assert failed.id == 1
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            add(database)
-            database.write_now(lambda tx: tx.execute("UPDATE outbox SET kind = 'x' WHERE id = 1"))
-            async with mail_server() as server:
-                await outbox(database, server.port, clock).deliver("mail")
-                assert len(server.mails) == 1
-            [failed] = rows(database, "failed")
-            assert failed.id == 1
-
-    run(talk())
+    office(talk)
     assert "no message can be made of row 1" in caplog.text
 
 
-def test_the_tasks_send_by_themselves_and_stop(tmp_path: Path) -> None:
-    clock = Clock()
+def test_the_tasks_send_by_themselves_and_stop(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.box.start()
+        await until(lambda: bool(office.box.sent["mail"]))
+        await office.box.stop(5)
+        assert [post.state for post in rows(office.database)] == ["sent"]
+        assert len(asyncio.all_tasks()) <= 3, "this one, and the server's"
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            async with mail_server() as server:
-                box = outbox(database, server.port, clock)
-                box.start()
-                await until(lambda: bool(box.sent["mail"]))
-                await box.stop(5)
-                assert [post.state for post in rows(database)] == ["sent"]
-                assert len(asyncio.all_tasks()) <= 3, "this one, and the server's"
-
-    run(talk())
+    office(talk)
 
 
-def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.hanging = "DATA"
+        given = settings(office.server.port)
+        mails = Mails(given, Links([b"key" * 16]))
+        channel = MailChannel(mails, Smtp(given.mail, "me.test"))
+        box = Outbox(office.database, {"mail": channel}, office.clock)
+        box.start()
+        await until(lambda: bool(office.server.sessions))
+        await box.stop(0.05)
+        assert [post.state for post in rows(office.database)] == ["queued"]
 
-    async def talk() -> None:
-        with opened(tmp_path) as database:
-            aim(database)
-            add(database)
-            async with mail_server() as server:
-                server.hanging = "DATA"
-                given = settings(server.port)
-                mails = Mails(given, Links([b"key" * 16]))
-                channel = MailChannel(mails, Smtp(given.mail, "me.test"))
-                box = Outbox(database, {"mail": channel}, clock)
-                box.start()
-                await until(lambda: bool(server.sessions))
-                await box.stop(0.05)
-                assert [post.state for post in rows(database)] == ["queued"]
-
-    run(talk())
+    office(talk)
 
 
 def test_a_failure_is_logged_once_and_its_end(
