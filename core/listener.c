@@ -188,10 +188,12 @@ int listener_inherit(struct endpoint *endpoint, int listener)
         getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &other) < 0)
         return -1;
     *endpoint = (struct endpoint){0};
-    if (type != SOCK_STREAM || !listens || read_name(endpoint, listener) < 0) {
+    if (type != SOCK_STREAM || !listens) {
         errno = EINVAL;
         return -1;
     }
+    if (read_name(endpoint, listener) < 0)
+        return -1;
     sa_family_t family = endpoint->address.ss_family;
     if (family != AF_UNIX && family != AF_INET && family != AF_INET6) {
         errno = EAFNOSUPPORT;

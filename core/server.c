@@ -148,7 +148,8 @@ int server_start(struct server *server, const struct sockets *sockets)
     server->running = 0;
     for (uint32_t i = 0; i < initialised; i++)
         worker_fini(&server->workers[i]);
-    if (initialised > 0)
+    /* One that was taken keeps its path: whoever gave it away may go on in our place. */
+    if (initialised > 0 && sockets->listener_count == 0)
         remove_socket(server);
     close_listeners(server);
     errno = error;
