@@ -7,6 +7,7 @@
  * asked for again while there go on to the main queue, the others leave, and only their
  * fingerprints are remembered for a while. A million targets that are each asked for once pass
  * through the small queue and touch nothing that readers want.
+ * One answer moves a bounded number of others, so that no hit waits for it.
  *
  * The store runs in its worker's pthread only. It owns the answers that it keeps.
  */
@@ -69,7 +70,8 @@ const struct kept *store_find(struct store *store, struct slice target, uint64_t
  * do it, which is asked for a new answer anyway. */
 struct kept *store_take_stale(struct store *store);
 
-/* Keep a copy of `reply`, which has tags; false when it is stale or too large, or without memory. */
+/* Keep a copy of `reply`, which has tags. False when it is stale or too large, without memory, or when to make room
+ * for it would take too long: some is made, and it is kept when it has come a few times more. */
 bool store_keep(struct store *store, const struct reply *reply);
 
 /* Bytes of all kept answers, as the allocator sees them. */
