@@ -76,7 +76,7 @@ class Server:
         """Let the answers go that were kept back, and later ones as they are given."""
 
     def purge(self, tags: Sequence[str], /) -> None:
-        """Forget every answer stored under one of `tags`, now and for requests in flight."""
+        """Forget every answer stored under one of `tags`, or still to come for what was drained."""
 
     def purged(self, tag: str, /) -> int:
         """The number of the last purge of `tag`: it grows with each. 0 when there was none.

@@ -2,12 +2,13 @@
 
 DESIGN. Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
 document says the same to machines. Public reads are stored by the core under the tags of what they
-show, so a handler here runs only once per answer and change. The counts are short indexed
-reads and run on the event loop; lists go to a reader.
+show, so a handler here runs only once per answer and change. The counts and the usual lists are
+short indexed reads and run on the event loop; other lists go to a reader.
 
 All answers but writes allow every page to read them; errors are made by the router.
 """
 
+from collections.abc import Callable
 from typing import get_args
 
 from commentsvc import comments
@@ -22,7 +23,7 @@ from commentsvc.items import Receipt, item, status
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
 from commentsvc.moments import read, rfc3339
-from commentsvc.router import Route
+from commentsvc.router import Answer, Route
 from commentsvc.submission import from_json, message_from_json
 from commentsvc.urls import Place, Sites
 from commentsvc.web import (
@@ -41,6 +42,7 @@ from commentsvc.web import (
 )
 
 COUNTED = 100  # pages of one batch count; a list page shows 10 to 50, an answer may have 128 tags
+SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
 SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
 ATOM = "application/atom+xml"
 
@@ -121,7 +123,7 @@ class Api:
         numbers = {url: thread.count for url, thread in threads.items()}
         return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
 
-    async def list_comments(self, request: Request) -> Response:
+    def list_comments(self, request: Request) -> Answer:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
@@ -142,7 +144,15 @@ class Api:
                 return comments.changed(reader, place, since, limit, open_for)
             return comments.page(reader, place, sort, limit, after, open_for)
 
-        page = await self._database.read(work)
+        if since is None and sort != "top" and limit <= SHORT:
+            page = self._database.read_now(lambda reader: reader.whole(work))
+            return self._show_list(page, place)
+        return self._read_list(work, place)
+
+    async def _read_list(self, work: Callable[[Reader], Page], place: Place) -> Response:
+        return self._show_list(await self._database.read(work), place)
+
+    def _show_list(self, page: Page, place: Place) -> Response:
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 

@@ -136,7 +136,10 @@ class Database:
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
     def read_now(self, work: Callable[[Reader], T]) -> T:
-        """Run short indexed reads here and now; each statement sees the state of its moment."""
+        """Run short indexed reads here and now; each statement sees the state of its moment.
+
+        Unless it is `Reader.whole` that runs them.
+        """
         if self._inline is None:
             raise DatabaseClosed("the database is closed")
         try:
@@ -186,11 +189,7 @@ class Database:
         while jobs := self._reads.take(1):
             [job] = jobs
             try:
-                connection.execute("BEGIN")
-                job.result = job.work(reader)
-                connection.execute("COMMIT")
+                job.result = reader.whole(job.work)
             except Exception as error:
-                if connection.in_transaction:
-                    connection.rollback()
                 job.error = fault(error) or error
             hand_back(jobs)

@@ -5,6 +5,10 @@ readable; the loop then drains all of them, hands each to the router, and answer
 is a plain function is answered in the same step, or calls back later. One that is a coroutine runs
 as a task.
 
+When a popular page's answer was purged, many ask for it before the next one is stored. What a plain
+function answers with tags is the same for everybody, and was made after all of its turn's requests
+had come: those among them that ask for the same get it, too.
+
 Exceptions that no handler turned into an answer end here: they are logged once, and the client
 gets a 500 that says nothing of them.
 """
@@ -22,6 +26,10 @@ _log = logging.getLogger(__name__)
 
 # Without a new sign of it for so long, a shortage is over; in seconds.
 RECOVERED = 60.0
+
+# Answers with tags to what was asked in one turn of the loop: method, path and query.
+Shared = dict[tuple[str, str, str], web.Response]
+STORABLE = ("GET", "HEAD")
 
 FULL = web.HttpError(
     503,
@@ -152,8 +160,9 @@ class Bridge:
 
     def _drain(self) -> None:
         calls = self._core.drain()
+        shared: Shared = {}
         for call in calls:
-            self._begin(call)
+            self._begin(call, shared)
         if not calls:
             self._look_for_starving()
 
@@ -170,16 +179,19 @@ class Bridge:
             )
         self._starved, self._starved_at = count, now
 
-    def _begin(self, call: _core.Request) -> None:
+    def _begin(self, call: _core.Request, shared: Shared) -> None:
         assert self._answering is not None
         request = web.Request(
             call.method, call.path, call.query, call.body, call.peer, call.header, call.client
         )
+        question = (request.method, request.path, request.query)
         try:
-            answer = self._answering.answer(request)
+            answer = shared.get(question) or self._answering.answer(request)
         except Exception as error:
             answer = _failure(request, error)
         if isinstance(answer, web.Response):
+            if answer.tags and request.method in STORABLE:
+                shared[question] = answer
             self._respond(call, request, answer)
             return
         if isinstance(answer, web.Later):

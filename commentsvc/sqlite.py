@@ -15,10 +15,11 @@ them: the fault is in the program that makes one, and its versions since 0.5.17 
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import peewee
 
+T = TypeVar("T")
 Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
 
 # The module looks for an adapter of each value that is bytes or None, in many places and in vain,
@@ -109,10 +110,22 @@ class Reader:
     `execute(sql, params)` runs one statement and gives its cursor; it raises sqlite3.Error.
     """
 
-    __slots__ = ("execute",)
+    __slots__ = ("_connection", "execute")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
         self.execute: Callable[..., sqlite3.Cursor] = connection.execute
+
+    def whole(self, work: "Callable[[Reader], T]") -> T:
+        """Run `work` on one state of the database. Raises what it raises, and sqlite3.Error."""
+        try:
+            self.execute("BEGIN")
+            result = work(self)
+            self.execute("COMMIT")
+        except Exception:
+            self._connection.rollback()  # does nothing where SQLite has done so
+            raise
+        return result
 
     def query(self, query: peewee.BaseQuery) -> list[Row]:
         """Run a peewee query and fetch its rows."""

@@ -125,7 +125,6 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
     conn->request = request_new(head);
     if (!conn->request)
         return CONN_CLOSE;
-    conn->request->sequence = purges_now(tools->store.purges);
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
     conn->request->peer = conn->peer;
     conn->request->stale = store_take_stale(&tools->store);

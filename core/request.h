@@ -14,7 +14,7 @@
 struct request {
     struct message message;
     struct address address;
-    uint64_t sequence; /* of the purges, from before the look-up */
+    uint64_t sequence; /* of the purges, when Python took it */
     int64_t taken;     /* when Python took it, by `clock_exact` */
     enum method method;
     bool http10;

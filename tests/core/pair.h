@@ -109,6 +109,7 @@ static inline enum conn_next say(const char *text)
 /* Python answers the pending request. */
 static inline enum conn_next answer(const char *body, const char *tag)
 {
+    pending->sequence = purges_now(&purges); /* as the server says when Python takes it */
     struct reply *reply = make_reply(pending, body, tag);
     pending = NULL;
     if (reply->tag_count > 0)

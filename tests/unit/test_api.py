@@ -1,16 +1,18 @@
 """api: counts, lists, submissions, previews, feeds, each with what can be wrong with it."""
 
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import altcha
 import msgspec
 import pytest
 
-from commentsvc import threads
-from commentsvc.config import Moderation
+from commentsvc import comments, threads
+from commentsvc.config import Comments, Moderation
 from commentsvc.markup import render
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
@@ -133,6 +135,24 @@ def test_a_list_tells_what_is_new_since_a_moment(service: Served) -> None:
     shown = data(service.get("/api/comments?url=/p/&since=2026-11-18T11:06:50Z"))
     assert [item["content"] for item in shown["data"]] == ["second"]
     assert (shown["count"], shown["votes"], "next" in shown) == (2, {}, False)
+
+
+def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where: list[str] = []
+    page = comments.page
+
+    def noted(*bound: Any) -> comments.Page:
+        where.append(threading.current_thread().name.partition("-")[0])
+        return page(*bound)
+
+    monkeypatch.setattr(comments, "page", noted)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, comments=Comments())) as service:
+        loop = threading.current_thread().name.partition("-")[0]
+        for query in ("", "&sort=newest&limit=100", "&limit=101", "&sort=top&limit=1"):
+            assert service.get(f"/api/comments?url=/p/{query}").status == 200
+    assert where == ["reader", loop, "reader", "reader"]
 
 
 def test_a_list_never_exceeds_the_setting(service: Served) -> None:

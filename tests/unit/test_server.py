@@ -3,6 +3,9 @@
 import asyncio
 import http.client
 import logging
+import threading
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,6 +120,58 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
         assert bridge.stats()["hits"] == 3
 
     serve(answer, client)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited 10 s in vain")
+
+
+def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge], None]) -> None:
+    """Let all of `wanted` wait for a busy loop, `meanwhile` happen, and all be answered."""
+    busy, go_on = threading.Event(), threading.Event()
+
+    def answer(request: Request) -> Response:
+        if request.path == "/busy":
+            busy.set()
+            assert go_on.wait(10), "the test goes on"
+            return text(b"")
+        made.append(f"{request.method} {request.path}")
+        tags = ["page"] if request.path == "/page" else []
+        return text(str(len(made)).encode(), *tags)
+
+    def client(bridge: Bridge) -> None:
+        with ThreadPoolExecutor(len(wanted) + 1) as pool:
+            answers = [pool.submit(ask, bridge.address, "/busy")]
+            assert busy.wait(10), "the loop is busy"
+            for one in wanted:
+                method, path = one.split(" ")
+                answers.append(pool.submit(ask, bridge.address, path, method))
+            until(lambda: bridge.stats()["waiting"] == len(wanted))
+            meanwhile(bridge)
+            go_on.set()
+            assert {each.result()[0] for each in answers} == {200}
+        hits = bridge.stats()["hits"]
+        ask(bridge.address, "/page")
+        assert bridge.stats()["hits"] == hits + 1
+
+    serve(answer, client)
+
+
+def test_who_asks_the_same_of_a_busy_loop_shares_its_answer() -> None:
+    made: list[str] = []
+    wanted = ["GET /page"] * 3 + ["GET /own"] * 2 + ["POST /page"] * 2 + ["GET /page"]
+    while_busy(made, wanted, lambda _: None)
+    assert Counter(made) == {"GET /page": 1, "GET /own": 2, "POST /page": 2}
+
+
+def test_a_purge_before_python_takes_a_request_does_not_concern_its_answer() -> None:
+    made: list[str] = []
+    while_busy(made, ["GET /page"], lambda bridge: bridge.purge(["page"]))
+    assert made == ["GET /page"]
 
 
 @pytest.mark.parametrize("path", ["/now", "/later", "/back", "/header"])

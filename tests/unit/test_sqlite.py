@@ -100,6 +100,34 @@ def test_a_reader_runs_sql_and_peewee_queries(tmp_path: Path) -> None:
     connection.close()
 
 
+def test_what_a_reader_reads_whole_is_of_one_state(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    writing = sqlite3.connect(path, isolation_level=None)
+    writing.execute("PRAGMA journal_mode=WAL")
+    writing.execute("CREATE TABLE site (name)")
+    connection = connect(path, 0, "query_only=1")
+    reader = Reader(connection)
+
+    def count(reader: Reader) -> int:
+        return len(reader.execute("SELECT name FROM site").fetchall())
+
+    def twice(reader: Reader) -> tuple[int, int]:
+        before = count(reader)
+        writing.execute("INSERT INTO site VALUES ('blog')")
+        return before, count(reader)
+
+    def fails(reader: Reader) -> int:
+        count(reader)
+        raise LookupError
+
+    assert reader.whole(twice) == (0, 0)
+    with pytest.raises(LookupError):
+        reader.whole(fails)
+    assert twice(reader) == (1, 2)
+    connection.close()
+    writing.close()
+
+
 def test_a_transaction_collects_the_tags_of_what_it_made_stale() -> None:
     connection = sqlite3.connect(":memory:")
     tags: list[str] = []
