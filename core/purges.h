@@ -1,10 +1,11 @@
 /* Purges: for every tag the moment of its last purge, so that nothing stale is ever served.
  *
- * DESIGN. One global sequence number grows with every purge. A request notes it (`purges_now`) when
- * Python takes it, before anything is read for it; the answer that is made carries that number and
- * its tags. The answer is fresh as long as none of its tags was purged after that number. The test is made at every hit,
- * so a purge is one store into a table, however many answers carry the tag, and no worker has to be
- * told. An answer made stale stays in memory until it is looked up or evicted.
+ * DESIGN. One global sequence number grows with every purge. A request notes it (`purges_now`)
+ * when Python takes it, before anything is read for it; the answer that is made carries that
+ * number and its tags. The answer is fresh as long as none of its tags was purged after that
+ * number. The test is made at every hit, so a purge is one store into a table, however many
+ * answers carry the tag, and no worker has to be told. An answer made stale stays in memory until
+ * it is looked up or evicted.
  *
  * The table has a fixed number of places that tags share by hash. Two tags in one place only cost a
  * needless miss.

@@ -70,8 +70,9 @@ const struct kept *store_find(struct store *store, struct slice target, uint64_t
  * do it, which is asked for a new answer anyway. */
 struct kept *store_take_stale(struct store *store);
 
-/* Keep a copy of `reply`, which has tags. False when it is stale or too large, without memory, or when to make room
- * for it would take too long: some is made, and it is kept when it has come a few times more. */
+/* Keep a copy of `reply`, which has tags. False when it is stale or too large, without memory, or
+ * when to make room for it would take too long: some is made, and it is kept when it has come a few
+ * times more. */
 bool store_keep(struct store *store, const struct reply *reply);
 
 /* Bytes of all kept answers, as the allocator sees them. */
