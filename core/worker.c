@@ -249,8 +249,10 @@ static void park_idle(struct worker *worker)
 static void begin_stop(struct worker *worker)
 {
     worker->stopping = true;
-    while (!worker->parks && accept_some(worker))
-        continue;
+    /* As many as can wait now: who goes on dialling does not put off the end. */
+    for (int passes = LIMIT_BACKLOG / LIMIT_ACCEPTS; passes > 0 && !worker->parks; passes--)
+        if (!accept_some(worker))
+            break;
     door_fini(&worker->door, &worker->poller);
     worker->tools.stopping = !worker->parks;
     end_streams(worker);

@@ -3,6 +3,21 @@
 
 #include <fcntl.h>
 
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+
+/* Clients still to come who have left when they are let in. */
+static _Atomic int flood;
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    if (flood == 0)
+        return __real_accept4(fd, address, size, flags);
+    flood--;
+    errno = ECONNABORTED;
+    return -1;
+}
+
 static void a_stop_answers_what_is_in_flight_and_then_ends(void)
 {
     begin(10, 10);
@@ -178,6 +193,17 @@ static void a_stop_ends_at_its_moment_although_something_hangs(void)
     close(client);
 }
 
+static void a_stop_does_not_let_in_clients_for_ever(void)
+{
+    enum { MANY = 1000000 };
+    begin(10, 10);
+    flood = MANY;
+    worker_stop(&worker, now() + 60000, false);
+    join();
+    CHECK(flood > MANY - 2 * LIMIT_BACKLOG);
+    flood = 0;
+}
+
 int main(void)
 {
     RUN(a_stop_answers_what_is_in_flight_and_then_ends);
@@ -189,5 +215,6 @@ int main(void)
     RUN(a_stop_that_parks_keeps_the_clients_for_another_worker);
     RUN(a_connection_that_died_on_its_way_is_not_adopted);
     RUN(a_stop_ends_at_its_moment_although_something_hangs);
+    RUN(a_stop_does_not_let_in_clients_for_ever);
     return check_end();
 }
