@@ -25,7 +25,7 @@ struct mailbox {
 /* 0, or -1 with errno. `limit` is the number of messages it holds at most. */
 int mailbox_init(struct mailbox *mailbox, uint32_t limit);
 
-/* Nobody may push any more; the messages left are freed, as all envelopes are by `free`. */
+/* Nobody may push any more; the messages left are freed by `free`, without what they may hold. */
 void mailbox_fini(struct mailbox *mailbox);
 
 /* Takes `message` and returns true; when the mailbox is full returns false and takes nothing. */

@@ -200,12 +200,24 @@ struct parked server_take_connection(struct server *server)
     return parked;
 }
 
+/* Whoever waits to be taken; a request may hold a stale answer, too. */
+static void free_requests(struct server *server)
+{
+    struct request *next;
+    for (struct request *each = server_drain(server); each; each = next) {
+        next = (struct request *)each->message.next;
+        request_free(each);
+    }
+}
+
 void server_free(struct server *server)
 {
     if (!server)
         return;
     server_stop(server, 0, false);
     server_join(server);
+    if (server->state == SERVER_ENDED)
+        free_requests(server);
     for (uint32_t i = 0; i < server->running; i++)
         worker_fini(&server->workers[i]);
     close_listeners(server);

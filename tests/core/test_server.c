@@ -335,6 +335,20 @@ static void what_is_no_listener_fails_the_start_and_is_closed(void)
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
 }
 
+/* The stale answer that the second request is to replace goes with it. */
+static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
+{
+    struct server *server = started("127.0.0.1:0", 1);
+    int client = dial(&server->endpoint);
+    put(client, GET("/a"));
+    answer(server, client, "</a>");
+    purges_add(&server->purges, purges_place(SLICE("t")));
+    put(client, GET("/a"));
+    AWAIT(stats_of(server).waiting == 1);
+    server_free(server); /* the leak checker is the judge */
+    close(client);
+}
+
 static void a_reply_after_the_end_is_freed(void)
 {
     struct server *server = started("127.0.0.1:0", 1);
@@ -368,6 +382,7 @@ int main(void)
     RUN(unix_sockets_go_from_server_to_server);
     RUN(a_lent_socket_keeps_its_path);
     RUN(what_is_no_listener_fails_the_start_and_is_closed);
+    RUN(a_request_that_nobody_takes_is_freed_with_all_it_has);
     RUN(a_reply_after_the_end_is_freed);
     rmdir(folder);
     return check_end();
