@@ -1,4 +1,4 @@
-// A comment and a form as they are shown, and what all parts need
+// A comment and a form as shown, and what all parts need
 import { network } from "./count.js";
 
 export async function speak(element) {
@@ -23,7 +23,6 @@ export const button = (text, onclick, ariaLabel) =>
   make("button.link", { type: "button", onclick, ariaLabel }, text);
 // The only way in for HTML
 export const trusted = (element, html) => ((element.innerHTML = html), element);
-export const word = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 /** Gives what the service answers, or throws what `why` explains */
 export async function call(target, method, body, token) {
@@ -83,8 +82,9 @@ function identicon(text, picture) {
   return trusted(make("span.avatar", { ariaHidden: true }), svg);
 }
 
-export function article(words, comment, above, note, actions) {
+export function article(words, comment, above, actions) {
   const { id, author, avatar, picture, site, html, published, edited } = comment;
+  const note = comment.note ? make("p.note", {}, comment.note) : "";
   const time = tell(words, make("time", { dateTime: published || new Date().toJSON() }));
   const date = make("span.date", {}, make("a", { href: "#comment-" + id }, time));
   if (edited) date.append(" · ", words.edited);
@@ -96,7 +96,7 @@ export function article(words, comment, above, note, actions) {
   return make("article", {}, meta, note, body, make("footer.actions", {}, ...actions));
 }
 
-/** Fills `list` with items that `draw` makes, nested `depth` levels at most */
+/** Fills `list` with what `draw` makes, nested `depth` levels at most */
 export function arrange(list, comments, depth, draw) {
   const lists = { undefined: list };
   const below = (id) => (lists[id] ||= make("ol.replies"));
@@ -111,7 +111,7 @@ export function arrange(list, comments, depth, draw) {
 }
 
 const FIELDS = {
-  message: { required: true, rows: 4 },
+  message: { required: true },
   author: { required: true, autocomplete: "name" },
   email: { type: "email", autocomplete: "email" },
   site: { type: "url", autocomplete: "url" },
@@ -123,24 +123,23 @@ const FIELDS = {
 export function makeForm(words, url, title, parent, mine) {
   const draft = url + "#" + (mine ? "=" : "") + (parent?.id || "");
   const texts = memory(draft) || (mine ? { message: parent.content } : memory("writer")) || {};
-  const form = make("form.form", {}, make("h3.heading", {}, title));
+  const form = make("form.form", {}, make("h3", {}, title));
   const error = make("p.error", { role: "alert" });
   const send = make("button.button", {}, words[mine ? "save" : "send"]);
   const it = { words, url, parent, mine, draft, form, error, send, keep, key: texts.key };
 
   // The text stays until the service has it
   function keep() {
-    it.key ||= word();
     const texts = { ...Object.fromEntries(new FormData(form)), key: it.key };
     return memory(draft, texts) || texts;
   }
 
   const use = (deed) => (event) => {
     event.preventDefault();
-    it.writer ||= import("./write.js").then(({ write }) => write(it));
+    it.writer ||= import("./deeds.js").then(({ write }) => write(it));
     it.writer.then((writer) => writer[deed](event)).catch(() => {
       it.writer = undefined;
-      error.textContent = why(words, {}) + " " + words.kept;
+      error.textContent = words.unreached + " " + words.kept;
     });
   };
 
@@ -164,7 +163,7 @@ export function makeForm(words, url, title, parent, mine) {
   return form;
 }
 
-/** Shows `form` below the buttons that `opener` is one of, instead of another one, or hides it */
+/** Shows `form` below the buttons of `opener` instead of another one, or hides it */
 export function toggle(opener, form) {
   const open = opener.ariaExpanded == "true";
   opener.closest(".commentsvc-list").querySelector("form")?.reset();

@@ -17,9 +17,9 @@ function begin(thread) {
   const error = make("p.error", { role: "alert" });
   const status = make("p.status", { role: "status" });
   const receipts = memory("receipts") || {};
+  const drawn = {};
   let linked = /^#comment-\d+$/.test(location.hash);
-  let comments = [];
-  let page, words, closed, latest, live;
+  let comments = [], page, words, closed, latest, live;
   const target = (name, more) => name + "?" + new URLSearchParams({ url, ...more });
   const find = (id) => thread.querySelector("#comment-" + id);
 
@@ -27,29 +27,29 @@ function begin(thread) {
     more.textContent = words[text];
     more.onclick = () => load(after);
     more.hidden = false;
-    if (!list.isConnected) thread.append(more);
+    if (!more.isConnected) thread.append(more);
     more.before(error);
   }
 
   async function load(after) {
-    const pressed = document.activeElement == more;
-    const known = comments;
     const sort = order.value || thread.getAttribute("sort") || "oldest";
     const path = target("comments", { sort, limit: 100, ...(after && { after }) });
-    const old = !list.isConnected && thread.querySelector("section");
+    const old = thread.querySelector("section[dir]");
     const built = old && (await import("./built.js").catch(() => {}));
     const asked = built ? built.newer(thread, path, sort) : call(path);
-    let answer;
+    let answer, fresh;
     [answer, words] = await Promise.all([asked.catch(() => {}), speak(thread), styled]);
     // What a reader sees below the thread stays there
     const { top, bottom } = thread.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
+    const pressed = document.activeElement == more;
     thread.style.minHeight = end - top + "px";
     thread.classList.toggle("commentsvc-failed", !answer);
     error.textContent = answer ? "" : words.unread;
     if (answer) {
       page = answer;
-      comments = [...(after ? known : []), ...page.data];
+      comments = [...(after ? comments : []), ...page.data];
+      fresh = page.data.find(({ id }) => !find(id));
       if (!list.isConnected) build(sort, built);
       show();
       more.hidden = true;
@@ -57,10 +57,8 @@ function begin(thread) {
     } else offer("again", after);
     const grown = thread.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: grown, behavior: "instant" });
-    if (!answer) return;
-    const fresh = comments.find(({ id }) => !known.some((comment) => comment.id == id));
-    if (pressed) return (fresh ? find(fresh.id) : heading).focus();
-    if (!linked) return;
+    if (answer && pressed) (fresh ? find(fresh.id) : heading).focus();
+    if (!answer || !linked) return;
     if (page.next && !thread.querySelector(location.hash)) return load(page.next);
     linked = false;
     location.replace(location.href); // goes there
@@ -87,7 +85,9 @@ function begin(thread) {
     if (document.hidden) return; // a browser has few connections
     live = new EventSource(network.base + target("api/comments/stream"));
     live.onmessage = ({ data }) => {
-      if (more.hidden && JSON.parse(data).count > page.count) offer("fresh");
+      if (!more.hidden || JSON.parse(data).count <= page.count) return;
+      status.textContent = words.fresh;
+      offer("fresh");
     };
   }
 
@@ -95,16 +95,21 @@ function begin(thread) {
     heading.textContent = countText(words, page.count);
     for (const other of document.querySelectorAll("comment-count"))
       if (other.url == url) other.count = page.count;
-    const all = new Map(comments.map((comment) => [comment.id, { ...comment }]));
+    const all = new Map(comments.map((comment) => [comment.id, comment]));
     for (const mine of Object.values(receipts)) {
       const { id } = mine.comment;
       if (mine != latest && new Date(mine.token_expires) < new Date()) delete receipts[id];
       else if (mine.url == url) {
-        const note = (!all.has(id) || mine == latest) && make("p.note", {}, words[mine.status]);
+        const note = (!all.has(id) || mine == latest) && words[mine.status];
         all.set(id, { ...mine.comment, ...all.get(id), mine, note });
       }
     }
-    arrange(list, all, thread.getAttribute("depth") ?? 4, draw);
+    // What has not changed keeps its form and the focus
+    const keep = (...it) => (drawn[JSON.stringify(it)] ||= draw(...it));
+    const active = document.activeElement;
+    const at = list.contains(active) && active.closest("[id]").id;
+    arrange(list, all, thread.getAttribute("depth") ?? 4, keep);
+    if (at) (list.contains(active) ? active : list.querySelector("#" + at) || heading).focus();
   }
 
   function draw(comment, above) {
@@ -116,51 +121,46 @@ function begin(thread) {
     if (page.voting && !note) actions.push(...ballots(comment));
     if (mine?.token) {
       actions.push(button(words.edit, open(words.edit, comment, mine)));
-      actions.push(button(words.delete, deed("withdraw", mine, withdrawn)));
+      actions.push(button(words.delete, deed("withdraw", mine)));
     }
-    return article(words, comment, above, note || "", actions);
+    return article(words, comment, above, actions);
   }
 
   function ballots({ id, votes }) {
-    const number = make("span.votes", {}, votes);
-    const cast = deed("cast", id, (votes) => (number.textContent = votes));
+    const cast = deed("cast", id);
     const ballot = (value, text, label) => {
       const ariaPressed = memory("votes")?.[id] == value;
       return Object.assign(button(text, cast, label), { value, ariaPressed });
     };
-    const up = ballot(1, "▲", words.up);
-    return page.voting == "both" ? [up, number, ballot(-1, "▼", words.down)] : [up, number];
+    const up = [ballot(1, "▲", words.up), make("span.votes", {}, votes)];
+    return page.voting == "both" ? [...up, ballot(-1, "▼", words.down)] : up;
   }
 
   // A refusal is said below the button
-  function deed(name, about, done) {
-    return async ({ target }) => {
-      if (name == "withdraw" && !confirm(words.sure)) return;
-      error.textContent = "";
-      target.parentNode.after(error);
-      try {
-        const deeds = await import("./deeds.js");
-        done(await deeds[name](target, about));
-      } catch (fault) {
-        error.textContent = why(words, fault);
-      }
-    };
-  }
+  const deed = (name, about) => async ({ target }) => {
+    error.textContent = "";
+    target.parentNode.after(error);
+    try {
+      const deeds = await import("./deeds.js");
+      if (await deeds[name](target, about, words, receipts)) change("deleted");
+    } catch (fault) {
+      error.textContent = why(words, fault);
+    }
+  };
 
-  async function change(text, id) {
+  function change(text) {
     memory("receipts", receipts);
-    await load();
     status.textContent = words[text];
-    (find(id) || heading).focus();
+    load();
   }
 
-  const withdrawn = (id) => delete receipts[id] && change("deleted");
-
-  thread.addEventListener("comment-submitted", ({ detail }) => {
+  thread.addEventListener("comment-submitted", ({ target, detail }) => {
     const { id } = detail.comment;
+    target.onreset?.();
     latest = receipts[id] = { ...receipts[id], ...detail, url };
     show();
-    change(detail.status, id);
+    find(id).focus();
+    change(detail.status);
   });
 
   thread.near = new IntersectionObserver(async ([{ isIntersecting }]) => {

@@ -22,9 +22,11 @@ POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
-# What the view of a page with a thread loads, besides its words; and what waits until it is used.
+# What the view of a page with a thread loads, besides its words; what waits until it is used; and
+# what comes where a build has put comments into the page.
 PAGE_VIEW = ("count.js", "comment.js", "comments.js", "comments.css")
-ON_USE = ("deeds.js", "write.js")
+ON_USE = ("deeds.js",)
+BUILT = ("built.js",)
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 

@@ -97,6 +97,21 @@ def open_thread(page: Page) -> Callable[..., Page]:
 
 
 @pytest.fixture
+def news(page: Page, answers: Answers) -> Callable[[], None]:
+    """Let an open page hear how many comments there are: it asks again when it is looked at."""
+    told = "retry: 3600000\n\n"  # ms
+    stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
+    page.route("**/api/comments/stream?*", lambda route: route.fulfill(headers=stream, body=told))
+
+    def tell() -> None:
+        nonlocal told
+        told += f'data: {{"count": {len(answers.comments)}}}\n\n'
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    return tell
+
+
+@pytest.fixture
 def foreign_blog(tmp_path: Path) -> Iterator[Blog]:
     """A blog at an origin that is not the service's; it is built when the service has started."""
     folder = tmp_path / "blog"

@@ -117,6 +117,69 @@ def test_a_thread_that_failed_has_no_violation(
     assert_accessible()
 
 
+def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> None:
+    """Answer a comment with a preview, begin to change that; vote on another one, and be refused.
+
+    By classes, whatever the language.
+    """
+    form = page.locator("#comment-1 form")
+    page.locator("#comment-1 .commentsvc-link").first.click()
+    form.locator("textarea").fill("Mine.")
+    answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')
+    form.locator("[type=button]").click()
+    expect(form.locator(".commentsvc-preview em")).to_be_visible()
+    look()
+    answers.recover()
+    form.locator("[name=author]").fill("Rosa")
+    form.locator(".commentsvc-button").click()
+    page.locator("#comment-101 .commentsvc-link").first.click()
+    expect(page.locator("#comment-101 textarea")).to_be_focused()
+    page.locator("#comment-2 [aria-pressed]").first.click()
+    expect(page.locator("#comment-2 [aria-pressed=true]")).to_be_visible()
+    answers.refuse("POST", 429)
+    page.locator("#comment-2 [aria-pressed]").last.click()
+    expect(page.locator("#comment-2 [role=alert]")).not_to_be_empty()
+
+
+@pytest.mark.parametrize(("width", "system"), [(360, "light"), (1280, "dark")])
+def test_no_state_has_a_violation_where_lines_begin_on_the_right(
+    page: Page,
+    open_thread: Callable[..., Page],
+    answers: Answers,
+    news: Callable[[], None],
+    assert_accessible: Callable[[], None],
+    width: int,
+    system: Scheme,
+) -> None:
+    """Also those that the tests above do not come to."""
+
+    def look() -> None:
+        assert_accessible()
+        assert_fits(page)
+
+    def show(**attributes: str) -> None:
+        open_thread(lang='ar" dir="rtl', more=f"<style>{SWITCHES}</style>", **attributes)
+
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    answers.voting = "both"
+    answers.comments = list(AWKWARD)
+    show()
+    answer_and_vote(page, answers, look)
+    answers.comments.append(comment(102, "New."))
+    news()
+    expect(page.locator(".commentsvc-thread > .commentsvc-button")).to_be_visible()
+    look()
+    page.locator(".commentsvc-thread > .commentsvc-button").click()
+    expect(page.locator("#comment-102")).to_be_focused()
+    show(closed="")
+    expect(page.locator(".commentsvc-hint")).to_be_visible()
+    look()
+    show(load="click")
+    expect(page.locator(".commentsvc-button")).to_be_visible()
+    look()
+
+
 # Three ways in which themes switch, and what the system says else.
 SWITCHES = """
   :root { background: #fff; color: #222 }

@@ -138,7 +138,9 @@ def test_authors_delete_their_comment_after_a_question(
     page: Page, mine: Locator, answers: Answers
 ) -> None:
     page.once("dialog", lambda dialog: dialog.dismiss())
-    mine.get_by_role("button", name="Delete").click()
+    with page.expect_event("dialog") as asked:
+        mine.get_by_role("button", name="Delete").click()
+    assert asked.value.message == "Delete this comment?"
     assert answers.acts == []
     page.once("dialog", lambda dialog: dialog.accept())
     mine.get_by_role("button", name="Delete").click()

@@ -1,0 +1,208 @@
+"""The keyboard alone: everything can be reached and done, and the focus is never lost."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.widget.browser import Answers, comment
+
+OpenThread = Callable[..., Page]
+
+# What has the focus, as its reader would call it.
+NAME = """() => {
+  const it = document.activeElement;
+  return it.ariaLabel || it.labels?.[0]?.textContent.trim() || it.textContent.trim();
+}"""
+
+# From the first focus on, each frame that is painted while nothing has it.
+WATCH = """
+  window.lost = 0;
+  addEventListener("focusin", function watch() {
+    if (document.activeElement == document.body) window.lost++;
+    requestAnimationFrame(watch);
+  }, { once: true });
+"""
+
+
+@pytest.fixture
+def keys(page: Page) -> Iterator["Keys"]:
+    """The keyboard. The focus must have been somewhere all the time."""
+    page.add_init_script(WATCH)
+    yield Keys(page)
+    assert page.evaluate("window.lost") == 0
+
+
+class Keys:
+    """What a reader without a mouse does."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+
+    def names(self, last: str) -> list[str]:
+        """Go on by Tab to what is called `last`; what was passed, and it."""
+        names: list[str] = []
+        while last not in names[-1:]:
+            self._page.keyboard.press("Tab")
+            names.append(self._page.evaluate(NAME))
+            assert len(names) < 50, names
+        return names
+
+    def use(self, name: str, key: str = "Enter") -> None:
+        """Go on by Tab to a button and press `key`."""
+        self.names(name)
+        self._page.keyboard.press(key)
+
+    def type(self, label: str, text: str) -> None:
+        """Go on by Tab to a field and write into it."""
+        self.names(label)
+        self._page.keyboard.type(text)
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=name)
+
+
+def start(page: Page) -> None:
+    """Begin where a reader begins who was led to the comments by the blog."""
+    page.locator("form").wait_for()
+    page.get_by_role("combobox").focus()
+
+
+def test_tab_goes_through_everything_in_the_order_of_the_page(
+    open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    answers.voting = "both"
+    answers.part = 2
+    answers.comments = [
+        comment(1, "One.", site="https://ada.example/"),
+        comment(2, "Two.", parent=1, author="Ida"),
+        comment(3, "Three."),
+    ]
+    start(open_thread(depth="0"))
+    assert keys.names("Preview") == [
+        *("Atom feed", "Ada Byron", "yesterday", "Reply to Ada Byron", "I agree", "I disagree"),
+        *("yesterday", "↪ Ada Byron", "Reply to Ida", "I agree", "I disagree"),
+        "Show more comments",
+        *("Comment", "Name", "E-mail (optional)", "Web site (optional)"),
+        *("Remember me in this browser", "Send comment", "Preview"),
+    ]
+
+
+def test_a_comment_is_written_changed_and_deleted(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    page.on("dialog", lambda dialog: dialog.accept())
+    start(open_thread())
+    mine = page.locator("#comment-101")
+    keys.type("Comment", "Frist.")
+    keys.type("Name", "Rosa")
+    keys.use("Send comment")
+    expect(mine).to_be_focused()
+    keys.use("Edit")
+    expect(mine.get_by_label("Comment")).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("First.")
+    keys.use("Save")
+    expect(mine.locator(".commentsvc-body")).to_have_text("First.")
+    expect(mine).to_be_focused()
+    keys.use("Delete")
+    expect(page.get_by_role("heading", name="No comments")).to_be_focused()
+
+
+def test_an_answer_is_begun_cancelled_refused_and_sent(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    answers.comments = [comment(1, "Question?")]
+    start(open_thread())
+    form = page.locator("#comment-1 form")
+    keys.use("Reply to Ada Byron")
+    page.keyboard.type("Answer.")
+    keys.use("Cancel", "Space")
+    expect(form).to_have_count(0)
+    expect(button(page, "Reply to Ada Byron")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(form.get_by_label("Comment")).to_be_focused()
+    keys.use("Send comment")
+    expect(form.get_by_label("Name")).to_be_focused()  # it is missing
+    page.keyboard.type("Rosa")
+    answers.refuse("POST", 500)
+    keys.use("Send comment")
+    expect(form.get_by_role("alert")).to_contain_text("has a problem")
+    expect(button(form.page, "Send comment").first).to_be_focused()
+    answers.refuse("POST", 400, {"email": "No."})
+    page.keyboard.press("Enter")
+    expect(form.get_by_label("E-mail")).to_be_focused()
+    answers.recover()
+    page.keyboard.press("Enter")
+    expect(page.locator("#comment-101")).to_be_focused()
+    expect(form).to_have_count(0)
+    expect(button(page, "Reply to Ada Byron")).to_have_attribute("aria-expanded", "false")
+
+
+def test_comments_are_voted_on_linked_and_shown_in_parts(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    answers.voting = "up"
+    answers.part = 2
+    answers.comments = [comment(n, "x") for n in (1, 2, 3)]
+    start(open_thread())
+    keys.use("I agree", "Space")
+    expect(page.locator("#comment-1 [aria-pressed=true]")).to_be_focused()
+    keys.use("yesterday")
+    expect(page.locator("#comment-2")).to_be_focused()
+    keys.use("Show more comments")
+    expect(page.locator("#comment-3")).to_be_focused()
+    page.get_by_role("combobox").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".commentsvc-list > li").first).to_have_id("comment-3")
+    expect(page.get_by_role("combobox")).to_be_focused()
+
+
+def test_a_thread_is_asked_for_and_asked_again(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    answers.refuse("GET", 500)
+    open_thread(load="click")
+    button(page, "Show comments").wait_for()
+    keys.use("Show comments")
+    expect(button(page, "Try again")).to_be_focused()
+    answers.recover()
+    page.keyboard.press("Enter")
+    expect(page.locator("#comment-1")).to_be_focused()
+
+
+def test_news_are_announced_and_the_focus_goes_to_them(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys, news: Callable[[], None]
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    start(open_thread())
+    answers.comments.append(comment(2, "Two."))
+    news()
+    expect(page.locator(".commentsvc-status")).to_have_text("Show new comments")
+    keys.use("Show new comments")
+    expect(page.locator("#comment-2")).to_be_focused()
+    expect(button(page, "Show new comments")).to_have_count(0)
+
+
+def test_a_reader_who_has_gone_on_is_not_called_back(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    """The list comes a while after what was sent; an answer that is half written stays open."""
+    answers.comments = [comment(1, "One."), comment(2, "Two.", author="Ida")]
+    start(open_thread())
+    held: list[Route] = []
+    page.route("**/api/comments?*", lambda route: held.append(route))
+    keys.type("Comment", "Three.")
+    keys.type("Name", "Rosa")
+    with page.expect_request("**/api/comments?*"):
+        keys.use("Send comment")
+    expect(page.locator("#comment-101")).to_be_focused()
+    button(page, "Reply to Ida").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("Half")
+    held.pop().fallback()
+    expect(page.get_by_role("heading", name="3 comments")).to_be_visible()
+    page.keyboard.type(" an answer")
+    expect(page.locator("#comment-2 form").get_by_label("Comment")).to_have_value("Half an answer")
