@@ -26,6 +26,7 @@ from commentsvc import comments, templating
 from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
+from commentsvc.faults import told
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, item, status
 from commentsvc.languages import ENGLISH, Language, Languages
@@ -104,6 +105,7 @@ def _environment() -> Environment:
     """Give the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
+    environment.filters["told"] = told
     environment.filters["known"] = _known
     return environment
 
@@ -264,11 +266,14 @@ def _faults(base: str, view: str, closed: str, parent: str) -> dict[str, str]:
 
 
 def _translated(error: HttpError, language: Language) -> str:
-    """What the widget says of an error; "" where that is what the service says, in English."""
+    """What is said of an error; "" where that is what the service says, in English."""
     if language.tag == ENGLISH:
         return ""
-    text = language.words.get(str(min(error.status, 500)), "")
-    return text.replace("#", dict(error.headers).get("Retry-After", "…"))
+    if text := language.words.get(str(min(error.status, 500)), ""):
+        return text.replace("#", dict(error.headers).get("Retry-After", "…"))
+    texts = list((error.fields or {"": error.message}).values())
+    all_told = [told(text, language.tag) for text in texts]
+    return "" if set(all_told) & set(texts) else " ".join(all_told)
 
 
 def _query(name: str, language: Language) -> str:

@@ -5,17 +5,20 @@ then takes everything below it; a whole path wins over a pattern, the longest pa
 others. A handler that is a plain
 function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
 is handed back to be awaited, a `web.Later` to be listened to. Domain errors become HTTP here and
-nowhere else; what is unexpected passes through, to be logged once by the server.
+nowhere else, in the language that `lang` in the query names; what is unexpected passes through, to
+be logged once by the server.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from commentsvc import bans, comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
+from commentsvc.faults import told
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
 from commentsvc.web import NUMBER, HttpError, Later, Origins, Request, Response, refusal
@@ -35,6 +38,7 @@ FAILURES = (
 )
 
 BELOW = "/{path}"
+_LANGUAGE = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
 FULL_SECONDS = "60"  # somebody has to make room first
 
@@ -68,16 +72,18 @@ class Router:
             handler = self._handler(request)
             answer = handler(request)
         except FAILURES as error:
-            return refusal(as_http(error))
+            return _refused(request, error)
         if isinstance(answer, Response):
             return answer
-        return answer.mended(_mend) if isinstance(answer, Later) else self._await(answer)
+        if isinstance(answer, Later):
+            return answer.mended(partial(_mend, request))
+        return self._await(request, answer)
 
-    async def _await(self, answer: Awaitable[Response]) -> Response:
+    async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
         try:
             return await answer
         except FAILURES as error:
-            return refusal(as_http(error))
+            return _refused(request, error)
 
     def _handler(self, request: Request) -> Handler:
         methods = self._paths.get(request.path) or self._search(request.path)
@@ -110,8 +116,21 @@ class Router:
         raise HttpError(404, "not_found", "There is nothing at this address.")
 
 
-def _mend(error: Exception) -> Response | Exception:
-    return refusal(as_http(error)) if isinstance(error, FAILURES) else error
+def _mend(request: Request, error: Exception) -> Response | Exception:
+    return _refused(request, error) if isinstance(error, FAILURES) else error
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """Answer with one of the `FAILURES`, told in the language that the request names."""
+    found, language = as_http(error), _LANGUAGE(request.query)
+    return refusal(in_language(found, language[1]) if language else found)
+
+
+def in_language(error: HttpError, language: str) -> HttpError:
+    """Give the same error with its texts in a language, where they have one."""
+    fields = {name: told(text, language) for name, text in (error.fields or {}).items()}
+    message = told(error.message, language)
+    return HttpError(error.status, error.code, message, fields, error.headers)
 
 
 def as_http(error: Exception) -> HttpError:

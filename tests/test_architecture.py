@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "configread",
             "descriptors",
             "doctor",
+            "faults",
             "forms",
             "languages",
             "logs",

@@ -358,7 +358,12 @@ def test_a_form_is_answered_in_its_language(service: Served) -> None:
     assert "Votre commentaire est publié." in good.body.decode()
     bad = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi").body.decode()
     assert '<h1 class="commentsvc-heading">Réessayer</h1>' in bad
-    assert '<strong class="commentsvc-error" lang="en" dir="ltr">' in bad, "the service's own words"
+    assert '<strong class="commentsvc-error">Veuillez indiquer un nom.</strong>' in bad
+    assert "Veuillez indiquer un nom.\nVotre" in bad.replace("\n\n", "\n"), "said at the top, too"
+    odd = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi&key=1").body.decode()
+    assert 'lang="en" dir="ltr">key: A key has' in odd, "what no reader can cause"
+    gone = service.form("/embed/thread?lang=fr", "url=/p/&author=Ann&message=Hi&parent=9")
+    assert "Le commentaire auquel vous répondez n’est pas" in gone.body.decode()
     assert 'action="thread?lang=fr"' in bad
     assert service.form("/embed/thread?%ff", "url=/p/&author=&message=Hi").status == 400
 
