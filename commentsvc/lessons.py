@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from commentsvc.models import APPROVED, AUTHOR, SPAM
 from commentsvc.sqlite import Reader, Transaction
 from commentsvc.tokens import tokens
@@ -30,8 +32,10 @@ DECIDED: Final = (
     f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
     " FROM comment AS c LEFT JOIN lesson AS l ON l.comment_id = c.id WHERE c.id = ?"
 )
+# Of all words with the same change of their counts: of a comment that is approved these are all.
 COUNT: Final = (
-    "INSERT INTO word (hash, spam, good) VALUES (?1, max(0, ?2), max(0, ?3)) ON CONFLICT (hash)"
+    "INSERT INTO word (hash, spam, good) SELECT value, max(0, ?2), max(0, ?3) FROM json_each(?1)"
+    " WHERE true ON CONFLICT (hash)"
     " DO UPDATE SET spam = max(0, spam + ?2), good = max(0, good + ?3)"
 )
 _TAUGHT: Final = (
@@ -98,7 +102,11 @@ def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str
     spam, good = counts[SPAM], counts[APPROVED]
     if not taught:
         return
-    tx.execute_many(COUNT, [(word, spam[word], good[word]) for word in spam.keys() | good.keys()])
+    words: dict[tuple[int, int], list[int]] = {}
+    for word in spam.keys() | good.keys():
+        words.setdefault((spam[word], good[word]), []).append(word)
+    for change, alike in words.items():
+        tx.execute(COUNT, (msgspec.json.encode(alike).decode(), *change))
     tx.execute(_TAUGHT, (taught[SPAM], taught[APPROVED]))
     [(number,)] = tx.execute("SELECT count(*) FROM word").fetchall()
     if number > WORDS:
