@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from jinja2 import Environment, Template
@@ -35,6 +35,7 @@ HEADERS: Final[Headers] = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
 DAY: Final = 86_400_000  # ms
+REMEMBERED: Final = 1_000  # dates: a list of old comments has fifty
 HOME: Final = "queue"  # where moderators begin
 
 # A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
@@ -55,7 +56,12 @@ def ago(moment: int, now: int) -> str:
     for limit, unit, text in _AGES:
         if now - moment < limit:
             return text.format((now - moment) // unit)
-    return f"{_utc(moment):%-d %b %Y}"
+    return _date(moment // DAY)
+
+
+@lru_cache(REMEMBERED)
+def _date(day: int) -> str:
+    return f"{_utc(day * DAY):%-d %b %Y}"
 
 
 def exactly(moment: int) -> str:

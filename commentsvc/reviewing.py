@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from commentsvc import moderation, review, search, verdicts
-from commentsvc.cards import card, html
+from commentsvc.cards import card, items
 from commentsvc.config import Site
 from commentsvc.database import Database, Reader, Transaction
 from commentsvc.forms import Form
@@ -119,7 +119,7 @@ class Reviewing:
             "comments.html",
             visit,
             here=here if here == "queue" or query else f"comments?status={status}",
-            cards=[*map(html, shown)],
+            cards=items(shown),
             unfed=part.unfed,
             status=status,
             query=query,
