@@ -2,13 +2,13 @@
 
 DESIGN. `targets` is what the database has to know of it, `channels` what the outbox sends by. They
 name the same channels: a row for a channel that is no longer configured waits until it is again,
-or until it is too old.
+or until it is too old. What mail needs is loaded where there is any: 1 MiB.
 """
 
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from commentsvc import hooks
@@ -19,11 +19,13 @@ from commentsvc.delivery import Channel, Connection
 from commentsvc.hooks import Hook, Message, Told
 from commentsvc.lessons import AKISMET
 from commentsvc.links import Links
-from commentsvc.mail import Mails
 from commentsvc.outgoing import MAIL, Post, Target
 from commentsvc.posting import DAY, HOUR
-from commentsvc.smtp import Letter, Smtp
 from commentsvc.sqlite import Reader
+
+if TYPE_CHECKING:
+    from commentsvc.mail import Mails
+    from commentsvc.smtp import Letter, Smtp
 
 PERIODS: Final = {"off": 0, "hourly": HOUR, "daily": DAY}
 
@@ -31,11 +33,11 @@ PERIODS: Final = {"off": 0, "hourly": HOUR, "daily": DAY}
 class MailChannel:
     """Mail by the SMTP server of the settings."""
 
-    def __init__(self, mails: Mails, smtp: Smtp) -> None:
+    def __init__(self, mails: "Mails", smtp: "Smtp") -> None:
         self._mails = mails
         self._smtp = smtp
 
-    def compose(self, reader: Reader, post: Post) -> Letter | None:
+    def compose(self, reader: Reader, post: Post) -> "Letter | None":
         """As delivery.Channel says."""
         return self._mails.compose(reader, post)
 
@@ -64,6 +66,9 @@ def channels(
     if settings.spam.akismet_key:
         found[AKISMET] = Akismet(settings, database, now)
     if settings.mail.host:
+        from commentsvc.mail import Mails
+        from commentsvc.smtp import Smtp
+
         mails = Mails(settings, links)
         found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))
     return found

@@ -21,6 +21,8 @@ from commentsvc.sqlite import Transaction
 
 # No link of ours is longer; in characters.
 LENGTH: Final = 512
+# Days that a link to all of one's own works: who asks for it does so now, and it may do much.
+OWN_DAYS: Final = 2
 
 SPEND: Final = "INSERT INTO spent_link (digest, expires) VALUES (?, ?) ON CONFLICT DO NOTHING"
 FORGET: Final = "DELETE FROM spent_link WHERE expires < ?"

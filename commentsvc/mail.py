@@ -22,7 +22,7 @@ from jinja2 import Environment
 
 from commentsvc import comments, owned, subscribing, templating
 from commentsvc.config import Settings, Site
-from commentsvc.links import Links
+from commentsvc.links import OWN_DAYS, Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.outgoing import ASKED, CONFIRMED, Post
 from commentsvc.posting import DAY
@@ -34,8 +34,6 @@ from commentsvc.submission import line
 ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
 # A question that is not answered by then is asked again with the next comment.
 CONFIRM_DAYS: Final = 30
-# Who asks for all of theirs does so now; the link may do much.
-OWN_DAYS: Final = 2
 # "No more" must work for as long as a mail may lie in a mailbox.
 STOP_DAYS: Final = 3_650
 SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads

@@ -22,7 +22,6 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import peewee
-from playhouse.migrations import Migration, Runner
 
 from commentsvc import steps
 from commentsvc.sqlite import (
@@ -74,22 +73,6 @@ STEPS: Final[dict[str, Step]] = {
 }
 
 
-class _Named(Migration):  # type: ignore[misc]  # playhouse ships no types
-    """A step of ours, where playhouse would load a file."""
-
-    __slots__ = ()
-
-    def load(self) -> SimpleNamespace:
-        return SimpleNamespace(up=STEPS[self.name])
-
-
-class _Runner(Runner):  # type: ignore[misc]  # playhouse ships no types
-    """playhouse's runner over STEPS."""
-
-    def migrations(self) -> list[_Named]:
-        return [_Named(number, name, name, None) for number, name in enumerate(STEPS, 1)]
-
-
 def upgrade(path: Path) -> None:
     """Make the database at `path` (mode 0600), or bring it up to date; quick where it is.
 
@@ -109,11 +92,35 @@ def upgrade(path: Path) -> None:
         timeout=PATIENCE,
     )
     try:
-        _Runner(database, table_name=HISTORY).up()
+        _run(database)
     except peewee.PeeweeException as error:
         raise _reason(error, path) from error
     finally:
         database.close()
+
+
+def _run(database: peewee.SqliteDatabase) -> None:
+    """Run the steps that are missing.
+
+    playhouse is loaded here, since most starts have nothing to do with it: 0.8 MiB.
+    """
+    from playhouse.migrations import Migration, Runner
+
+    class Named(Migration):  # type: ignore[misc]  # playhouse ships no types
+        """A step of ours, where playhouse would load a file."""
+
+        __slots__ = ()
+
+        def load(self) -> SimpleNamespace:
+            return SimpleNamespace(up=STEPS[self.name])
+
+    class Ours(Runner):  # type: ignore[misc]  # playhouse ships no types
+        """playhouse's runner over STEPS."""
+
+        def migrations(self) -> list[Named]:
+            return [Named(number, name, name, None) for number, name in enumerate(STEPS, 1)]
+
+    Ours(database, table_name=HISTORY).up()
 
 
 def _reason(error: BaseException, path: Path) -> DatabaseError:

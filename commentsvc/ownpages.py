@@ -16,8 +16,7 @@ from commentsvc import links, owned, posting, privacy
 from commentsvc.config import Settings
 from commentsvc.database import Database, Transaction
 from commentsvc.linkpages import failed, rendered
-from commentsvc.links import LinkError, Links
-from commentsvc.mail import OWN_DAYS
+from commentsvc.links import OWN_DAYS, LinkError, Links
 from commentsvc.models import AUTHOR
 from commentsvc.network import network
 from commentsvc.posting import DAY

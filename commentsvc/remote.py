@@ -6,6 +6,8 @@ the machine's own network. So the name is resolved here; where any of its addres
 is sent, unless the operator allows that network; and the connection goes to the address that was
 looked at, whatever the name means a moment later. TLS still verifies the name (certifi). No
 redirect is followed, no proxy of the environment used, and little of the answer is read.
+
+The HTTP client is loaded at its first use, for 1.6 MiB and 20 ms: most services ask nobody.
 """
 
 import asyncio
@@ -18,7 +20,6 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import certifi
-import httpx2
 
 DEADLINE: Final = 20.0  # seconds for all of it
 ANSWER: Final = 2_048  # bytes of an answer that are read: an error's first words
@@ -100,6 +101,8 @@ async def _ask(
     request: tuple[str, str, bytes, Mapping[str, str]], most: int, networks: Sequence[str]
 ) -> Fetched:
     """Send a method, url, body and headers; `most` bytes are read, or a few more."""
+    import httpx2
+
     try:
         async with asyncio.timeout(DEADLINE):
             return await _send(*request, most, networks)
@@ -117,6 +120,8 @@ async def _send(
     most: int,
     networks: Sequence[str],
 ) -> Fetched:
+    import httpx2
+
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]

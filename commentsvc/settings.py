@@ -49,7 +49,7 @@ class Server(Struct, frozen=True, kw_only=True):
     proxy_protocol: Annotated[bool, SWITCH] = False
     hsts: Annotated[str, HSTS] = ""
     redirect: Annotated[str, LISTEN_OR_NOT] = ""
-    store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 10
+    store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
     connections: Annotated[int, whole(16, 1_000_000)] = 20_000
     streams: Annotated[int, whole(0, 1_000_000)] = 5_000
     stream_beat: Annotated[int, whole(1, 3_600, "seconds")] = 15

@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,9 @@ from commentsvc.lock import Lock
 from commentsvc.manager import Manager
 
 SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
+
+# Each takes up to 2 MiB for what most services do never or seldom.
+LATE = ("aiosmtplib", "altcha", "httpx2", "nacl", "playhouse")
 
 
 @pytest.fixture
@@ -85,3 +90,17 @@ def test_a_failure_of_the_last_step_undoes_all_before(
     assert held() == before
     with Lock(tmp_path):
         pass
+
+
+@pytest.mark.usefixtures("_process_as_before")
+def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> None:
+    app.run(SETTINGS, start(tmp_path))
+    program = (
+        "import sys; from pathlib import Path; from commentsvc import app, cli;"
+        "from tests.unit.test_app import SETTINGS, start;"
+        "app.run(SETTINGS, start(Path(sys.argv[1]))); print(*sys.modules)"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert "commentsvc.channels" in said
+    assert not {name.partition(".")[0] for name in said} & {*LATE}
