@@ -61,6 +61,11 @@ _EXTENSIONS = [
     _lib.cmark_find_syntax_extension(name) for name in (b"autolink", b"strikethrough", b"table")
 ]
 
+# Parsers at rest, one for each OS thread that ever parsed at the same time as others: what is made
+# anew for each text is a quarter of parsing. cmark_parser_finish leaves one as it was, but for its
+# text. Any: cffi pointers.
+_idle: list[Any] = []
+
 # Blockquotes and lists of one comment. An HTML parser looks through all open ones at each new tag,
 # so 8,000 nested ones take 120 ms and 100,000 take 20 s. A text with more is shown as it was typed.
 CONTAINERS = 256
@@ -127,12 +132,13 @@ def clean(html: str) -> str:
 def parse(source: str) -> str:
     """Give cmark's HTML of the Markdown `source`, without images and raw HTML."""
     data = source.encode()
-    parser = _lib.cmark_parser_new(_OPTIONS)
-    for extension in _EXTENSIONS:
-        _lib.cmark_parser_attach_syntax_extension(parser, extension)
+    try:
+        parser = _idle.pop()
+    except IndexError:
+        parser = _new_parser()
     _lib.cmark_parser_feed(parser, data, len(data))
     root = _lib.cmark_parser_finish(parser)
-    _lib.cmark_parser_free(parser)
+    _idle.append(parser)
     if "<" in source or "![" in source:
         _tame(root)
     raw = _lib.cmark_render_html(root, _OPTIONS, _ffi.NULL)
@@ -144,6 +150,14 @@ def parse(source: str) -> str:
     if "<h" in html:
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
     return html
+
+
+def _new_parser() -> Any:
+    """Give a parser that knows our extensions. Any: a cffi pointer."""
+    parser = _lib.cmark_parser_new(_OPTIONS)
+    for extension in _EXTENSIONS:
+        _lib.cmark_parser_attach_syntax_extension(parser, extension)
+    return parser
 
 
 def links(html: str) -> int:

@@ -2,6 +2,7 @@
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -215,6 +216,17 @@ def test_rendering_gives_its_memory_back() -> None:
     for _ in range(2_000):
         render(source)
     assert resident() - before < 4_096  # KiB; a leak of one tree each would be over 100,000
+
+
+def test_no_text_has_a_part_in_another_one() -> None:
+    """Parsers are used again, by several OS threads."""
+    parts = {
+        "[a]: https://blog.example/ 'b'\n\n```\nc": "<pre><code>c\n</code></pre>\n",
+        "[a] *b*": "<p>[a] <em>b</em></p>\n",
+        "> - [a]": "<blockquote>\n<ul>\n<li>[a]</li>\n</ul>\n</blockquote>\n",
+    }
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(parse, [*parts] * 1_000)] == [*parts.values()] * 1_000
 
 
 PIECES = [
