@@ -30,7 +30,7 @@ asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 
 tsan: ## the C tests under ThreadSanitizer
 	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
-	meson test -C build/tsan --print-errorlogs
+	meson test -C build/tsan --timeout-multiplier=4 --print-errorlogs
 
 T = 60
 fuzz: ## the fuzz targets, all at once, for T=60 seconds
