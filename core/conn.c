@@ -25,9 +25,6 @@
 /* Bytes to make room for behind a part of a head; most of what is still to come. */
 enum { READ_BEHIND = 4096 };
 
-/* Within a turn: no whole request is left among the bytes. */
-enum { STARVED = CONN_CLOSE + 1 };
-
 struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools)
 {
     size_t traced = tools->trace ? sizeof(struct trace_line) : 0;
@@ -94,7 +91,7 @@ static enum conn_next miss(struct conn *conn, struct tools *tools)
     return CONN_MISS;
 }
 
-static int serve_body(struct conn *conn, struct tools *tools, struct slice *in)
+static enum conn_next serve_body(struct conn *conn, struct tools *tools, struct slice *in)
 {
     for (;;) {
         struct slice piece;
@@ -103,7 +100,7 @@ static int serve_body(struct conn *conn, struct tools *tools, struct slice *in)
         case BODY_DONE:
             return miss(conn, tools);
         case BODY_NEED_MORE:
-            return STARVED;
+            return CONN_STARVED;
         case BODY_PIECE:
             conn->request = request_append(conn->request, piece);
             if (!conn->request)
@@ -116,8 +113,8 @@ static int serve_body(struct conn *conn, struct tools *tools, struct slice *in)
 }
 
 /* Make the envelope for a request that the store cannot answer. */
-static int begin_request(struct conn *conn, struct tools *tools, const struct head *head,
-                         struct slice *in)
+static enum conn_next begin_request(struct conn *conn, struct tools *tools, const struct head *head,
+                                    struct slice *in)
 {
     int status = body_init(&conn->body, head, tools->limits->body);
     if (status != 0)
@@ -139,8 +136,8 @@ static int begin_request(struct conn *conn, struct tools *tools, const struct he
     return CONN_GO_ON;
 }
 
-static int serve_head(struct conn *conn, struct tools *tools, const struct head *head,
-                      struct slice *in, struct foresight *foresight)
+static enum conn_next serve_head(struct conn *conn, struct tools *tools, const struct head *head,
+                                 struct slice *in, struct foresight *foresight)
 {
     counter_add(&tools->counters.requests, 1);
     conn->without_body = head->method == METHOD_HEAD;
@@ -162,24 +159,24 @@ static int serve_head(struct conn *conn, struct tools *tools, const struct head 
     return begin_request(conn, tools, head, in);
 }
 
-/* Learn for whom the peer speaks, before anything else: a `conn_next`, or STARVED. */
-static int serve_preface(struct conn *conn, struct slice *in)
+/* Learn for whom the peer speaks, before anything else. */
+static enum conn_next serve_preface(struct conn *conn, struct slice *in)
 {
     switch (peer_read(&conn->peer, in)) {
     case PEER_KNOWN:
         return CONN_GO_ON;
     case PEER_NEED_MORE:
-        return STARVED;
+        return CONN_STARVED;
     default:
         conn->closed = CLOSED_STRANGE;
         return CONN_CLOSE;
     }
 }
 
-/* Serve one request, or a part of its body: a `conn_next`, or STARVED. `head` is that of the
- * request before in the same turn, and becomes that of this one. */
-static int serve(struct conn *conn, struct tools *tools, struct slice *in, struct head *head,
-                 struct foresight *foresight)
+/* Serve one request, or a part of its body. `head` is that of the request before in the same turn,
+ * and becomes that of this one. */
+static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice *in,
+                            struct head *head, struct foresight *foresight)
 {
     if (conn->request)
         return serve_body(conn, tools, in);
@@ -190,7 +187,7 @@ static int serve(struct conn *conn, struct tools *tools, struct slice *in, struc
     conn->without_body = false;
     int result = parse_next_head(*in, &conn->scanned, head);
     if (result == PARSE_NEED_MORE)
-        return STARVED;
+        return CONN_STARVED;
     conn->scanned = 0;
     if (result != PARSE_DONE)
         return answer_refusal(conn, tools, result);
@@ -219,12 +216,13 @@ static bool keep_rest(struct conn *conn, struct slice in)
 }
 
 /* Serve what can be served of `in`, until the client does not take its answers. */
-static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, bool *served)
+static enum conn_next serve_all(struct conn *conn, struct tools *tools, struct slice *in,
+                                bool *served)
 {
     struct head head = {0};
     struct foresight foresight;
     foresight_init(&foresight);
-    int next = CONN_GO_ON;
+    enum conn_next next = CONN_GO_ON;
     while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in->size > 0) {
         size_t before = in->size;
         next = serve(conn, tools, in, &head, &foresight);
@@ -240,7 +238,7 @@ static int serve_all(struct conn *conn, struct tools *tools, struct slice *in, b
 /* Serve all that can be served of `in`, then send and say how it stands. */
 static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice in)
 {
-    int next;
+    enum conn_next next;
     bool served = false, held_up;
     do {
         next = serve_all(conn, tools, &in, &served);

@@ -33,8 +33,9 @@ enum conn_state {
 /* What the worker does next. */
 enum conn_next {
     CONN_GO_ON,
-    CONN_MISS,  /* take the request with `conn_take_request` and push it */
-    CONN_CLOSE, /* call `conn_free` */
+    CONN_MISS,    /* take the request with `conn_take_request` and push it */
+    CONN_CLOSE,   /* call `conn_free` */
+    CONN_STARVED, /* never returned: no whole request is left among the bytes of a turn */
 };
 
 struct conn {
