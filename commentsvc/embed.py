@@ -271,9 +271,8 @@ def _translated(error: HttpError, language: Language) -> str:
         return ""
     if text := language.words.get(str(min(error.status, 500)), ""):
         return text.replace("#", dict(error.headers).get("Retry-After", "…"))
-    texts = list((error.fields or {"": error.message}).values())
-    all_told = [told(text, language.tag) for text in texts]
-    return "" if set(all_told) & set(texts) else " ".join(all_told)
+    text = told(error.message, language.tag)
+    return "" if text == error.message else text
 
 
 def _query(name: str, language: Language) -> str:

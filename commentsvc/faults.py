@@ -91,7 +91,7 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "zh": "如需通过邮件接收回复，请填写您的地址。",
     },
     "A web site must begin with http:// or https:// and have no spaces and at most # characters": {
-        "ar": "يبدأ عنوان الموقع بـ http:// أو https:// دون مسافات، وبحد أقصى # حرف.",
+        "ar": "يبدأ عنوان الموقع بـ http://\u200e أو https://\u200e دون مسافات، وبحد أقصى # حرف.",
         "de": "Eine Website beginnt mit http:// oder https:// und hat keine Leerzeichen und"
         " höchstens # Zeichen. Bitte berichtige sie, oder lass sie weg.",
         "es": "Un sitio web empieza por http:// o https:// y tiene, sin espacios, # caracteres"

@@ -44,11 +44,12 @@ export function write(it) {
 
   async function post(texts) {
     const { message } = texts;
-    if (mine) return call("comments/" + parent.id, "PATCH", { message }, mine.token);
+    const lang = "?lang=" + words.tag;
+    if (mine) return call("comments/" + parent.id + lang, "PATCH", { message }, mine.token);
     await Promise.race([begin(), new Promise((done) => setTimeout(done, 1500))]);
     const more = { url, parent: parent?.id, title: document.title, remember: undefined };
     const proof = { stamp: stamp.stamp, work: stamp.done, notify: form.notify.checked };
-    return call("comments", "POST", { ...texts, ...more, ...proof });
+    return call("comments" + lang, "POST", { ...texts, ...more, ...proof });
   }
 
   function fail(fault) {

@@ -114,6 +114,24 @@ def test_the_first_of_two_equal_routes_counts() -> None:
     assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]))).body == b"GET /a"
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("lang=de-AT", "Bitte gib einen Namen an."),
+        ("site=a&lang=de", "Bitte gib einen Namen an."),
+        ("", "Please enter a name."),
+        ("lang=sv", "Please enter a name."),
+        ("slang=de", "Please enter a name."),
+        ("lang=%ff", "Please enter a name."),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
+    router = failing(SubmissionError({"author": "Please enter a name.", "key": "No."}))
+    answer = router.answer(Request("GET", "/now", query, b"", "", lambda _: None))
+    assert isinstance(answer, Response)
+    assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}
+
+
 @pytest.mark.parametrize("path", ["/now", "/later"])
 @pytest.mark.parametrize(
     ("error", "status", "code", "retry"),

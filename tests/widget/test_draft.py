@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Request, expect
 
 from tests.widget.browser import TEXT, Answers, comment, fill, send
 
@@ -80,6 +80,21 @@ def test_a_key_that_belongs_to_another_text_is_replaced_after_the_reader_was_tol
     expect(page.locator("#comment-101")).to_be_visible()
     first, second = keys
     assert first != second
+
+
+def test_what_was_written_while_the_line_was_down_is_sent_when_it_is_back(
+    context: BrowserContext, page: Page, form: Locator, message: Locator, answers: Answers
+) -> None:
+    """Even the script that sends has not come yet."""
+    context.route("**/deeds.js", lambda route: route.abort())
+    fill(form)
+    send(form)
+    expect(form.get_by_role("alert")).to_contain_text("Your text is kept.")
+    expect(message).to_have_value(TEXT)
+    context.unroute("**/deeds.js")
+    send(form)
+    expect(page.locator("#comment-101")).to_be_focused()
+    assert len(answers.submissions) == 1
 
 
 def test_two_presses_send_once(page: Page, form: Locator, answers: Answers) -> None:

@@ -94,7 +94,7 @@ def test_a_lost_answer_never_makes_two_comments(start: Callable[..., Service], t
         route.fetch()
         route.abort()
 
-    tab.route("**/api/comments", lose)
+    tab.route("**/api/comments?lang=en", lose)
     write(tab, TEXT)
     expect(tab.locator("form").get_by_role("alert")).to_contain_text("cannot be reached")
     assert service.count(POST) == 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from commentsvc.faults import told
 from commentsvc.languages import Languages, plural
 from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
 from tests.widget.test_counts import show
@@ -104,6 +105,18 @@ def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
         ]
     page = open_thread(lang='tlh"><body lang="de-AT')
     expect(page.get_by_role("button", name="Kommentar abschicken")).to_be_visible()
+
+
+def test_the_service_is_asked_to_tell_faults_in_the_language_of_the_page(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    form = open_thread(lang="de-AT").locator("form")
+    form.locator("[name=message]").fill("x")
+    form.locator("[name=author]").fill("Rosa")
+    answers.refuse("POST", 400, {"email": told("This is not an e-mail address.", "de")})
+    form.locator(".commentsvc-button").click()
+    expect(form.get_by_role("alert")).to_contain_text("Das ist keine E-Mail-Adresse.")
+    assert ("POST", "/api/comments?lang=de") in answers.requests
 
 
 def test_two_languages_on_one_page_have_each_their_own_words(

