@@ -35,6 +35,7 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
     """A reader with an empty browser, who looks at the blog."""
     with visit(chromium, blog) as context:
         yield context
+        assert not context.cookies()
 
 
 @pytest.fixture
@@ -140,11 +141,19 @@ def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..
 
 @pytest.fixture
 def tab(chromium: Browser, foreign_blog: Blog) -> Iterator[Page]:
-    """A reader's tab on the blog. An error of a script fails the test."""
+    """A reader's tab on the blog.
+
+    The test fails when a script did, a cookie was set, or anybody but blog and service was asked.
+    """
     context = chromium.new_context(base_url=foreign_blog.origin)
     page = context.new_page()
     complaints: list[str] = []
+    origins: set[str] = set()
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: origins.add("/".join(request.url.split("/")[:3])))
     yield page
+    cookies = context.cookies()
     context.close()
     assert not complaints
+    assert not cookies
+    assert origins <= {foreign_blog.origin, foreign_blog.service}

@@ -1,19 +1,29 @@
 """Everybody can use it: axe's rules, in each state, light and dark, narrow and wide."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.widget.browser import Answers, comment
+from tests.widget.browser import ROOT, Answers, comment
 
 Open = Callable[[], Page]
 Scheme = Literal["light", "dark"]
 
 SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
 WIDTHS = [360, 1280]
+# What the system says, what the reader chose, and how wide it is: each colour in each width.
+LOOKS = [
+    ("light", None, 360),
+    ("dark", None, 1280),
+    ("light", "dark", 360),
+    ("dark", "light", 1280),
+]
+
+PICTURES = ROOT / "build" / "pictures" / "widget"
 
 # Comments that could burst or tire a page.
 AWKWARD = [
@@ -38,10 +48,13 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def assert_accessible(page: Page) -> Callable[[], None]:
-    """Let axe look at the page as it is."""
+def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Let axe look at the page as it is, and leave a picture of it for those who can see."""
+    number = count(1)
 
     def assert_accessible() -> None:
+        name = f"{request.node.name.removeprefix('test_')}-{next(number)}.png"
+        page.screenshot(path=PICTURES / name, full_page=True)
         results = Axe().run(page)
         assert results.violations_count == 0, results.generate_report()
 
@@ -53,8 +66,7 @@ def assert_fits(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(("system", "chosen"), SCHEMES)
+@pytest.mark.parametrize(("system", "chosen", "width"), LOOKS)
 def test_a_thread_in_use_has_no_violation(
     page: Page,
     open_post: Open,
