@@ -46,18 +46,25 @@ def play(file: Path, port: int, rate: float, seconds: int, core: str) -> Seen:
 
 def parse(said: str, share: float) -> Seen:
     """Read its statistics; its times are whole ms, and coarser above 100 of them."""
-    told = next((one for one in json.loads(said) if one["name"] == "all"), None)
-    if told is None:
+    told = [one for one in json.loads(said) if one["name"] == "all"]  # one for each method
+    if not told:
         raise ClientError(f"Locust asked nothing: {said[-300:]}")
-    times = Counter({float(ms): count for ms, count in told["response_times"].items()})
-    seconds = told["last_request_timestamp"] - told["start_time"]
-    wrong = told["num_failures"]
+    times = Counter[float]()
+    for one in told:
+        times.update({float(ms): count for ms, count in one["response_times"].items()})
+    asked, wrong = _sum(told, "num_requests"), _sum(told, "num_failures")
+    seconds = max(one["last_request_timestamp"] for one in told) - told[0]["start_time"]
     p50, p90, p99 = (percentile(times, part) * 1_000 for part in (0.5, 0.9, 0.99))
-    most, right = told["max_response_time"] * 1_000, told["num_requests"] - wrong
-    outcome = Outcome(right, seconds, wrong, 0, p50, p90, p99, most, share)
-    mean = told["total_response_time"] / told["num_requests"] * 1_000
-    least, p95 = told["min_response_time"] * 1_000, percentile(times, 0.95) * 1_000
-    return Seen(outcome, least, mean, p95, 0, {})
+    most = max(one["max_response_time"] for one in told) * 1_000
+    outcome = Outcome(asked - wrong, seconds, wrong, 0, p50, p90, p99, most, share)
+    mean = _sum(told, "total_response_time") / asked * 1_000
+    least, p95 = min(one["min_response_time"] for one in told), percentile(times, 0.95)
+    return Seen(outcome, least * 1_000, mean, p95 * 1_000, 0, {})
+
+
+# Any: numbers, by what they are of.
+def _sum(told: Sequence[dict[str, Any]], figure: str) -> Any:
+    return sum(one[figure] for one in told)
 
 
 def percentile(times: Counter[Any], part: float) -> float:

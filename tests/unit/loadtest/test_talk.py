@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadtest import blog, locust, talk
-from loadtest.client import Request
+from loadtest.client import ClientError, Request
 from loadtest.seed import seed
 from loadtest.service import ServiceError
 from loadtest.talk import WHOLE
@@ -99,13 +99,23 @@ def test_locusts_statistics_are_read() -> None:
         "start_time": 100.0,
         "last_request_timestamp": 105.0,
     }
-    seen = locust.parse(json.dumps([{**told, "name": "other"}, told]), 0.5)
-    assert (seen.outcome.answered, seen.outcome.wrong, seen.errors) == (9, 1, 1)
+    posted = {
+        "num_requests": 2,
+        "num_failures": 0,
+        "response_times": {"2": 1, "40": 1},
+        "max_response_time": 41.5,
+        "total_response_time": 42,
+        "last_request_timestamp": 106.0,
+    }
+    seen = locust.parse(json.dumps([{**told, "name": "other"}, told, {**told, **posted}]), 0.5)
+    assert (seen.outcome.answered, seen.outcome.wrong, seen.errors) == (11, 1, 1)
     assert (seen.min, seen.outcome.p50, seen.p95, seen.outcome.max) == (
         1_500,
         2_000,
-        30_000,
-        31_500,
+        40_000,
+        41_500,
     )
-    assert seen.mean == pytest.approx(4_800)
-    assert seen.outcome.seconds == 5
+    assert seen.mean == pytest.approx(7_500)
+    assert seen.outcome.seconds == 6
+    with pytest.raises(ClientError, match="asked nothing"):
+        locust.parse("[]", 0.5)
