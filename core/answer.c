@@ -1,5 +1,5 @@
-/* The answers; see answer.h. Those of a turn are glued in the worker's shared `tools->out` and go out
- * in one write; a large body goes with them from where it is kept. */
+/* The answers; see answer.h. Those of a turn are glued in the worker's shared `tools->out` and go
+ * out in one write; a large body goes with them from where it is kept. */
 #include "answer.h"
 
 #include <sys/socket.h>

@@ -10,8 +10,8 @@
  * close. */
 bool answer_send(struct conn *conn, struct tools *tools);
 
-/* Append an answer, which took Python so many microseconds; `more` bytes of the client have been read
- * behind the request. */
+/* Append an answer, which took Python so many microseconds; `more` bytes of the client have been
+ * read behind the request. */
 enum conn_next answer_give(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
                            uint32_t python);
 

@@ -1,9 +1,9 @@
 /* The audience: how many streams follow each tag, on all workers together.
  *
- * A stream takes its place when Python begins it and leaves it when its connection ends, or when its
- * client turns out to have left before. So whoever changes something and then asks here misses no
- * stream that was begun before the change was looked at. Tags share places by hash: two tags in one
- * place only cost an event that is made for nobody.
+ * A stream takes its place when Python begins it and leaves it when its connection ends, or when
+ * its client turns out to have left before. So whoever changes something and then asks here misses
+ * no stream that was begun before the change was looked at. Tags share places by hash: two tags in
+ * one place only cost an event that is made for nobody.
  *
  * Every function may run in any pthread at any time.
  */

@@ -1,4 +1,5 @@
-/* Growable bytes. An idle connection holds no memory here: that is what keeps ten thousand cheap. */
+/* Growable bytes. An idle connection holds no memory here: that is what keeps ten thousand
+ * cheap. */
 #include "buffer.h"
 
 #include <assert.h>

@@ -24,7 +24,8 @@ bool buffer_reserve(struct buffer *buffer, size_t more);
 /* Append a copy; false without memory, nothing changed. */
 bool buffer_append(struct buffer *buffer, const void *data, size_t size);
 
-/* Drop the first `count` bytes, `count` at most the size; memory is given back when none is left. */
+/* Drop the first `count` bytes, `count` at most the size; memory is given back when none is
+ * left. */
 void buffer_consume(struct buffer *buffer, size_t count);
 
 static inline struct slice buffer_slice(const struct buffer *buffer)

@@ -264,7 +264,8 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     return CONN_GO_ON;
 }
 
-/* recv() once: the count, 0 at the end, -1 when there is nothing now, -2 when the client is gone. */
+/* recv() once: the count, 0 at the end, -1 when there is nothing now, -2 when the client is
+ * gone. */
 static ssize_t receive(int fd, char *data, size_t size)
 {
     ssize_t count;

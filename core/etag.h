@@ -1,4 +1,5 @@
-/* Entity tags (RFC 9110 section 8.8.3): made from the bytes of a body, and found in If-None-Match. */
+/* Entity tags (RFC 9110 section 8.8.3): made from the bytes of a body, and found in
+ * If-None-Match. */
 #ifndef CORE_ETAG_H
 #define CORE_ETAG_H
 

@@ -2,9 +2,9 @@
  *
  * An event is a reply without an address, for all streams that follow a tag. Each worker gets its
  * own block, which lies ready for both kinds of clients: with HTTP/1.1 every piece is a chunk, with
- * HTTP/1.0 the body ends with the connection (RFC 9112 section 6.3). The beat is a line that readers
- * of text/event-stream skip (WHATWG, Server-sent events, section 9.2.5); we know streams of no other
- * format.
+ * HTTP/1.0 the body ends with the connection (RFC 9112 section 6.3). The beat is a line that
+ * readers of text/event-stream skip (WHATWG, Server-sent events, section 9.2.5); we know streams of
+ * no other format.
  */
 #ifndef CORE_EVENT_H
 #define CORE_EVENT_H

@@ -1,9 +1,10 @@
-/* Foresight: the look-ups that the next requests of a pipeline will make, begun before they are parsed.
+/* Foresight: the look-ups that the next requests of a pipeline will make, begun before they are
+ * parsed.
  *
- * DESIGN. Where there are more answers than the caches hold, a look-up waits for its bucket, and then
- * for its answer. So where the bytes behind a request look like more of the kind, their targets are
- * guessed and told to the store all at once. A guess is checked by whoever uses it, and nothing depends
- * on it but time.
+ * DESIGN. Where there are more answers than the caches hold, a look-up waits for its bucket, and
+ * then for its answer. So where the bytes behind a request look like more of the kind, their
+ * targets are guessed and told to the store all at once. A guess is checked by whoever uses it, and
+ * nothing depends on it but time.
  */
 #ifndef CORE_FORESIGHT_H
 #define CORE_FORESIGHT_H

@@ -1,9 +1,9 @@
 /* A kept answer: what is left of a reply in the store, small enough for three cache lines.
  *
  * DESIGN. Where there are more answers than the caches hold, a hit is as dear as the lines that it
- * reads. So an answer is kept apart from what its head has in common with others (stencil.h), its 304
- * needs no bytes of its own, and what a hit reads lies side by side: it begins behind the links of the
- * queues, which no hit follows.
+ * reads. So an answer is kept apart from what its head has in common with others (stencil.h), its
+ * 304 needs no bytes of its own, and what a hit reads lies side by side: it begins behind the links
+ * of the queues, which no hit follows.
  */
 #ifndef CORE_KEPT_H
 #define CORE_KEPT_H

@@ -15,8 +15,8 @@ enum {
     /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
      * that stand in front allow 8 to 16 KiB. */
     LIMIT_HEAD = 16 * 1024,
-    /* Bytes of a preface, in which a terminator of TLS says whom it speaks for. Usual ones have under
-     * 200, and a few more with the name in a client's certificate. */
+    /* Bytes of a preface, in which a terminator of TLS says whom it speaks for. Usual ones have
+     * under 200, and a few more with the name in a client's certificate. */
     LIMIT_PREFACE = 2048,
     /* Bytes of the lines that only clients by TLS get: a field or two. */
     LIMIT_SECURE_FIELDS = 256,
@@ -58,7 +58,8 @@ enum {
     LIMIT_WRITE_MS = 30000,
     /* Bytes of one event of a stream: a few lines that say what has changed. */
     LIMIT_EVENT = 16 * 1024,
-    /* Bytes that a stream's client may leave here untaken. Its socket holds more of them than that. */
+    /* Bytes that a stream's client may leave here untaken. Its socket holds more of them than
+     * that. */
     LIMIT_STREAM_UNSENT = 32 * 1024,
     /* Events that workers may still have to deal out before further ones must wait in Python. */
     LIMIT_PUBLISHED = 1024,

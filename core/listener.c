@@ -137,8 +137,8 @@ int endpoint_claim(const struct endpoint *endpoint)
 }
 
 /* What accepted sockets inherit, which saves system calls for each. Of what a client does not take,
- * the kernel would keep 4 MB for us: some hundreds who never read took all memory that it has for TCP,
- * and everybody's packets were dropped. */
+ * the kernel would keep 4 MB for us: some hundreds who never read took all memory that it has for
+ * TCP, and everybody's packets were dropped. */
 static int prepare_clients(int fd)
 {
     unsigned unsent = LIMIT_UNSENT;

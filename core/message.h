@@ -1,8 +1,9 @@
 /* What the two envelopes that cross the seam have in common.
  *
- * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker, each one
- * malloc block that holds copies. Pushing one into a mailbox gives it away, popping receives it, and
- * whoever holds it frees it. A reply is addressed by worker, slot and serial, never by a pointer.
+ * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker, each
+ * one malloc block that holds copies. Pushing one into a mailbox gives it away, popping receives
+ * it, and whoever holds it frees it. A reply is addressed by worker, slot and serial, never by a
+ * pointer.
  */
 #ifndef CORE_MESSAGE_H
 #define CORE_MESSAGE_H

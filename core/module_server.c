@@ -340,7 +340,8 @@ static PyObject *Server_join(PyObject *object, PyObject *Py_UNUSED(ignored))
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Append an object that stands for `fd`, and takes it, to a list; NULL for both with an exception. */
+/* Append an object that stands for `fd`, and takes it, to a list; NULL for both with an
+ * exception. */
 static PyObject *append(PyObject *list, PyObject *item, int fd)
 {
     if (!item || PyList_Append(list, item) < 0) {

@@ -124,7 +124,8 @@ static bool is_authority(struct slice text)
 }
 
 /* Reduce an absolute-form target (RFC 9112 section 3.2.2) to its path and query. A query right
- * behind the authority is refused: the origin-form of it, with a "/" put in, is not in the bytes. */
+ * behind the authority is refused: the origin-form of it, with a "/" put in, is not in the
+ * bytes. */
 static int reduce_absolute(struct slice *target)
 {
     struct slice rest = *target;

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* A part of a block: a head whose date is written at each use, and the body behind it. The lines up to
- * that of the date are the same in many heads; those behind it tell of the body. */
+/* A part of a block: a head whose date is written at each use, and the body behind it. The lines up
+ * to that of the date are the same in many heads; those behind it tell of the body. */
 struct part {
     uint32_t start;     /* from the start of the block */
     uint32_t head_size; /* with its empty line */

@@ -1,5 +1,6 @@
 /* Rendering. A head is written once, with a date that each use overwrites in its copy; so a hit
- * costs two copies, of what its head has in common with others and of the rest, and 29 bytes of date. */
+ * costs two copies, of what its head has in common with others and of the rest, and 29 bytes of
+ * date. */
 #include "render.h"
 
 #include "limit.h"

@@ -39,7 +39,8 @@ char *render_chunk(char *at, struct slice data);
 /* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
 char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part);
 
-/* Append an answer, dated now, with the lines `own` that only this client gets; false without memory. */
+/* Append an answer, dated now, with the lines `own` that only this client gets; false without
+ * memory. */
 bool render_reply(struct buffer *out, const struct pieces *pieces, enum persistence persistence,
                   struct slice own, const struct clock *clock);
 

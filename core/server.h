@@ -81,8 +81,8 @@ int server_publish(struct server *server, struct slice tag, struct slice data);
 /* The sums of all workers' counters, and the depths of the mailboxes. */
 void server_sum(struct server *server, struct counters *sum);
 
-/* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each of
- * them. Returns their bytes. For one pthread at a time, after the start. */
+/* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each
+ * of them. Returns their bytes. For one pthread at a time, after the start. */
 size_t server_read_trace(struct server *server, char *text, size_t room);
 
 #endif

@@ -1,10 +1,10 @@
 /* Stencils: what the heads of many kept answers have in common, once for all of them.
  *
- * DESIGN. The answers of a program differ in their bodies, lengths and entity tags, and hardly ever in
- * their other fields. Those are two thirds of a small answer. Kept once, they lie in the fastest cache
- * whichever answer is asked for; and what is left of an answer takes three cache lines instead of eight.
- * A few stencils are remembered for answers to come; one is freed with its last answer. So the worst
- * that many different heads do is to share nothing.
+ * DESIGN. The answers of a program differ in their bodies, lengths and entity tags, and hardly ever
+ * in their other fields. Those are two thirds of a small answer. Kept once, they lie in the fastest
+ * cache whichever answer is asked for; and what is left of an answer takes three cache lines
+ * instead of eight. A few stencils are remembered for answers to come; one is freed with its last
+ * answer. So the worst that many different heads do is to share nothing.
  */
 #ifndef CORE_STENCIL_H
 #define CORE_STENCIL_H
@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Both heads of an answer up to their dates' lines: that of the answer itself, and that of its 304. */
+/* Both heads of an answer up to their dates' lines: that of the answer itself, and that of its
+ * 304. */
 struct stencil {
     uint32_t users; /* answers that are kept with it */
     uint32_t place; /* where it is remembered, unless another one is now */

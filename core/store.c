@@ -17,8 +17,8 @@ enum {
     SPARE_PART = 5,
     /* The small queue gets one part of this many; one answer may take as much. */
     SMALL_PART = 10,
-    /* Turns of the queues for the sake of one answer, while which hits wait: so many take up to 70 us
-     * where nothing is in the caches. In the first of them the oldest answer may stay if it is
+    /* Turns of the queues for the sake of one answer, while which hits wait: so many take up to 70
+     * us where nothing is in the caches. In the first of them the oldest answer may stay if it is
      * wanted; without an end to that, it may be all of a store, three times. */
     TURNS = 160,
     CHANCES = 64,
@@ -204,8 +204,8 @@ static void evict_from_main(struct store *store, bool has_chance)
     store->evictions++;
 }
 
-/* Make room for `bytes`, a part of the limit; false when that would keep hits waiting. What room has
- * been made then is there when the answer comes again. */
+/* Make room for `bytes`, a part of the limit; false when that would keep hits waiting. What room
+ * has been made then is there when the answer comes again. */
 static bool make_room(struct store *store, size_t bytes)
 {
     for (int turn = 0; store_bytes(store) + bytes > store->limit; turn++) {

@@ -57,17 +57,18 @@ enum { STORE_FORESEEN = 24 };
 /* The hash by which the answer for `target` is found. */
 uint64_t store_hash(const struct store *store, struct slice target);
 
-/* Tell of look-ups to come by their hashes, so that their answers are on their way out of memory meanwhile. With
- * more answers than the caches hold, that way is a third of what a pipelined hit costs. */
+/* Tell of look-ups to come by their hashes, so that their answers are on their way out of memory
+ * meanwhile. With more answers than the caches hold, that way is a third of what a pipelined hit
+ * costs. */
 void store_foresee(const struct store *store, const uint64_t *hashes, int count);
 
-/* The fresh answer for `target`, which has this hash, or NULL. It is borrowed until the next call that gets the store.
- * An answer found stale leaves the store, and waits to be taken. */
+/* The fresh answer for `target`, which has this hash, or NULL. It is borrowed until the next call
+ * that gets the store. An answer found stale leaves the store, and waits to be taken. */
 const struct kept *store_find(struct store *store, struct slice target, uint64_t hash);
 
 /* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
- * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets Python
- * do it, which is asked for a new answer anyway. */
+ * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets
+ * Python do it, which is asked for a new answer anyway. */
 struct kept *store_take_stale(struct store *store);
 
 /* Keep a copy of `reply`, which has tags. False when it is stale or too large, without memory, or

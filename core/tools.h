@@ -27,7 +27,8 @@ struct tools {
     struct counters counters;
 };
 
-/* 0, or -1 without memory; fini is safe in either case. `store_bytes` bounds this worker's store. */
+/* 0, or -1 without memory; fini is safe in either case. `store_bytes` bounds this worker's
+ * store. */
 int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
                struct purges *purges, struct audience *audience, struct hash_key key);
 void tools_fini(struct tools *tools);

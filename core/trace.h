@@ -2,9 +2,9 @@
  *
  * DESIGN. A ring of records, written by one worker and read by one pthread at a time, without a
  * lock. The worker never waits for the reader: what finds the ring full is lost, and counted, and
- * the reader tells how much. Records hold the first bytes of a request as they came; the reader makes
- * text of them, in which a client can write nothing but what it sent: all that is not a visible
- * character of ASCII is escaped.
+ * the reader tells how much. Records hold the first bytes of a request as they came; the reader
+ * makes text of them, in which a client can write nothing but what it sent: all that is not a
+ * visible character of ASCII is escaped.
  */
 #ifndef CORE_TRACE_H
 #define CORE_TRACE_H
@@ -57,7 +57,8 @@ void trace_free(struct trace *trace);
 /* Begin the line of the request at the start of `bytes`, of which some may be missing. */
 void trace_begin(struct trace_line *line, struct slice bytes);
 
-/* End it with an answer, of which the head must be whole, or with none, and put it into the trace. */
+/* End it with an answer, of which the head must be whole, or with none, and put it into the
+ * trace. */
 void trace_end(struct trace *trace, struct trace_line *line, enum trace_kind kind,
                struct slice answer, uint32_t python);
 

@@ -2,8 +2,8 @@
  *
  * A pass takes a batch of events, gives each connection its turn, delivers replies, lets deadlines
  * expire. Pointers to connections live no longer than a turn: events, replies and deadlines lead to
- * them through slot and serial, or through the deadline inside the connection itself. An event for a
- * connection that was closed earlier in the same batch is expected and finds another serial.
+ * them through slot and serial, or through the deadline inside the connection itself. An event for
+ * a connection that was closed earlier in the same batch is expected and finds another serial.
  */
 #include "worker.h"
 

@@ -1,5 +1,6 @@
 /* A worker: one pthread with its own poller, door, connections and store. It never takes the
- * interpreter's lock, and shares with others only two kinds of mailboxes and the table of purges. */
+ * interpreter's lock, and shares with others only two kinds of mailboxes and the table of
+ * purges. */
 #ifndef CORE_WORKER_H
 #define CORE_WORKER_H
 

@@ -2,11 +2,11 @@
  *
  *     browsers PORT CLIENTS SECONDS RATE FIRST FILE [TRUSTED]
  *
- * FILE and FIRST are as the generator's (generator/main.c). With a RATE of 0 each browser asks again
- * as soon as it is answered. With any other the requests are due at so many a second, whatever the
- * server does, and a browser that is free takes the next one; the answer is waited for from the
- * moment when the request was due, so a server that stops is not asked less and looks no better.
- * TRUSTED is a file of certificates: with it, all is asked over TLS, of "localhost".
+ * FILE and FIRST are as the generator's (generator/main.c). With a RATE of 0 each browser asks
+ * again as soon as it is answered. With any other the requests are due at so many a second,
+ * whatever the server does, and a browser that is free takes the next one; the answer is waited for
+ * from the moment when the request was due, so a server that stops is not asked less and looks no
+ * better. TRUSTED is a file of certificates: with it, all is asked over TLS, of "localhost".
  *
  * When SECONDS are over nothing new is asked; what is under way is waited for, PATIENCE at most.
  * Prints one line of JSON: answers by status, those that are wrong, and those that came late, after

@@ -43,7 +43,8 @@ void client_send(struct client *client, struct batch batch, size_t depth, uint64
     client->waiting = depth;
     client->place = batch.first;
     errno = 0;
-    /* All answers to the last batch are read, so the socket's buffer is empty and takes this one. */
+    /* All answers to the last batch are read, so the socket's buffer is empty and takes this
+     * one. */
     if (send(client->fd, batch.bytes, batch.size, MSG_DONTWAIT | MSG_NOSIGNAL) !=
         (ssize_t)batch.size)
         die("cannot send a batch whole");

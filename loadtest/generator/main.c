@@ -17,8 +17,8 @@
  * the server has done exactly what it acknowledged, and both can be compared. Prints one line of
  * JSON: answers by status, how many of them were not what FILE demands, seconds of the clock and of
  * our own CPU, and the latency of a batch, from its sending to the reading of its last answer, in
- * µs. The first wrong answer is shown on stderr. A closed connection, an answer that is no HTTP/1.1 with a Content-Length, or bytes that
- * nobody asked for end the run with code 1.
+ * µs. The first wrong answer is shown on stderr. A closed connection, an answer that is no HTTP/1.1
+ * with a Content-Length, or bytes that nobody asked for end the run with code 1.
  *
  * WHY NOT wrk: it needs more of its core than the server of the other one, it leaves requests under
  * way when its time is over, and it looks at statuses only. loadtest/README.md has the figures.

@@ -1,6 +1,6 @@
-/* Ends of requests, 32 places at a time with AVX2. A place whose byte is LF, and that two further on
- * too, is the second byte of an end if both CR are there; that is looked up for those places only,
- * one in a request.
+/* Ends of requests, 32 places at a time with AVX2. A place whose byte is LF, and that two further
+ * on too, is the second byte of an end if both CR are there; that is looked up for those places
+ * only, one in a request.
  */
 #include "ends.h"
 

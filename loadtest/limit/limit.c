@@ -8,9 +8,9 @@
  *
  * Events are edge-triggered, which spares the kernel a look at each socket after its read. A read
  * that fills the input is followed by another one, a shorter one has emptied the socket: whatever
- * comes afterwards is a new event, but for the client's end, which the event tells of. An end that is split over reads is found, since up to
- * CARRY bytes before it are kept with the connection. Prints the port when it listens; PORT 0 takes
- * a free one.
+ * comes afterwards is a new event, but for the client's end, which the event tells of. An end that
+ * is split over reads is found, since up to CARRY bytes before it are kept with the connection.
+ * Prints the port when it listens; PORT 0 takes a free one.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The checks of the C tests, without a framework.
  *
  * A test is a function whose name is a sentence about behaviour; `main` runs each with RUN and ends
- * with `return check_end();`. The output is TAP, which meson counts: one line for each test. A check
- * that fails says where, and the test goes on, so that one run shows all that is wrong.
+ * with `return check_end();`. The output is TAP, which meson counts: one line for each test. A
+ * check that fails says where, and the test goes on, so that one run shows all that is wrong.
  */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H

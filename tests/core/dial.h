@@ -83,7 +83,8 @@ static inline bool is_silent(int fd)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Leave at once, so that the other side is told (a plain close leaves it a half-open connection). */
+/* Leave at once, so that the other side is told (a plain close leaves it a half-open
+ * connection). */
 static inline void leave(int fd)
 {
     struct linger linger = {.l_onoff = 1};

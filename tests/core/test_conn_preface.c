@@ -1,4 +1,5 @@
-/* A connection behind a terminator of TLS: its preface comes first, and decides what answers say. */
+/* A connection behind a terminator of TLS: its preface comes first, and decides what answers
+ * say. */
 #include "pair.h"
 
 #define SIGNATURE "\r\n\r\n\0\r\nQUIT\n"

@@ -8,7 +8,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The client's end: takes `room` bytes more, at most `most` at a time; fails with `failure` once. */
+/* The client's end: takes `room` bytes more, at most `most` at a time; fails with `failure`
+ * once. */
 static char taken_bytes[4096];
 static size_t taken_size, room, most;
 static int failure;

@@ -1,4 +1,5 @@
-/* The preface: whom a terminator of TLS speaks for, whole, in pieces, with a follower, and wrong. */
+/* The preface: whom a terminator of TLS speaks for, whole, in pieces, with a follower, and
+ * wrong. */
 #include "check.h"
 
 #include "peer.h"

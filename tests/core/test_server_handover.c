@@ -1,7 +1,7 @@
-/* A server that takes the place of another while the system fails them: every call that either makes
- * from the stop of the one on fails once. Whatever fails, the new one starts, or leaves all as it
- * was, so that the old one goes on; nothing leaks; one fault costs one client at most, and nobody is
- * taken for somebody else. The clients come by way of a terminator of TLS. */
+/* A server that takes the place of another while the system fails them: every call that either
+ * makes from the stop of the one on fails once. Whatever fails, the new one starts, or leaves all
+ * as it was, so that the old one goes on; nothing leaks; one fault costs one client at most, and
+ * nobody is taken for somebody else. The clients come by way of a terminator of TLS. */
 #include "dial.h"
 #include "fault.h"
 
@@ -27,7 +27,8 @@ FAULTY(int, getsockopt, (int fd, int level, int option, void *value, socklen_t *
 FAULTY(int, getsockname, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size))
 FAULTY(int, getpeername, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size))
 
-/* What fcntl() is called by where offsets have 64 bits. Its argument is a number wherever we use it. */
+/* What fcntl() is called by where offsets have 64 bits. Its argument is a number wherever we use
+ * it. */
 int __real_fcntl64(int fd, int command, long argument);
 int __wrap_fcntl64(int fd, int command, long argument);
 

@@ -1,9 +1,9 @@
 /* Rule 4 of the seam: never stale after the acknowledgement.
  *
- * Each race has a value that is read and written at the same time. A client asks for it; Python, played
- * by a pthread, reads it, takes a moment and answers; meanwhile the value is written, its tag purged
- * and the write acknowledged, at a random point of that. Whoever asks after the acknowledgement must
- * get the new value.
+ * Each race has a value that is read and written at the same time. A client asks for it; Python,
+ * played by a pthread, reads it, takes a moment and answers; meanwhile the value is written, its
+ * tag purged and the write acknowledged, at a random point of that. Whoever asks after the
+ * acknowledgement must get the new value.
  *
  * The same races are run with the rule switched off, by a `purges_spare` that finds nothing stale.
  * They must then give stale reads, or the test could not see a broken rule.

@@ -1,4 +1,5 @@
-/* The response store: freshness, bounded bytes, and readers' pages that a scan does not wash out. */
+/* The response store: freshness, bounded bytes, and readers' pages that a scan does not wash
+ * out. */
 #include "make.h"
 
 #include "store.h"
@@ -344,7 +345,8 @@ static int64_t longest_find(char targets[][16], int count)
     return longest;
 }
 
-/* Interrupts lengthen look-ups of any round on a busy machine; a purge that stalls does so in all. */
+/* Interrupts lengthen look-ups of any round on a busy machine; a purge that stalls does so in
+ * all. */
 static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
 {
     enum { ANSWERS = 10000, OTHERS = 1000, ROUNDS = 50, STALL_NS = 100000 };

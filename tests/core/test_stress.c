@@ -1,8 +1,8 @@
 /* Purges against hits against stores, all at once and as fast as it goes.
  *
- * Values are written all the time: counted up, their tag purged, the write acknowledged. Clients ask
- * for them in pipelines over workers of their own, whose stores are too small for all of them, so
- * that answers are found, kept, found stale and evicted at the same time. Nobody may get a value
+ * Values are written all the time: counted up, their tag purged, the write acknowledged. Clients
+ * ask for them in pipelines over workers of their own, whose stores are too small for all of them,
+ * so that answers are found, kept, found stale and evicted at the same time. Nobody may get a value
  * older than one that was acknowledged before the request. Under ThreadSanitizer (`make tsan`) this
  * is what shows a number that several pthreads use without order.
  */

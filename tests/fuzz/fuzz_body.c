@@ -1,5 +1,6 @@
 /* Any bytes as a body; the first one frames it: a length in its high bits, or chunks. Allowed are
- * an end, more to come, or three refusals, and the same payload and end however the bytes are cut. */
+ * an end, more to come, or three refusals, and the same payload and end however the bytes are
+ * cut. */
 #include "outcome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

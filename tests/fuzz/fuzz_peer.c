@@ -1,6 +1,7 @@
-/* Any bytes as the first ones of a connection behind a terminator of TLS. Allowed are: known, and then
- * a preface was cut off and the address is one; more to come, while it is within its bound; strange.
- * However the bytes are cut, the same is concluded, and nothing is said of TLS before it is known. */
+/* Any bytes as the first ones of a connection behind a terminator of TLS. Allowed are: known, and
+ * then a preface was cut off and the address is one; more to come, while it is within its bound;
+ * strange. However the bytes are cut, the same is concluded, and nothing is said of TLS before it
+ * is known. */
 #include "fuzz.h"
 
 #include "limit.h"

@@ -45,9 +45,9 @@ static inline void answer_by_stream(bool ends)
         settled(conn_stream_end(conn, &tools));
 }
 
-/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends. Else a GET
- * or HEAD without a body is answered by its target alone and stored, everything else by all that was
- * read of it. What begins with "/L" gets a large answer. */
+/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends. Else a
+ * GET or HEAD without a body is answered by its target alone and stored, everything else by all
+ * that was read of it. What begins with "/L" gets a large answer. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
@@ -98,9 +98,9 @@ static inline void drop_interim(struct buffer *out)
     }
 }
 
-/* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard, until
- * nothing moves any more; with what begins as a preface does, the connection awaits one. Returns
- * whether the connection lives on. */
+/* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard,
+ * until nothing moves any more; with what begins as a preface does, the connection awaits one.
+ * Returns whether the connection lives on. */
 static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 {
     unsigned seed = (unsigned)stream.size;
