@@ -53,7 +53,7 @@ export function memory(name, value) {
     if (value) localStorage[name] = JSON.stringify(value);
     else if (value === null) delete localStorage[name];
     return JSON.parse(localStorage[name]);
-  } catch {} // storage may be forbidden
+  } catch {} // may be forbidden
 }
 const SIZES = { hour: 60, day: 24, week: 7, month: 4.35, year: 12 };
 export function tell({ tag }, time) {

@@ -39,7 +39,7 @@ function begin(thread) {
     const asked = built ? built.newer(thread, path, sort) : call(path);
     let answer, fresh;
     [answer, words] = await Promise.all([asked.catch(() => {}), speak(thread), styled]);
-    // What a reader sees below the thread stays there
+    // What is seen below stays there
     const { top, bottom } = thread.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
     const pressed = document.activeElement == more;
@@ -104,8 +104,12 @@ function begin(thread) {
         all.set(id, { ...mine.comment, ...all.get(id), mine, note });
       }
     }
-    // What has not changed keeps its form and the focus
-    const keep = (...it) => (drawn[JSON.stringify(it)] ||= draw(...it));
+    // What has not changed keeps forms and the focus
+    const keep = (it, above) => {
+      const key = JSON.stringify([it, above]);
+      if (drawn[it.id]?.key != key) drawn[it.id] = draw(it, above);
+      return Object.assign(drawn[it.id], { key });
+    };
     const active = document.activeElement;
     const at = list.contains(active) && active.closest("[id]").id;
     arrange(list, all, thread.getAttribute("depth") ?? 4, keep);
@@ -136,7 +140,6 @@ function begin(thread) {
     return page.voting == "both" ? [...up, ballot(-1, "▼", words.down)] : up;
   }
 
-  // A refusal is said below the button
   const deed = (name, about) => async ({ target }) => {
     error.textContent = "";
     target.parentNode.after(error);

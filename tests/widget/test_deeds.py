@@ -43,6 +43,29 @@ def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Ans
     assert 8 <= len(voters.pop()) <= 64
 
 
+def test_a_vote_taken_back_stays_so_in_lists_that_come_anew(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    """Report: a comment was shown as it was drawn at first, and as it had been changed since."""
+    answers.voting = "up"
+    answers.comments = [comment(1, "x", votes=3), comment(2, "y")]
+    page = open_thread()
+    up = page.locator("#comment-1").get_by_role("button", name="I agree")
+    first = page.locator(".commentsvc-list > li").first
+    up.click()
+    expect(up).to_have_attribute("aria-pressed", "true")
+    answers.comments[0] = comment(1, "x", votes=4)
+    page.get_by_label("Order").select_option("newest")
+    expect(first).to_have_attribute("id", "comment-2")
+    up.click()
+    expect(up).to_have_attribute("aria-pressed", "false")
+    answers.comments[0] = comment(1, "x", votes=3)
+    page.get_by_label("Order").select_option("oldest")
+    expect(first).to_have_attribute("id", "comment-1")
+    expect(up).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#comment-1 .commentsvc-votes")).to_have_text("3")
+
+
 def test_a_vote_can_be_turned_around_where_the_site_has_both(
     open_thread: OpenThread, answers: Answers
 ) -> None:
