@@ -1,4 +1,4 @@
-// A comment and a form as shown, and what all parts need
+// A comment, a form, and what all parts need
 import { network } from "./count.js";
 
 export async function speak(element) {

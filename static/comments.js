@@ -17,9 +17,8 @@ function begin(thread) {
   const error = make("p.error", { role: "alert" });
   const status = make("p.status", { role: "status" });
   const receipts = memory("receipts") || {};
-  const drawn = {};
   let linked = /^#comment-\d+$/.test(location.hash);
-  let comments = [], page, words, closed, latest, live;
+  let comments = [], drawn = {}, page, words, closed, latest, live;
   const target = (name, more) => name + "?" + new URLSearchParams({ url, ...more });
   const find = (id) => thread.querySelector("#comment-" + id);
 
@@ -105,8 +104,7 @@ function begin(thread) {
       }
     }
     // What has not changed keeps forms and the focus
-    const keep = (it, above) => {
-      const key = JSON.stringify([it, above]);
+    const keep = (it, above, key = JSON.stringify([it, above])) => {
       if (drawn[it.id]?.key != key) drawn[it.id] = draw(it, above);
       return Object.assign(drawn[it.id], { key });
     };
@@ -132,10 +130,9 @@ function begin(thread) {
 
   function ballots({ id, votes }) {
     const cast = deed("cast", id);
-    const ballot = (value, text, label) => {
-      const ariaPressed = memory("votes")?.[id] == value;
-      return Object.assign(button(text, cast, label), { value, ariaPressed });
-    };
+    const voted = memory("votes")?.[id];
+    const ballot = (value, text, label) =>
+      Object.assign(button(text, cast, label), { value, ariaPressed: voted == value });
     const up = [ballot(1, "▲", words.up), make("span.votes", {}, votes)];
     return page.voting == "both" ? [...up, ballot(-1, "▼", words.down)] : up;
   }
