@@ -37,6 +37,7 @@ export function write(it) {
   async function prove() {
     stamp = await call("stamp?" + new URLSearchParams({ url }));
     form.notify.parentNode.hidden = !stamp.notify;
+    measure(); // they may write already
     stamp.done = stamp.work && (await solve(stamp.work));
   }
 
@@ -78,10 +79,14 @@ export function write(it) {
     form.dispatchEvent(new CustomEvent("comment-submitted", { bubbles: true, detail }));
   }
 
-  function look({ target }) {
-    target.ariaInvalid = false;
+  function measure() {
     const rest = stamp.length - form.message.value.length;
     left.textContent = rest < 200 ? words.left.replace("#", rest) : "";
+  }
+
+  function look({ target }) {
+    target.ariaInvalid = false;
+    measure();
     preview.textContent = "";
   }
 

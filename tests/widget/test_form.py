@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.widget.browser import POST, TEXT, Answers, comment, fill, send
 
@@ -277,6 +277,20 @@ def test_characters_are_counted_near_the_limit(form: Locator, answers: Answers) 
     expect(form.get_by_text("20 characters left")).to_be_visible()
     message.fill("x" * 310)
     expect(form.get_by_text("-10 characters left")).to_be_visible()
+
+
+def test_characters_are_counted_that_were_written_before_the_limit_was_known(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    """Report: on a slow line they were counted from the next key on only."""
+    answers.length = 300
+    held: list[Route] = []
+    page.route("**/api/stamp*", lambda route: held.append(route))
+    form.get_by_label("Comment").fill("x" * 280)
+    while not held:
+        page.wait_for_timeout(10)
+    held.pop().fallback()
+    expect(form.get_by_text("20 characters left")).to_be_visible()
 
 
 def test_mails_of_answers_are_offered_where_the_service_sends_them(
