@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 # Without a new sign of it for so long, a shortage is over; in seconds.
 RECOVERED = 60.0
 
+Answer = web.Response | web.Later | Awaitable[web.Response]
+
 # Answers with tags to what was asked in one turn of the loop: method, path and query.
 Shared = dict[tuple[str, str, str], web.Response]
 STORABLE = ("GET", "HEAD")
@@ -45,7 +47,7 @@ FAILURE = web.HttpError(
 class Answering(Protocol):
     """What the Bridge asks of a router."""
 
-    def answer(self, request: web.Request) -> web.Response | web.Later | Awaitable[web.Response]:
+    def answer(self, request: web.Request) -> Answer:
         """The response, or what will give it; raises only what nobody foresaw."""
 
 
@@ -179,19 +181,28 @@ class Bridge:
             )
         self._starved, self._starved_at = count, now
 
-    def _begin(self, call: _core.Request, shared: Shared) -> None:
+    def _answer(self, request: web.Request, shared: Shared) -> Answer:
+        """Give what another one of this turn was given, or ask for an answer."""
         assert self._answering is not None
+        if request.method not in STORABLE:
+            return self._answering.answer(request)
+        question = (request.method, request.path, request.query)
+        if question in shared:
+            return shared[question]
+        answer = self._answering.answer(request)
+        if isinstance(answer, web.Response) and answer.tags:
+            shared[question] = answer
+        return answer
+
+    def _begin(self, call: _core.Request, shared: Shared) -> None:
         request = web.Request(
             call.method, call.path, call.query, call.body, call.peer, call.header, call.client
         )
-        question = (request.method, request.path, request.query)
         try:
-            answer = shared.get(question) or self._answering.answer(request)
+            answer = self._answer(request, shared)
         except Exception as error:
             answer = _failure(request, error)
         if isinstance(answer, web.Response):
-            if answer.tags and request.method in STORABLE:
-                shared[question] = answer
             self._respond(call, request, answer)
             return
         if isinstance(answer, web.Later):
