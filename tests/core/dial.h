@@ -7,6 +7,7 @@
 
 #include "listener.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <time.h>
@@ -24,6 +25,16 @@ static inline void give_up(const char *file, int line, const char *what)
             give_up(__FILE__, __LINE__, #condition);                                               \
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                   \
     }
+
+static inline int count_entries(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    int count = 0;
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
 
 static inline struct endpoint endpoint_of(const char *text)
 {

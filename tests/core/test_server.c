@@ -4,7 +4,6 @@
 
 #include "server.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -78,16 +77,6 @@ static const struct counters *stats_of(struct server *server)
     static struct counters stats;
     server_sum(server, &stats);
     return &stats;
-}
-
-static int count_entries(const char *folder)
-{
-    DIR *directory = opendir(folder);
-    int count = 0;
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
 }
 
 static void life(const char *text, uint32_t workers)

@@ -6,7 +6,6 @@
 
 #include "server.h"
 
-#include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
@@ -305,22 +304,12 @@ static long play(const char *address, struct fault wanted)
     return fault_calls;
 }
 
-static int count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static char unix_text[64];
 
 /* Fail the first call, the second, …, until a life ends without any of them. */
 static void play_all(const char *address, long length)
 {
-    int descriptors = count_descriptors();
+    int descriptors = count_entries("/proc/self/fd");
     for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++) {
         for (const int *error = FAULTS[i].errors; *error >= 0; error++) {
             if (length > 1 && error > FAULTS[i].errors)
@@ -337,7 +326,7 @@ static void play_all(const char *address, long length)
             }
         }
     }
-    CHECK_EQUAL(count_descriptors(), descriptors);
+    CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
 }
 
 static void a_life_without_a_fault_answers_everything(void)

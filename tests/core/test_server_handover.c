@@ -7,7 +7,6 @@
 
 #include "server.h"
 
-#include <dirent.h>
 #include <limits.h>
 
 FAULTY_BLOCK(malloc, (size_t size), (size))
@@ -260,20 +259,10 @@ static long play(const char *address, uint32_t workers, struct fault wanted)
     return fault_calls;
 }
 
-static int count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* Fail the first call, the second, …, until a change goes by without any of them. */
 static void play_all(const char *address, uint32_t workers)
 {
-    int descriptors = count_descriptors();
+    int descriptors = count_entries("/proc/self/fd");
     for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++) {
         struct fault wanted = FAULTS[i];
         unsigned before = check_failures;
@@ -284,7 +273,7 @@ static void play_all(const char *address, uint32_t workers)
                    wanted.first, address);
         /* Else it was never called, and nothing is shown; a unix socket has no options to set. */
         CHECK(wanted.first > 1 || strcmp(wanted.call, "setsockopt") == 0);
-        CHECK_EQUAL(count_descriptors(), descriptors);
+        CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
     }
 }
 
