@@ -286,9 +286,9 @@ def test_characters_are_counted_that_were_written_before_the_limit_was_known(
     answers.length = 300
     held: list[Route] = []
     page.route("**/api/stamp*", lambda route: held.append(route))
-    form.get_by_label("Comment").fill("x" * 280)
-    while not held:
-        page.wait_for_timeout(10)
+    with page.expect_request("**/api/stamp*"):
+        form.get_by_label("Comment").fill("x" * 280)
+    expect(form.get_by_text("characters left")).to_have_count(0)
     held.pop().fallback()
     expect(form.get_by_text("20 characters left")).to_be_visible()
 
