@@ -6,7 +6,7 @@ takes nothing from the server, but it spoils rates and latencies. If one of both
 the measurement is not used.
 """
 
-import os
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Reading:
         """Look at the server's `cores` and the client's now; the server has used `server` ns."""
         now = [process.core(core) for core in cores]
         busy, stolen = sum(core.busy for core in now), sum(core.stolen for core in now)
-        clock = int(os.times().elapsed * 1e9)
+        clock = time.perf_counter_ns()
         client_busy = 0 if client_core in cores else process.core(client_core).busy
         return cls(clock, server, busy, stolen, process.kernel_cpu(), client_busy)
 
