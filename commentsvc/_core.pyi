@@ -91,8 +91,8 @@ class Server:
         """Send the event `data`, of 1 byte to 16 KiB, on all streams that follow `tag`.
 
         Each stream that was begun before has it, in the order of the calls; none costs Python
-        anything. False when the workers are far behind with events, and then nobody gets it:
-        publish again in a moment.
+        anything. False when the workers are far behind with events, or there is no memory, and
+        then nobody gets it: publish again in a moment.
         """
 
     def stop(self, grace: float, *, keep: bool = False) -> None:

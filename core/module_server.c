@@ -3,7 +3,6 @@
 
 #include "figures.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 static int64_t milliseconds(double seconds)
@@ -308,11 +307,8 @@ static PyObject *Server_publish(PyObject *object, PyObject *args)
         return NULL;
     if (data_size < 1 || data_size > LIMIT_EVENT)
         return PyErr_Format(PyExc_ValueError, "an event has 1 to %d bytes", LIMIT_EVENT);
-    int result =
-        server_publish(server, slice_of(tag, (size_t)tag_size), slice_of(data, (size_t)data_size));
-    if (result < 0 && errno != EAGAIN)
-        return PyErr_NoMemory();
-    return PyBool_FromLong(result == 0);
+    return PyBool_FromLong(
+        server_publish(server, slice_of(tag, (size_t)tag_size), slice_of(data, (size_t)data_size)));
 }
 
 static PyObject *Server_stop(PyObject *object, PyObject *args, PyObject *kwargs)

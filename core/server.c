@@ -264,25 +264,26 @@ void server_uncork(struct server *server)
         worker_wake(&server->workers[i]);
 }
 
-int server_publish(struct server *server, struct slice tag, struct slice data)
+bool server_publish(struct server *server, struct slice tag, struct slice data)
 {
     assert(data.size > 0 && data.size <= LIMIT_EVENT);
     if (!audience_follows(&server->audience, purges_place(tag)))
-        return 0;
-    if (atomic_load(&server->audience.events) + server->running > LIMIT_PUBLISHED) {
-        errno = EAGAIN;
-        return -1;
-    }
+        return true;
+    if (atomic_load(&server->audience.events) + server->running > LIMIT_PUBLISHED)
+        return false;
+    struct reply *events[LIMIT_WORKERS];
     for (uint32_t i = 0; i < server->running; i++) {
-        struct reply *event = event_new(tag, data);
-        if (!event) {
-            errno = ENOMEM;
-            return -1;
+        events[i] = event_new(tag, data);
+        if (!events[i]) {
+            while (i > 0)
+                reply_free(events[--i]);
+            return false;
         }
-        atomic_fetch_add(&server->audience.events, 1);
-        worker_send(&server->workers[i], event);
     }
-    return 0;
+    atomic_fetch_add(&server->audience.events, server->running);
+    for (uint32_t i = 0; i < server->running; i++)
+        worker_send(&server->workers[i], events[i]);
+    return true;
 }
 
 void server_sum(struct server *server, struct counters *sum)

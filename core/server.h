@@ -74,9 +74,9 @@ void server_cork(struct server *server);
 void server_uncork(struct server *server);
 
 /* Let all streams that follow `tag` have the event `data`, of 1 to LIMIT_EVENT bytes. Those that
- * were sent before have it, in the order of the calls. 0, or -1 with ENOMEM, or with EAGAIN when
- * the workers have too many events to deal out: publish again, later. */
-int server_publish(struct server *server, struct slice tag, struct slice data);
+ * were sent before have it, in the order of the calls. False where none has it, for want of memory
+ * or since the workers have too many events to deal out: publish again, later. */
+bool server_publish(struct server *server, struct slice tag, struct slice data);
 
 /* The sums of all workers' counters, and the depths of the mailboxes. */
 void server_sum(struct server *server, struct counters *sum);
