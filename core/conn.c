@@ -38,7 +38,7 @@ struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools)
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     conn->peer = *peer;
     deadline_init(&conn->deadline);
-    tools_set_deadline(tools, &conn->deadline, DEADLINE_IDLE);
+    tools_set_deadline(tools, &conn->deadline, peer->awaited ? DEADLINE_PREFACE : DEADLINE_IDLE);
     return conn;
 }
 
@@ -200,6 +200,7 @@ static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice
 static void await_bytes(struct conn *conn, struct tools *tools, bool served)
 {
     enum deadline_kind kind = conn->request           ? DEADLINE_BODY
+                              : conn->peer.awaited    ? DEADLINE_PREFACE
                               : conn->input.size == 0 ? DEADLINE_IDLE
                                                       : DEADLINE_HEAD;
     if (served || kind == DEADLINE_IDLE || kind != conn->deadline.kind)
@@ -367,14 +368,16 @@ enum conn_next conn_hang_up(struct conn *conn)
     return CONN_CLOSE;
 }
 
-/* Close an idle connection, unless a request has come at the last moment. */
+/* Close a connection from which nothing came, unless it has come at the last moment. */
 static enum conn_next leave_unless_asked(struct conn *conn, struct tools *tools)
 {
     enum conn_next next = conn_read(conn, tools);
     bool is_due = conn->deadline.moment <= tools->clock.now; /* else it was served */
     if (next != CONN_GO_ON || !is_due)
         return next;
-    conn->closed = tools->stopping ? CLOSED_STOPPED : CLOSED_IDLE;
+    conn->closed = tools->stopping      ? CLOSED_STOPPED
+                   : conn->peer.awaited ? CLOSED_STRANGE
+                                        : CLOSED_IDLE;
     return CONN_CLOSE;
 }
 
@@ -382,6 +385,7 @@ enum conn_next conn_expire(struct conn *conn, struct tools *tools)
 {
     switch (conn->deadline.kind) {
     case DEADLINE_IDLE:
+    case DEADLINE_PREFACE:
         return leave_unless_asked(conn, tools);
     case DEADLINE_HEAD:
     case DEADLINE_BODY:

@@ -7,6 +7,7 @@
 
 enum deadline_kind {
     DEADLINE_IDLE,    /* between two requests */
+    DEADLINE_PREFACE, /* until the preface is whole */
     DEADLINE_HEAD,    /* until the head is whole */
     DEADLINE_BODY,    /* until the body is whole */
     DEADLINE_HANDLER, /* until Python's reply */

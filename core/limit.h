@@ -87,7 +87,7 @@ struct limits {
     uint32_t streams;         /* of the connections, at the same time */
     uint32_t trace_lines;     /* that wait to be read, of each worker; 0: there is no trace */
     int64_t keep_alive;       /* between two requests */
-    int64_t head_deadline;    /* from the first byte of a head to its last */
+    int64_t head_deadline;    /* from the first byte of a head to its last; of a whole preface */
     int64_t body_deadline;    /* from the end of the head to the end of the body */
     int64_t handler_deadline; /* from there to the reply */
     int64_t beat;             /* of a stream: from what was said last to the next sign of life */

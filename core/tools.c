@@ -8,10 +8,14 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
 {
     *tools = (struct tools){.limits = limits};
     const int64_t durations[DEADLINE_KINDS] = {
-        [DEADLINE_IDLE] = limits->keep_alive,    [DEADLINE_HEAD] = limits->head_deadline,
-        [DEADLINE_BODY] = limits->body_deadline, [DEADLINE_HANDLER] = limits->handler_deadline,
-        [DEADLINE_WRITE] = LIMIT_WRITE_MS,       [DEADLINE_LINGER] = LIMIT_LINGER_MS,
+        [DEADLINE_IDLE] = limits->keep_alive,
+        [DEADLINE_PREFACE] = limits->head_deadline,
+        [DEADLINE_HEAD] = limits->head_deadline,
+        [DEADLINE_BODY] = limits->body_deadline,
+        [DEADLINE_HANDLER] = limits->handler_deadline,
+        [DEADLINE_WRITE] = LIMIT_WRITE_MS,
         [DEADLINE_STREAM] = limits->beat,
+        [DEADLINE_LINGER] = LIMIT_LINGER_MS,
     };
     deadlines_init(&tools->deadlines, durations);
     clock_update(&tools->clock);

@@ -71,12 +71,16 @@ void worker_fini(struct worker *worker)
     poller_fini(&worker->poller);
 }
 
-/* Free the connection that has been idle longest; false when none is idle. One that has sent
- * something which we have not read is none: it may have been accepted a moment ago. */
+/* Free the connection that has been idle longest, or whose preface is still to come; false when
+ * there is none. One that has sent something which we have not read is none: it may have been
+ * accepted a moment ago. */
 static bool reap(struct worker *worker)
 {
+    struct deadlines *deadlines = &worker->tools.deadlines;
     for (int tries = 0; tries < LIMIT_ACCEPTS; tries++) {
-        struct deadline *oldest = deadlines_oldest(&worker->tools.deadlines, DEADLINE_IDLE);
+        struct deadline *oldest = deadlines_oldest(deadlines, DEADLINE_IDLE);
+        if (!oldest)
+            oldest = deadlines_oldest(deadlines, DEADLINE_PREFACE);
         if (!oldest)
             return false;
         struct conn *conn = (struct conn *)oldest;
@@ -84,7 +88,7 @@ static bool reap(struct worker *worker)
         uint64_t key = slots_key(&worker->slots, conn);
         turn_settle(worker, conn, conn_read(conn, &worker->tools));
         conn = slots_find(&worker->slots, key);
-        if (conn && conn_is_idle(conn) && conn->deadline.moment == moment)
+        if (conn && (conn_is_idle(conn) || conn->peer.awaited) && conn->deadline.moment == moment)
             turn_end(worker, conn, CLOSED_REAPED);
         if (!slots_find(&worker->slots, key))
             return true;
@@ -256,10 +260,12 @@ static void begin_stop(struct worker *worker)
     door_fini(&worker->door, &worker->poller);
     worker->tools.stopping = !worker->parks;
     end_streams(worker);
-    if (worker->parks)
+    if (worker->parks) {
         park_idle(worker);
-    else
-        deadlines_shorten(&worker->tools.deadlines, DEADLINE_IDLE, LIMIT_QUIET_MS);
+        return;
+    }
+    deadlines_shorten(&worker->tools.deadlines, DEADLINE_IDLE, LIMIT_QUIET_MS);
+    deadlines_shorten(&worker->tools.deadlines, DEADLINE_PREFACE, LIMIT_QUIET_MS);
 }
 
 /* Time is up: whoever sent a request, or a part of one, is told to come again. */

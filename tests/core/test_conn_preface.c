@@ -106,13 +106,34 @@ static void whoever_sends_none_is_closed_without_a_word(void)
     pair_close();
 }
 
+static void whoever_says_nothing_is_closed_as_soon_as_who_stops_in_a_head(void)
+{
+    open_prefaced();
+    CHECK(!pass(limits.head_deadline - 1));
+    CHECK(pass(1));
+    CHECK(!conn);
+    CHECK_EQUAL(heard().size, 0);
+    pair_close();
+}
+
 static void whoever_stops_in_its_midst_is_closed_without_a_word(void)
 {
     open_prefaced();
+    CHECK(!pass(limits.head_deadline - 1));
     CHECK_EQUAL(SEND(SIGNATURE "\x21"), CONN_GO_ON);
-    CHECK(pass(limits.head_deadline + 1));
+    CHECK(pass(1)); /* a byte now and then does not put it off */
     CHECK(!conn);
     CHECK_EQUAL(heard().size, 0);
+    pair_close();
+}
+
+static void a_preface_at_the_last_moment_is_read_and_its_client_may_rest(void)
+{
+    open_prefaced();
+    say_some(SLICE(PLAIN));
+    CHECK(pass(limits.head_deadline));
+    CHECK(!pass(limits.keep_alive - 1));
+    CHECK(conn && !conn->peer.awaited);
     pair_close();
 }
 
@@ -146,7 +167,9 @@ int main(void)
     RUN(every_kind_of_answer_has_the_promise_in_its_head);
     RUN(a_large_answer_has_it_too);
     RUN(whoever_sends_none_is_closed_without_a_word);
+    RUN(whoever_says_nothing_is_closed_as_soon_as_who_stops_in_a_head);
     RUN(whoever_stops_in_its_midst_is_closed_without_a_word);
+    RUN(a_preface_at_the_last_moment_is_read_and_its_client_may_rest);
     RUN(a_preface_where_none_is_awaited_is_refused);
     RUN(what_was_said_goes_with_an_idle_connection);
     return check_end();

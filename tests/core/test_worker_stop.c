@@ -73,17 +73,25 @@ static void a_stop_answers_the_next_request_of_a_client_at_work(void)
     join();
 }
 
+/* Those who rest, and those whose preface is still to come. */
 static void a_stop_lets_quiet_clients_go(void)
 {
-    begin(10, 10);
-    int client = dial(&endpoint);
-    AWAIT(worker.tools.counters.connections == 1);
+    static const char preface[] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0";
+    prepare(10, 10);
+    limits.prefaced = true;
+    CHECK_EQUAL(worker_start(&worker), 0);
+    int rests = dial(&endpoint), silent = dial(&endpoint);
+    CHECK_EQUAL(send(rests, preface, sizeof preface, 0), sizeof preface);
+    AWAIT(worker.tools.counters.connections == 2);
     int64_t began = now();
     worker_stop(&worker, now() + 60000, false);
-    CHECK_EQUAL(hear(client, NULL).size, 0);
+    CHECK_EQUAL(hear(rests, NULL).size, 0);
+    CHECK_EQUAL(hear(silent, NULL).size, 0);
     CHECK(now() - began < 10000); /* and not after a minute of keep-alive */
-    close(client);
+    close(rests);
+    close(silent);
     join();
+    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 2);
 }
 
 /* The close is announced with the last of them, since a client takes it for the end. */
