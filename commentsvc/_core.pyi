@@ -56,8 +56,9 @@ class Server:
 
         With `listeners`, descriptors of at most 64 listening sockets, those are listened on and
         `listen` is not; where they are `lent`, the path of a unix socket stays when the server
-        ends. `connections` are idle ones of the server that ran before, as its `release` gave them.
-        The server takes all of these descriptors, also when it raises OSError.
+        ends. `connections` are idle ones of the server that ran before, as its `release` gave them;
+        all are served, even where they are more than may come. The server takes all of these
+        descriptors, also when it raises OSError.
         """
 
     def fileno(self) -> int:

@@ -74,7 +74,7 @@ static int listen_to(struct server *server, uint32_t index)
     return 0;
 }
 
-static int init_workers(struct server *server, uint32_t *initialised)
+static int init_workers(struct server *server, uint32_t adopted, uint32_t *initialised)
 {
     const struct worker_setup setup = {
         .limits = &server->limits,
@@ -83,6 +83,7 @@ static int init_workers(struct server *server, uint32_t *initialised)
         .requests = &server->requests,
         .key = server->key,
         .workers = server->worker_count,
+        .adopted = adopted / server->worker_count + 1,
     };
     for (uint32_t i = 0; i < server->worker_count; i++) {
         *initialised = i + 1;
@@ -128,7 +129,7 @@ int server_start(struct server *server, const struct sockets *sockets)
     assert(server->state == SERVER_NEW);
     uint32_t initialised = 0;
     bool ready = take_listeners(server, sockets) == 0 && open_listeners(server) == 0 &&
-                 init_workers(server, &initialised) == 0;
+                 init_workers(server, sockets->connection_count, &initialised) == 0;
     int failure = errno;
     take_connections(server, sockets, ready);
     errno = failure;

@@ -4,9 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int slots_init(struct slots *slots, uint32_t count)
+int slots_init(struct slots *slots, uint32_t limit, uint32_t adopted)
 {
-    *slots = (struct slots){0};
+    uint32_t count = limit > adopted ? limit : adopted;
+    *slots = (struct slots){.limit = limit};
     slots->all = calloc(count, sizeof *slots->all);
     if (!slots->all)
         return -1;
@@ -24,15 +25,16 @@ void slots_fini(struct slots *slots)
 
 bool slots_are_full(const struct slots *slots)
 {
-    return slots->free == slots->count;
+    return slots->taken >= slots->limit;
 }
 
 void slots_take(struct slots *slots, struct conn *conn)
 {
-    assert(!slots_are_full(slots));
+    assert(slots->free < slots->count);
     struct slot *slot = &slots->all[slots->free];
     conn->slot = slots->free;
     slots->free = slot->next;
+    slots->taken++;
     slot->conn = conn;
 }
 
@@ -43,6 +45,7 @@ void slots_free(struct slots *slots, struct conn *conn)
     slot->serial++;
     slot->next = slots->free;
     slots->free = conn->slot;
+    slots->taken--;
     conn_free(conn);
 }
 
@@ -74,6 +77,7 @@ struct conn *slots_take_parked(struct slots *slots)
     struct slot *slot = &slots->all[slots->parked];
     struct conn *conn = slot->conn;
     slots->parked = slot->next;
+    slots->taken--;
     slot->conn = NULL;
     return conn;
 }

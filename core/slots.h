@@ -21,17 +21,21 @@ struct slot {
 struct slots {
     struct slot *all; /* owns */
     uint32_t count;
+    uint32_t limit;  /* connections, parked ones too, with which they are full */
+    uint32_t taken;  /* now */
     uint32_t free;   /* the first; `count` when there is none */
     uint32_t parked; /* the same */
 };
 
-/* 0, or -1 without memory; fini is safe in either case. Nobody has a slot any more then. */
-int slots_init(struct slots *slots, uint32_t count);
+/* Slots for `limit` connections, and no fewer than for `adopted` ones, which are taken whether they
+ * are full or not. 0, or -1 without memory; fini is safe in either case. Nobody has a slot any more
+ * then. */
+int slots_init(struct slots *slots, uint32_t limit, uint32_t adopted);
 void slots_fini(struct slots *slots);
 
 bool slots_are_full(const struct slots *slots);
 
-/* Takes `conn` and gives it a slot, of which there must be one. */
+/* Takes `conn` and gives it a slot. */
 void slots_take(struct slots *slots, struct conn *conn);
 
 /* Frees `conn`, and its slot for another one. */

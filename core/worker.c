@@ -32,14 +32,14 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         .replies = {.event = -1},
     };
     size_t store_bytes = setup->limits->store_bytes / setup->workers;
-    uint32_t slots = setup->limits->connections / setup->workers + 1;
+    uint32_t limit = setup->limits->connections / setup->workers + 1;
     if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->audience,
                    setup->key) < 0 ||
-        slots_init(&worker->slots, slots) < 0) {
+        slots_init(&worker->slots, limit, setup->adopted) < 0) {
         errno = ENOMEM;
         return -1;
     }
-    counter_set(&worker->tools.counters.slots, slots);
+    counter_set(&worker->tools.counters.slots, limit);
     /* Replies need no bound of their own: there is one at most for each request in flight. */
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;
@@ -96,20 +96,24 @@ static bool reap(struct worker *worker)
     return false;
 }
 
+/* Every connection is at work: say so, as far as the socket takes it, and close. */
+static void turn_away(struct worker *worker, int fd)
+{
+    struct tools *tools = &worker->tools;
+    if (render_refusal(&tools->out, 503, true, SLICE(""), &tools->clock))
+        (void)!write(fd, tools->out.data, tools->out.size);
+    tools->out.size = 0;
+    counter_add(&tools->counters.accepted, 1);
+    counters_refuse(&tools->counters, 503);
+    counter_add(&tools->counters.closed[CLOSED_FULL], 1);
+    close(fd);
+}
+
+/* Give the client at `fd` a connection, for which there is a slot. */
 static void admit(struct worker *worker, int fd, const struct peer *peer)
 {
     struct tools *tools = &worker->tools;
     counter_add(&tools->counters.accepted, 1);
-    if (slots_are_full(&worker->slots) && !reap(worker)) {
-        /* Every connection is at work: say so, as far as the socket takes it, and close. */
-        if (render_refusal(&tools->out, 503, true, SLICE(""), &tools->clock))
-            (void)!write(fd, tools->out.data, tools->out.size);
-        tools->out.size = 0;
-        counters_refuse(&tools->counters, 503);
-        counter_add(&tools->counters.closed[CLOSED_FULL], 1);
-        close(fd);
-        return;
-    }
     struct conn *conn = conn_new(fd, peer, tools);
     if (!conn) {
         counter_add(&tools->counters.closed[CLOSED_FAILED], 1);
@@ -159,7 +163,9 @@ static bool accept_from(struct worker *worker, int listener)
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
         struct peer peer = {.awaited = worker->tools.limits->prefaced};
         int fd = listener_accept(listener, &peer);
-        if (fd >= 0) {
+        if (fd >= 0 && slots_are_full(&worker->slots) && !reap(worker)) {
+            turn_away(worker, fd);
+        } else if (fd >= 0) {
             admit(worker, fd, &peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!make_room(worker))

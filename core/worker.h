@@ -40,6 +40,7 @@ struct worker_setup {
     struct mailbox *requests;
     struct hash_key key;
     uint32_t workers;
+    uint32_t adopted; /* connections of another server for each of them, at most */
 };
 
 /* 0, or -1 with errno; fini is safe in either case. */
@@ -50,7 +51,8 @@ void worker_fini(struct worker *worker);
  * errno. */
 int worker_listen(struct worker *worker, int listener);
 
-/* Before the start: go on with a connection of another server. Takes its descriptor. */
+/* Before the start: go on with a connection of another server, even beyond the limit: its client
+ * was promised an answer. Takes its descriptor. */
 void worker_adopt(struct worker *worker, const struct parked *parked);
 
 /* Start the pthread, and wait for its end. 0, or -1 with errno. */

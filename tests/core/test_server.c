@@ -24,7 +24,7 @@ int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
     return __real_pthread_create(pthread, attributes, start, argument);
 }
 
-static const struct limits limits = {
+static struct limits limits = {
     .body = 1000,
     .store_bytes = 1 << 20,
     .connections = 100,
@@ -304,6 +304,32 @@ static void unix_sockets_go_from_server_to_server(void)
     CHECK(stat(unix_text + 5, &status) < 0);
 }
 
+static void a_server_with_room_for_fewer_serves_all_who_were_parked(void)
+{
+    int clients[20];
+    struct server *server = started("127.0.0.1:0", 1);
+    for (int i = 0; i < 20; i++)
+        clients[i] = dial(&server->endpoint);
+    AWAIT(stats_of(server)->connections == 20);
+    server_stop(server, 60000, true);
+    AWAIT(stats_of(server)->connections == 0); /* all are parked */
+    for (int i = 0; i < 20; i++)
+        put(clients[i], GET("/1"));
+    limits.connections = 0;
+    server = hand_over(server, 2, false);
+    limits.connections = 100;
+    for (int i = 0; i < 20; i++)
+        answer(server, clients[i], "</1>");
+    int late = dial(&server->endpoint); /* who gets the place of one that is idle by now */
+    put(late, GET("/1"));
+    answer(server, late, "</1>");
+    CHECK_EQUAL(stats_of(server)->connections, 20);
+    for (int i = 0; i < 20; i++)
+        close(clients[i]);
+    close(late);
+    server_free(server);
+}
+
 static void a_lent_socket_keeps_its_path(void)
 {
     struct stat status;
@@ -370,6 +396,7 @@ int main(void)
     RUN(a_graceful_stop_answers_what_both_workers_have_in_flight);
     RUN(tcp_sockets_go_to_as_many_to_more_and_to_fewer_workers);
     RUN(unix_sockets_go_from_server_to_server);
+    RUN(a_server_with_room_for_fewer_serves_all_who_were_parked);
     RUN(a_lent_socket_keeps_its_path);
     RUN(what_is_no_listener_fails_the_start_and_is_closed);
     RUN(a_request_that_nobody_takes_is_freed_with_all_it_has);

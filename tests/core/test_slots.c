@@ -26,7 +26,7 @@ static struct conn *tenant(void)
 static void a_connection_is_found_by_its_key_until_it_leaves(void)
 {
     make_tools();
-    CHECK_EQUAL(slots_init(&slots, 2), 0);
+    CHECK_EQUAL(slots_init(&slots, 2, 0), 0);
     struct conn *first = tenant(), *second = tenant();
     uint64_t key = slots_key(&slots, first);
     CHECK(slots_find(&slots, key) == first &&
@@ -47,7 +47,7 @@ static void a_connection_is_found_by_its_key_until_it_leaves(void)
 static void a_parked_one_is_found_no_more_and_taken_once(void)
 {
     make_tools();
-    CHECK_EQUAL(slots_init(&slots, 3), 0);
+    CHECK_EQUAL(slots_init(&slots, 3, 0), 0);
     CHECK(slots_take_parked(&slots) == NULL);
     struct conn *stays = tenant(), *first = tenant(), *second = tenant();
     uint64_t key = slots_key(&slots, first);
@@ -65,10 +65,26 @@ static void a_parked_one_is_found_no_more_and_taken_once(void)
     tools_fini(&tools);
 }
 
+static void beyond_the_limit_those_of_another_server_find_room_and_are_counted(void)
+{
+    make_tools();
+    CHECK_EQUAL(slots_init(&slots, 1, 3), 0);
+    struct conn *tenants[] = {tenant(), tenant(), tenant()};
+    slots_free(&slots, tenants[0]);
+    slots_park(&slots, tenants[1]);
+    CHECK(slots_are_full(&slots));
+    conn_free(slots_take_parked(&slots));
+    CHECK(slots_are_full(&slots));
+    slots_free(&slots, tenants[2]);
+    CHECK(!slots_are_full(&slots));
+    slots_fini(&slots);
+    tools_fini(&tools);
+}
+
 static void without_memory_there_are_none_and_the_end_is_safe(void)
 {
     no_memory = true;
-    CHECK_EQUAL(slots_init(&slots, 3), -1);
+    CHECK_EQUAL(slots_init(&slots, 3, 0), -1);
     no_memory = false;
     slots_fini(&slots);
     slots_fini(&slots);
@@ -78,6 +94,7 @@ int main(void)
 {
     RUN(a_connection_is_found_by_its_key_until_it_leaves);
     RUN(a_parked_one_is_found_no_more_and_taken_once);
+    RUN(beyond_the_limit_those_of_another_server_find_room_and_are_counted);
     RUN(without_memory_there_are_none_and_the_end_is_safe);
     return check_end();
 }
