@@ -36,6 +36,7 @@ from typing import Final, NamedTuple
 
 from commentsvc import control
 from commentsvc.control import ControlError, HandOver
+from commentsvc.descriptors import provide
 
 _log = logging.getLogger(__name__)
 
@@ -229,6 +230,8 @@ def _receive(server: socket.socket, taken: Taken) -> None:
     """Fill `taken` until the end."""
     server.settimeout(PATIENCE)
     while True:
+        # There may be more than our own settings provide for.
+        provide(sum(map(len, taken.values())) + BATCH)
         kind, descriptors, flags, _ = socket.recv_fds(server, 1, BATCH)
         for descriptor in descriptors:  # Python 3.11 forgets to pass the flag that would do it
             os.set_inheritable(descriptor, False)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -82,6 +83,27 @@ def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bo
     assert texts(taken.redirect.listeners) == ["5"]
     assert [(texts((fd,)), note) for fd, note in taken.redirect.connections] == [(["6"], "")]
     assert held() == before
+
+
+def test_more_connections_arrive_than_our_own_limit_of_files_allows(tmp_path: Path) -> None:
+    given = Place(
+        Sockets(connections=tuple((descriptor, "") for descriptor in files(tmp_path, 200))),
+        lock=os.open(tmp_path, os.O_RDONLY),
+    )
+    ready: list[bool] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held() + 100, hard))
+    try:
+        with old_server(
+            tmp_path / "c", lambda talk: ready.append(handover.give(talk.dup(), given))
+        ):
+            taken, talk = handover.take_over(tmp_path / "c")
+            talk.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    given.close()
+    taken.close()
+    assert len(taken.sockets.connections) == 200
 
 
 def test_without_a_server_there_is_nothing_to_take(tmp_path: Path) -> None:
