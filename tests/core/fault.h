@@ -4,6 +4,8 @@
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
 
+#include "check.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -21,9 +23,13 @@ struct fault {
     long length;      /* so many in a row */
 };
 
+/* Calls of one kind in a run: with more, a sweep would not end. */
+enum { FAULT_MOST = 1000 };
+
 static struct fault fault;
 static _Atomic long fault_calls; /* of that kind so far */
 static _Thread_local bool fault_outside;
+static unsigned fault_failures; /* checks that had failed before it */
 
 /* Run `expression` as the core. */
 #define INSIDE(expression)                                                                         \
@@ -38,7 +44,24 @@ static inline void fault_begin(struct fault wanted)
 {
     fault_outside = true;
     fault_calls = 0;
+    fault_failures = check_failures;
     fault = wanted;
+}
+
+/* A sweep: the first call fails, the second, … After a run with `wanted` in which its call was made
+ * so often, let it be the next one. False when none has failed, or a check, which is told. */
+static inline bool fault_moves_on(struct fault *wanted, long calls)
+{
+    CHECK(wanted->first <= FAULT_MOST);
+    if (check_failures > fault_failures) {
+        printf("# %s fails with %d from call %ld on, %ld in a row\n", wanted->call, wanted->error,
+               wanted->first, wanted->length);
+        return false;
+    }
+    if (calls < wanted->first)
+        return false;
+    wanted->first++;
+    return true;
 }
 
 /* Whether the calls that fail are over, or none of them came. */

@@ -259,18 +259,14 @@ static long play(const char *address, uint32_t workers, struct fault wanted)
     return fault_calls;
 }
 
-/* Fail the first call, the second, …, until a change goes by without any of them. */
+/* Change with each fault, at each call. */
 static void play_all(const char *address, uint32_t workers)
 {
     int descriptors = count_entries("/proc/self/fd");
     for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++) {
         struct fault wanted = FAULTS[i];
-        unsigned before = check_failures;
-        while (play(address, workers, wanted) >= wanted.first && check_failures == before)
-            wanted.first++;
-        if (check_failures > before)
-            printf("# %s fails with %d at call %ld, on %s\n", wanted.call, wanted.error,
-                   wanted.first, address);
+        while (fault_moves_on(&wanted, play(address, workers, wanted)))
+            continue;
         /* Else it was never called, and nothing is shown; a unix socket has no options to set. */
         CHECK(wanted.first > 1 || strcmp(wanted.call, "setsockopt") == 0);
         CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
