@@ -1,5 +1,5 @@
-/* Clients of a running worker or server. Each wait is for a condition, ends after ten seconds, and
- * then says what it waited for. */
+/* Clients of a running worker or server. Each wait is for a condition, ends after half a minute, since
+ * a machine may be busy, and then says what it waited for. */
 #ifndef TESTS_DIAL_H
 #define TESTS_DIAL_H
 
@@ -18,10 +18,12 @@ static inline void give_up(const char *file, int line, const char *what)
     exit(2);
 }
 
+enum { PATIENCE_MS = 30000 };
+
 /* Wait until `condition` holds, looking every millisecond. */
 #define AWAIT(condition)                                                                           \
     for (int tries = 0; !(condition); tries++) {                                                   \
-        if (tries == 10000)                                                                        \
+        if (tries == PATIENCE_MS)                                                                  \
             give_up(__FILE__, __LINE__, #condition);                                               \
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                   \
     }
@@ -75,7 +77,7 @@ static inline struct slice hear(int fd, const char *wanted)
     size_t size = 0;
     while (!wanted || !has(slice_of(text, size), wanted)) {
         struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        if (poll(&poll_fd, 1, 10000) != 1)
+        if (poll(&poll_fd, 1, PATIENCE_MS) != 1)
             give_up(__FILE__, __LINE__, wanted ? wanted : "the end of the connection");
         ssize_t count = recv(fd, text + size, sizeof text - size, 0);
         if (count <= 0) {

@@ -149,7 +149,7 @@ static unsigned take_all(struct mailbox *mailbox, unsigned next[PUSHERS])
     unsigned wrong = 0;
     for (unsigned taken = 0; taken < PUSHERS * LETTERS;) {
         struct pollfd poll_fd = {.fd = mailbox->event, .events = POLLIN};
-        if (poll(&poll_fd, 1, 10000) != 1)
+        if (poll(&poll_fd, 1, 30000) != 1)
             return wrong + 1;
         struct message *first = mailbox_take(mailbox);
         for (struct message *message = first; message; message = message->next) {

@@ -222,7 +222,7 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
         clients[i] = dial(&server->endpoint);
         put(clients[i], GET("/a"));
     }
-    AWAIT(stats_of(server)->misses == CLIENTS);
+    AWAIT(stats_of(server)->waiting == CLIENTS);
     server_stop(server, 60000, false);
     AWAIT(answer_all(server) == CLIENTS);
     for (int i = 0; i < CLIENTS; i++) {

@@ -96,7 +96,7 @@ static bool is_answered(struct server *server, int index)
     snprintf(wanted, sizeof wanted, "\r\n\r\n<192.0.2.%d>", index);
     for (;;) {
         struct pollfd fds[] = {{clients[index], POLLIN, 0}, {server->requests.event, POLLIN, 0}};
-        if (poll(fds, 2, 10000) < 1)
+        if (poll(fds, 2, PATIENCE_MS) < 1)
             give_up(__FILE__, __LINE__, "an answer, or the end");
         answer_all(server);
         if (fds[0].revents == 0)

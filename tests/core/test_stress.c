@@ -19,7 +19,7 @@ static struct server *server;
 static _Atomic bool ended;
 static _Atomic unsigned values[VALUES];
 static _Atomic unsigned acknowledged[VALUES];
-static _Atomic unsigned asked, stale;
+static _Atomic unsigned asked, stale, written;
 
 static uint32_t tag_of(unsigned index)
 {
@@ -64,15 +64,19 @@ static void *play_python(void *ignored)
     return ignored;
 }
 
+/* Two reads for each write, however slow the readers are: else they would find nothing. */
 static void *write_often(void *seed)
 {
     while (!ended) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        if (written > asked / 2)
+            continue;
+        written++;
         unsigned index = (unsigned)rand_r(seed) % VALUES, value = ++values[index];
         purges_add(&server->purges, tag_of(index));
         unsigned last = acknowledged[index];
         while (last < value && !atomic_compare_exchange_weak(&acknowledged[index], &last, value))
             continue;
-        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
     }
     return NULL;
 }

@@ -204,10 +204,10 @@ static void without_descriptors_it_goes_on_and_recovers(void)
     int client = dial(&endpoint);
     put(client, GET("/a") GET("/b")); /* never idle, so that it is not let go for another */
     struct request *request = next_request();
+    int64_t begin_of_wait = now();
+    unsigned accepts_before = accepts;
     no_descriptors = true;
     int waiting = dial(&endpoint);
-    unsigned accepts_before = accepts;
-    int64_t begin_of_wait = now();
     AWAIT(accepts - accepts_before >= 4);
     CHECK(now() - begin_of_wait >= 200); /* it tries every 100 ms */
     worker_send(&worker, make_reply(request, "hello", NULL));
