@@ -11,7 +11,7 @@ from typing import Any
 
 from commentsvc import _core
 
-PATIENCE = 10.0  # seconds after which a wait has failed
+PATIENCE = 30.0  # seconds after which a wait has failed; a machine may be busy
 
 Handler = Callable[[_core.Request], None]
 

@@ -2,15 +2,15 @@
 
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
-from tests.seam.application import Application, await_that, echo, request, running
+from tests.seam.application import await_that, echo, request, running
 
 MIB = 8
 ANSWERS = 10_000
-PURGE = 0.05  # seconds; some microseconds are usual, but the machine may be busy
+ROUNDS = 3
+PURGE = 0.001  # seconds of CPU, with two requests; 0.00005 are usual
 
 
 def test_a_full_store_takes_no_more_memory_than_its_bound() -> None:
@@ -23,39 +23,32 @@ def test_a_full_store_takes_no_more_memory_than_its_bound() -> None:
     assert grown <= MIB * 1024
 
 
-def ask_on(app: Application, ending: threading.Event, waits: list[float]) -> None:
-    """Ask for one stored answer without pause; note how long each took."""
-    with app.dial() as client:
-        while not ending.is_set():
-            begin = time.perf_counter()
-            client.send(request("/stored/other"))
-            assert client.answer().status == 200
-            waits.append(time.perf_counter() - begin)
-
-
 def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
-    waits: list[float] = []
-    ending = threading.Event()
-    with running(echo, store_bytes=64 << 20) as app:
-        with app.dial() as client:
+    """Whoever does the work, and when: CPU time of the whole process, as a machine may be busy.
+
+    That no look-up waits for it is shown in tests/core/test_store.c.
+    """
+    took = []
+    with running(echo, store_bytes=64 << 20) as app, app.dial() as client:
+
+        def ask(target: str) -> None:
+            client.send(request(target))
+            assert client.answer().status == 200
+
+        ask("/stored/other")
+        for _ in range(ROUNDS):
             for number in range(ANSWERS):
-                client.send(request(f"/stored/{number}/all"))
-                client.answer()
-        app.get("/stored/other")
-        assert app.server.stats()["stored"] == ANSWERS + 1
-        reader = threading.Thread(target=ask_on, args=(app, ending, waits))
-        reader.start()
-        try:
-            await_that(lambda: waits, "the reader")
-            begin = time.perf_counter()
+                ask(f"/stored/{number}/all")
+            await_that(lambda: app.server.stats()["stored"] == ANSWERS + 1, "the last answer")
+            before = app.server.stats()
+            begin = time.process_time()
             app.server.purge(["all"])
-            took = time.perf_counter() - begin
-            before = app.server.stats()["misses"]
-            app.get("/stored/1/all")
-            assert app.server.stats()["misses"] == before + 1
-        finally:
-            ending.set()
-            reader.join()
-        assert app.server.stats()["stored"] == ANSWERS + 1  # the others wait for eviction
-    assert took < PURGE
-    assert max(waits) < PURGE * 10
+            ask("/stored/other")
+            ask("/stored/1/all")
+            took.append(time.process_time() - begin)
+            after = app.server.stats()
+            assert after["hits"] == before["hits"] + 1
+            assert after["misses"] == before["misses"] + 1
+            assert after["stored"] == ANSWERS + 1, "the others wait for eviction"
+    print(f"a purge and two requests took {[round(one * 1e6) for one in took]} µs of CPU")
+    assert min(took) < PURGE

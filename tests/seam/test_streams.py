@@ -1,5 +1,6 @@
 """Rule 11 of the seam (core/README.md): answers that go on, and what is published to them."""
 
+import socket
 from typing import Any
 
 import pytest
@@ -26,13 +27,18 @@ def stream(call: _core.Request) -> None:
         call.respond(503, TEXT, b"full")
 
 
-def begin(app: Application, target: str) -> Client:
-    client = app.dial()
-    client.send(request(target))
+def begun(client: Client) -> Client:
+    """Hear the stream begin that was asked for."""
     answer = client.answer()
     assert (answer.status, answer.fields["transfer-encoding"]) == (200, "chunked")
     assert client.piece() == b"retry: 1\n\n"
     return client
+
+
+def begin(app: Application, target: str) -> Client:
+    client = app.dial()
+    client.send(request(target))
+    return begun(client)
 
 
 def test_an_event_goes_to_every_stream_of_its_tag_and_to_no_other() -> None:
@@ -76,8 +82,14 @@ def test_head_takes_no_place_and_the_connection_goes_on() -> None:
 
 
 def test_a_silent_stream_is_kept_alive_by_comments() -> None:
-    with running(stream, beat=0.02, keep_alive=0.05) as app, begin(app, "/a") as client:
-        assert [client.piece() for _ in range(5)] == [b":\n\n"] * 5
+    """Asked for before the server is there, which waits a moment only."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with Client(socket.create_connection(listener.getsockname())) as client:
+        client.send(request("/a"))
+        sockets = ([listener.detach()],)
+        with running(stream, beat=0.02, keep_alive=0.05, sockets=sockets):
+            begun(client)
+            assert [client.piece() for _ in range(5)] == [b":\n\n"] * 5
 
 
 def test_a_reader_that_takes_nothing_is_let_go_and_the_others_are_told() -> None:

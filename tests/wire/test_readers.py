@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import _core
-from tests.seam.application import Application, running
+from tests.seam.application import PATIENCE, Application, running
 from tests.wire import obscured
 from tests.wire.cases import all_cases
 from tests.wire.readers import (
@@ -96,7 +96,7 @@ class Mirror:
         self.names = [*FRAMING, *names_in(stream)]
         self.requests = []
         host, port = application.server.address.rsplit(":", 1)
-        with socket.create_connection((host, int(port)), 10) as connection:
+        with socket.create_connection((host, int(port)), PATIENCE) as connection:
             connection.sendall(stream)
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(1 << 16):

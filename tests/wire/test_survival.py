@@ -7,7 +7,7 @@ import socket
 from collections import Counter
 from pathlib import Path
 
-from tests.seam.application import await_that, memory
+from tests.seam.application import PATIENCE, await_that, memory
 from tests.wire.cases import Case, all_cases
 from tests.wire.probe import Probe, running
 
@@ -23,7 +23,7 @@ REFUSAL = re.compile(
 
 def dial(probe: Probe) -> socket.socket:
     host, port = probe.server.address.rsplit(":", 1)
-    return socket.create_connection((host, int(port)), 10)
+    return socket.create_connection((host, int(port)), PATIENCE)
 
 
 def hear_all(connection: socket.socket) -> bytes:
