@@ -45,13 +45,15 @@ FLAGS = [
 
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 30_000  # with a browser, which shares a busy machine with the service
 
 
 @pytest.fixture(scope="session")
 def playwright() -> "Iterator[Playwright]":
     """What starts browsers; there can be one only."""
-    from playwright.sync_api import sync_playwright  # not small, and most tests need none
+    from playwright.sync_api import expect, sync_playwright  # not small, and most tests need none
 
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         yield playwright
 
@@ -69,7 +71,7 @@ def chromium(playwright: "Playwright") -> "Iterator[Browser]":
 def visit(browser: "Browser", origin: str) -> "Iterator[BrowserContext]":
     """A reader with an empty browser, for whom addresses begin at `origin`."""
     context = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC")
-    context.set_default_timeout(10_000)  # ms
+    context.set_default_timeout(PATIENCE_MS)
     try:
         yield context
     finally:

@@ -58,6 +58,7 @@ def assert_fine() -> Callable[[Page], None]:
     """Let axe look at a page as it is; nothing is wider than the window."""
 
     def assert_fine(page: Page) -> None:
+        page.wait_for_load_state()
         results = Axe().run(page)
         assert results.violations_count == 0, results.generate_report()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -44,20 +44,23 @@ def test_everybody_can_use_codes_of_an_app(
 def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[str, str]:
     """Set an app up; the key that it is told, and a recovery code."""
     begin(page, name)
+    expect(sign_out(page)).to_be_visible()
     page.goto("/moderation/factor")
     page.get_by_role("button", name="Set up an app").click()
-    assert_fine(page)
     secret = page.locator(".key").inner_text()
+    assert_fine(page)
     page.get_by_label("Code of the app").fill("000000")
     page.get_by_role("button", name="Ask for codes from now on").click()
     expect(page.get_by_role("alert")).to_be_visible()
     assert_fine(page)
     page.get_by_label("Code of the app").fill(code(secret))
     page.get_by_role("button", name="Ask for codes from now on").click()
+    expect(page.locator(".codes li")).to_have_count(10)
     recovery = page.locator(".codes li").all_inner_texts()
     assert len(set(recovery)) == 10
     assert_fine(page)
     sign_out(page).click()
+    expect(page.get_by_label("Password")).to_be_visible()
     return secret, recovery[0]
 
 
@@ -66,9 +69,11 @@ def use(
 ) -> None:
     """Sign in by a recovery code, and switch codes off by one of the app."""
     begin(page, name)
+    field = page.get_by_label("code")
+    expect(field).to_be_visible()
     expect(sign_out(page)).not_to_be_visible()
     assert_fine(page)
-    page.get_by_label("code").fill(recovery)
+    field.fill(recovery)
     page.get_by_role("button").first.click()
     expect(sign_out(page)).to_be_visible()
     page.goto("/moderation/factor")

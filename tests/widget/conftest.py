@@ -55,6 +55,13 @@ def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
 
 
 @pytest.fixture
+def still(page: Page) -> None:
+    """No time passes in the browser, so a form waits for its stamp and work as long as they take."""
+    page.clock.install(time=NOW)
+    page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
+
+
+@pytest.fixture
 def open_post(page: Page) -> Callable[[], Page]:
     """Open a post, go to its thread, and wait for it."""
 

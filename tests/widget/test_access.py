@@ -53,6 +53,7 @@ def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[]
     number = count(1)
 
     def assert_accessible() -> None:
+        page.wait_for_load_state()
         name = f"{request.node.name.removeprefix('test_')}-{next(number)}.png"
         page.screenshot(path=PICTURES / name, full_page=True)
         results = Axe().run(page)

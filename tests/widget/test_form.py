@@ -10,6 +10,7 @@ from tests.widget.browser import POST, TEXT, Answers, comment, fill, send
 Open = Callable[[], Page]
 
 
+@pytest.mark.usefixtures("still")
 def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
     page: Page, form: Locator, message: Locator, answers: Answers
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
     answers.comments = [comment(n, f"Number {n}.") for n in range(1, 60)]
     page = open_thread(target="#comment-50")
     expect(page.locator("#comment-50")).to_be_in_viewport()
-    assert page.evaluate("document.querySelector(':target').id") == "comment-50"
+    expect(page.locator("#comment-50:target")).to_have_count(1)
     assert len(targets(answers)) == 3
 
 
@@ -176,7 +176,8 @@ def test_a_picture_lies_above_the_drawn_one_and_comes_from_the_service_alone(
     if status == 200:
         image.evaluate(
             """async (image) => {
-                 while (!image.getBBox().height) await new Promise(requestAnimationFrame); }"""
+                 while (!image.getBBox().height) await new Promise(requestAnimationFrame);
+                 await image.decode(); }"""
         )
     tile = page.locator("#comment-1 .commentsvc-avatar")
     shown = tile.screenshot()
