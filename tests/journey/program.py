@@ -63,6 +63,13 @@ def command(*words: object, environ: Mapping[str, str] | None = None, given: str
     return run([sys.executable, "-m", "commentsvc", *words], environment(environ or {}), given)
 
 
+def rewrite(path: Path, text: str) -> None:
+    """Change a file that somebody watches, who never sees it half written."""
+    other = path.with_name("rewritten")
+    other.write_text(text)
+    other.replace(path)
+
+
 class Answer(NamedTuple):
     """What the server answered."""
 
@@ -109,6 +116,7 @@ class Service:
                 env=environment(environ or {}),
                 stdout=subprocess.PIPE,
                 stderr=log,
+                bufsize=0,  # what is read stays no line behind what `read_line` waits for
             )
         self.address = ""
 
@@ -185,6 +193,12 @@ class Service:
         answer = self.request("GET", f"/api/comments/count?url={quote(url)}")
         assert answer.status == 200, answer
         return int(answer.json()["count"])
+
+    def figure(self, name: str) -> int:
+        """A number that the core counts, as the operator sees it."""
+        text = self.request("GET", "/metrics").body.decode()
+        [line] = [line for line in text.splitlines() if line.startswith(f"commentsvc_core_{name} ")]
+        return int(float(line.split()[1]))
 
 
 @contextlib.contextmanager

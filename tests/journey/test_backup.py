@@ -17,15 +17,17 @@ OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "o
 class Writing(threading.Thread):
     """Sends comments to a service until the end."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, more: str = "") -> None:
         super().__init__()
         self.service = service
+        self.more = more  # behind the number of each
         self.ending = threading.Event()
         self.acknowledged = 0
 
     def run(self) -> None:
         while not self.ending.is_set():
-            assert self.service.submit("/post/", f"number {self.acknowledged}").status == 201
+            text = f"number {self.acknowledged} {self.more}"
+            assert self.service.submit("/post/", text).status == 201
             self.acknowledged += 1
 
 

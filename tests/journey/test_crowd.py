@@ -29,13 +29,6 @@ def memory(service: Service) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def figure(service: Service, name: str) -> int:
-    """A counter of the core, as the operator sees it."""
-    text = service.request("GET", "/metrics").body.decode()
-    [line] = [line for line in text.splitlines() if line.startswith(f"commentsvc_core_{name} ")]
-    return int(float(line.split()[1]))
-
-
 @contextmanager
 def crowd(service: Service, count: int, said: bytes) -> Iterator[list[socket.socket]]:
     """So many connections, each of which has sent `said`."""
@@ -96,7 +89,7 @@ def test_without_descriptors_it_serves_who_is_there_and_says_so_once(
         assert clients[0].recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
         crowded.close()
         assert service.count("/post/") == 0
-        assert figure(service, "starved_total") > 1
+        assert service.figure("starved_total") > 1
     assert service.log.read_text().count("no file descriptor is left") == 1
     assert service.stop() == 0
 

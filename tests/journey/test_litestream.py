@@ -23,15 +23,14 @@ def test_all_that_was_acknowledged_comes_back_from_the_replica(
     with (tmp_path / "litestream.log").open("wb") as log:
         words = [program, "replicate", "-config", str(tmp_path / "litestream.yml")]
         litestream = subprocess.Popen(words, stdout=log, stderr=log)
+    writing = Writing(service, "and so on " * 400)
+    writing.start()
     try:
-        writing = Writing(service)
-        writing.start()
-        wait_for(lambda: writing.acknowledged > 2_000, "comments")
         file = data / "comments.sqlite3"
         wait_for(lambda: file.stat().st_size > 1 << 20, "a checkpoint, which Litestream makes")
+    finally:
         writing.ending.set()
         writing.join()
-    finally:
         litestream.terminate()  # it sends the rest
         assert litestream.wait(PATIENCE) == 0
     service.process.kill()

@@ -5,7 +5,7 @@ import json
 import signal
 from pathlib import Path
 
-from tests.journey.program import PATIENCE, Service, command, serving
+from tests.journey.program import PATIENCE, Service, command, serving, wait_for
 
 SETTINGS = {"COMMENTSVC_SERVER_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
 
@@ -47,11 +47,12 @@ def test_an_approval_and_a_deletion_reach_an_open_page(tmp_path: Path) -> None:
         assert page.count() == 0
         known = page.last
         page.close()
+        wait_for(lambda: service.figure("streams") == 1, "the server to know that it was closed")
         assert command("undo", number, "--data", data).code == 0
         again = Page(service, "/p/", known)
         assert again.count() == 1, "what was missed is told at once"
         assert again.last != known
-        assert b"\ncommentsvc_core_told_total 2.0" in service.request("GET", "/metrics").body
+        assert service.figure("told_total") == 2
         again.close()
         other.close()
 

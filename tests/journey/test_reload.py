@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.journey.program import Service, wait_for
+from tests.journey.program import Service, rewrite, wait_for
 
 
 def is_gone(process: int) -> bool:
@@ -18,7 +18,7 @@ def test_changed_settings_are_served_after_a_restart(
     file.write_text("")
     service = start(data, "--config", file, "--reload")
     assert service.submit("/post/", "Hello").status == 202
-    file.write_text('[moderation]\npolicy = "none"\n')
+    rewrite(file, '[moderation]\npolicy = "none"\n')
     service.wait_until_ready()
     assert service.submit("/post/", "Hello again").status == 201
 
@@ -38,9 +38,9 @@ def test_a_mistake_in_the_settings_is_told_and_mended(
     file = tmp_path / "settings.toml"
     file.write_text("")
     service = start(data, "--config", file, "--reload")
-    file.write_text("[server]\nworkers = 0\n")
+    rewrite(file, "[server]\nworkers = 0\n")
     wait_for(lambda: "waiting for a change" in service.log.read_text(), "the failure to be told")
     assert "server.workers in" in service.log.read_text()
-    file.write_text("[server]\nworkers = 2\n")
+    rewrite(file, "[server]\nworkers = 2\n")
     service.wait_until_ready()
     assert service.request("GET", "/api/ping").status == 200

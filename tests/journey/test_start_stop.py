@@ -136,13 +136,14 @@ def locked(database: Path) -> Iterator[None]:
 
 
 def has_read_everything(service: Service) -> bool:
-    """Whether the server's end of some connection exists, and none has bytes waiting."""
+    """Whether both ends of a connection exist, and no bytes are on their way or wait at either."""
     queues = []
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        _, local, _, state, sizes, *_ = line.split()
-        if int(local.split(":")[1], 16) == service.port and state == "01":
-            queues.append(int(sizes.split(":")[1], 16))
-    return bool(queues) and not any(queues)
+        _, local, remote, state, sizes, *_ = line.split()
+        ports = {int(end.split(":")[1], 16) for end in (local, remote)}
+        if service.port in ports and state == "01":
+            queues.append(sizes)
+    return len(queues) > 1 and set(queues) == {"00000000:00000000"}
 
 
 @contextmanager

@@ -256,6 +256,7 @@ class Passed(Service):
                 pass_fds=(listener.fileno(),),
                 stdout=subprocess.PIPE,
                 stderr=log,
+                bufsize=0,
             )
         self.address = ""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import reload
+from tests.journey.program import rewrite
 
 PATIENCE = 60.0  # seconds; a machine may be busy
 
@@ -33,6 +34,7 @@ time.sleep(60)
 PARENT = """
 import pathlib, sys
 from commentsvc import reload
+from tests.journey.program import rewrite
 log, mode = sys.argv[2:4]
 child = [sys.executable, "-c", sys.argv[1], log, mode]
 sys.exit(reload.run(child, [pathlib.Path(mode)], grace=float(sys.argv[4])))
@@ -96,7 +98,7 @@ def test_a_signal_to_the_parent_stops_both(
 
 def test_a_change_starts_the_child_anew(start: Callable[[str], Parent]) -> None:
     parent = start("steady")
-    parent.mode.write_text("again")
+    rewrite(parent.mode, "again")
     wait_for(lambda: parent.starts() == ["steady", "again"], "the second start")
     parent.process.terminate()
     code, said = parent.end()
@@ -110,7 +112,7 @@ def test_a_broken_child_is_started_after_the_next_change_only(
     parent = start("broken")
     time.sleep(3 * reload.INTERVAL)  # the one test of something that must not happen
     assert parent.starts() == ["broken"]
-    parent.mode.write_text("repaired")
+    rewrite(parent.mode, "repaired")
     wait_for(lambda: parent.starts() == ["broken", "repaired"], "the second start")
     parent.process.terminate()
     code, said = parent.end()
