@@ -105,7 +105,8 @@ class Arena:
                 outcome = self._ask(contest, server.port)
             else:
                 numbers = (CLIENTS, contest.depth, self._extent.seconds, 0)
-                outcome = client.generate(server.port, plan, *numbers, core)
+                awake = contest.awake
+                outcome = client.generate(server.port, plan, *numbers, core, awake=awake)
             used = Reading.take(server.cpu(), places, self._cores[1]).since(begin)
             client.demand(f"{contest.name}: {entry.name}", outcome)
             stored = hits(server) - before if ours else outcome.answered

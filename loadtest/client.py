@@ -29,7 +29,8 @@ class Outcome:
 
     `wrong` counts answers that are none (of wrk: statuses that are no success),
     `failed` connections that broke and answers that never came; `client_share` is the part of its
-    core that the client used: near 1 the client is the bound, not the server.
+    core that the client worked: near 1 the client is the bound, not the server. `waiting_share` is
+    the part that it spent awake, with nothing to do.
     """
 
     answered: int
@@ -41,6 +42,7 @@ class Outcome:
     p99: float
     max: float
     client_share: float
+    waiting_share: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,23 @@ def ask(port: int, targets: Path, clients: int, depth: int, seconds: float, core
 
 
 def generate(
-    port: int, plan: Path, clients: int, depth: int, seconds: float, first: int, core: str
+    port: int,
+    plan: Path,
+    clients: int,
+    depth: int,
+    seconds: float,
+    first: int,
+    core: str,
+    *,
+    awake: bool = False,
 ) -> Outcome:
-    """Have the generator play the `plan` (see `pack`) for `seconds`.
+    """Have the generator play the `plan` (see `pack`) for `seconds`; `awake`, it never sleeps.
 
     Raises ClientError or ProgramError.
     """
     numbers = [str(port), str(clients), str(depth), str(seconds), str(first)]
-    said, _ = run([str(programs.generator()), *numbers, str(plan)], core)
+    words = [str(programs.generator()), *numbers, str(plan), *["awake"] * awake]
+    said, _ = run(words, core)
     return parse_generator(said)
 
 
@@ -118,8 +129,10 @@ def parse_generator(said: str) -> Outcome:
     """Read the generator's line."""
     told = json.loads(said)
     right, seconds = told["answered"] - told["wrong"], told["seconds"]
-    share = told["cpu"] / seconds
-    return Outcome(right, seconds, told["wrong"], 0, **told["latency"], client_share=share)
+    waited = told["waited"] / seconds
+    counts = (right, seconds, told["wrong"], 0)
+    worked = told["cpu"] / seconds - waited
+    return Outcome(*counts, **told["latency"], client_share=worked, waiting_share=waited)
 
 
 def run(words: Sequence[str], core: str) -> tuple[str, float]:

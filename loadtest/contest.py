@@ -64,7 +64,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A load, who is put under it, and what the ratios should be."""
+    """A load, who is put under it, and what the ratios should be.
+
+    `awake` is the generator where it has a core of its own: then no server pays for waking it.
+    """
 
     name: str
     text: str
@@ -72,6 +75,7 @@ class Contest:
     ratios: tuple[Ratio, ...]
     depth: int = 1
     chrome: bool = False
+    awake: bool = True
 
     def targets(self, pages: Sequence[str]) -> list[str]:
         """What is asked: counts. A browser's script encodes the page's path."""
@@ -166,6 +170,7 @@ CONTESTS = (
         (Entry("one"), Entry("two", workers=2)),
         (Ratio("two", "one", "cpu_ns", "most", 1.1, "two workers do 1.8 times the work of one"),),
         depth=DEPTH,
+        awake=False,
     ),
     Contest(
         "client",
@@ -176,11 +181,13 @@ CONTESTS = (
             Ratio("generator", "wrk", "rate", "least", 1.0, "what it can ask for"),
         ),
         depth=DEPTH,
+        awake=False,
     ),
     Contest(
         "validate",
         "the generator against wrk on a slow server, one request at a time",
         (Entry("generator", "uvicorn"), Entry("wrk", "uvicorn", client="wrk")),
         (*_alike("rate", 0.05), *_alike("p50", 0.05), *_alike("p90", 0.1)),
+        awake=False,
     ),
 )

@@ -75,7 +75,7 @@ class Measurement:
         cls, name: str, round_number: int, outcome: Outcome, used: Reading, rss: float
     ) -> "Measurement":
         """Put together what the client saw and what the kernel says."""
-        client = int(outcome.client_share * outcome.seconds * 1e9)
+        client = int((outcome.client_share + outcome.waiting_share) * outcome.seconds * 1e9)
         shared = not used.client_busy
         others = max(0, used.busy - used.server - used.kernel - client * shared)
         client_others = max(0, used.client_busy - client - used.kernel)

@@ -1,6 +1,6 @@
 /* A load generator: many keep-alive clients on one pthread, each with a pipeline of its own.
  *
- *     generator PORT CLIENTS DEPTH SECONDS FIRST FILE
+ *     generator PORT CLIENTS DEPTH SECONDS FIRST FILE [awake]
  *
  * A client sends DEPTH requests with one write, and the next ones as soon as the last answer came.
  * FILE says what is asked, in text but for the requests themselves:
@@ -16,16 +16,23 @@
  * When SECONDS are over nothing new is sent, but what is under way is waited for and counted: then
  * the server has done exactly what it acknowledged, and both can be compared. Prints one line of
  * JSON: answers by status, how many of them were not what FILE demands, seconds of the clock and of
- * our own CPU, and the latency of a batch, from its sending to the reading of its last answer, in
- * µs. The first wrong answer is shown on stderr. A closed connection, an answer that is no HTTP/1.1
- * with a Content-Length, or bytes that nobody asked for end the run with code 1.
+ * our own CPU, of the latter those that passed in waiting, and the latency of a batch, from its
+ * sending to the reading of its last answer, in µs. The first wrong answer is shown on stderr. A
+ * closed connection, an answer that is no HTTP/1.1 with a Content-Length, or bytes that nobody
+ * asked for end the run with code 1.
+ *
+ * WHY AWAKE: the kernel lets the sender pay for waking a receiver that sleeps, so the server would
+ * pay for each moment in which we have nothing to do; and the slower it is, the more of them there
+ * are. Awake, we ask the kernel without end instead, and a core is needed for us alone.
  *
  * WHY NOT wrk: it needs more of its core than the server of the other one, it leaves requests under
  * way when its time is over, and it looks at statuses only. loadtest/README.md has the figures.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 
@@ -46,6 +53,8 @@ struct load {
     size_t count, depth;
     size_t busy; /* clients that wait for answers */
     int poller;
+    bool awake;
+    uint64_t waited; /* ns of our CPU, when awake */
 };
 
 static uint64_t now(clockid_t clock)
@@ -71,6 +80,21 @@ static void load_send(struct load *load, struct client *client, uint64_t time)
     load->busy++;
 }
 
+/* Events that there are at last; 0 after PATIENCE_MS. */
+static int load_wait(struct load *load, struct epoll_event *events)
+{
+    int ready = epoll_wait(load->poller, events, EVENTS, load->awake ? 0 : PATIENCE_MS);
+    if (ready != 0 || !load->awake)
+        return ready;
+    uint64_t cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t end = now(CLOCK_MONOTONIC) + PATIENCE_MS * UINT64_C(1000000);
+    do
+        ready = epoll_wait(load->poller, events, EVENTS, 0);
+    while (ready == 0 && now(CLOCK_MONOTONIC) < end);
+    load->waited += now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    return ready;
+}
+
 /* Send and read until the moment `end`, then read what is under way. */
 static void load_run(struct load *load, uint64_t end)
 {
@@ -78,7 +102,7 @@ static void load_run(struct load *load, uint64_t end)
     for (size_t i = 0; i < load->count; i++)
         load_send(load, &load->clients[i], now(CLOCK_MONOTONIC));
     while (load->busy) {
-        int ready = epoll_wait(load->poller, events, EVENTS, PATIENCE_MS);
+        int ready = load_wait(load, events);
         errno = 0;
         if (ready == 0)
             die("no answer came for 10 seconds");
@@ -100,8 +124,10 @@ static void load_print(const struct load *load, double seconds, double cpu)
 {
     const struct tally *tally = &load->tally;
     printf(
-        "{\"answered\": %llu, \"wrong\": %llu, \"seconds\": %.6f, \"cpu\": %.6f, \"statuses\": {",
-        (unsigned long long)tally->answered, (unsigned long long)tally->wrong, seconds, cpu);
+        "{\"answered\": %llu, \"wrong\": %llu, \"seconds\": %.6f, \"cpu\": %.6f, \"waited\": %.6f,"
+        " \"statuses\": {",
+        (unsigned long long)tally->answered, (unsigned long long)tally->wrong, seconds, cpu,
+        (double)load->waited / 1e9);
     const char *comma = "";
     for (int status = 0; status < 1000; status++) {
         if (tally->statuses[status]) {
@@ -119,8 +145,9 @@ static void load_print(const struct load *load, double seconds, double cpu)
 int main(int argc, char **argv)
 {
     static struct load load;
-    if (argc != 7) {
-        fprintf(stderr, "usage: generator PORT CLIENTS DEPTH SECONDS FIRST FILE\n");
+    load.awake = argc == 8 && strcmp(argv[7], "awake") == 0;
+    if (argc != 7 && !load.awake) {
+        fprintf(stderr, "usage: generator PORT CLIENTS DEPTH SECONDS FIRST FILE [awake]\n");
         return 2;
     }
     load.count = strtoul(argv[2], NULL, 10);

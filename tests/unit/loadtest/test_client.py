@@ -34,10 +34,11 @@ def test_of_a_pipeline_wrk_tells_the_greatest_latency_alone() -> None:
 
 def test_the_generators_wrong_answers_are_told_apart() -> None:
     said = (
-        '{"answered": 9, "wrong": 3, "seconds": 2.0, "cpu": 0.5, "statuses": {"201": 8, "503": 1},'
+        '{"answered": 9, "wrong": 3, "seconds": 2.0, "cpu": 1.5, "waited": 1.0,'
+        ' "statuses": {"201": 8, "503": 1},'
         ' "latency": {"p50": 10, "p90": 20, "p99": 30, "max": 40}}'
     )
-    assert parse_generator(said) == Outcome(6, 2.0, 3, 0, *LATENCY, client_share=0.25)
+    assert parse_generator(said) == Outcome(6, 2.0, 3, 0, *LATENCY, 0.25, waiting_share=0.5)
 
 
 def test_requests_are_packed_with_what_must_be_answered() -> None:

@@ -38,3 +38,9 @@ def test_the_order_is_made_of_whole_pipelines_and_prefers_the_first_page() -> No
     assert all(len(asked) % contest.depth == 0 for contest in CONTESTS)
     assert asked.count(0) > 5 * asked.count(9) > 0
     assert max(asked) < 1_000
+
+
+def test_a_generator_that_shares_its_core_with_a_server_sleeps() -> None:
+    shared = {one.name for one in CONTESTS if any(entry.workers > 1 for entry in one.entries)}
+    assert shared == {"scaling"}
+    assert not BY_NAME["scaling"].awake

@@ -34,6 +34,13 @@ def test_what_the_core_did_beyond_server_and_kernel_was_done_by_others() -> None
     assert made.client_others_share == pytest.approx(0.1)
 
 
+def test_a_client_that_waits_awake_is_none_of_the_others() -> None:
+    used = Reading(clock=1_000, server=500, busy=500, stolen=0, kernel=0, client_busy=1_000)
+    outcome = Outcome(10, 1e-6, 0, 0, 0, 0, 0, 0, client_share=0.25, waiting_share=0.75)
+    made = Measurement.of("count", 1, outcome, used, rss=0)
+    assert (made.client_share, made.client_others_share) == (0.25, 0)
+
+
 def test_a_client_on_the_servers_cores_is_none_of_the_others() -> None:
     used = Reading(clock=1_000, server=500, busy=900, stolen=0, kernel=100, client_busy=0)
     outcome = Outcome(10, 1e-6, 0, 0, 0, 0, 0, 0, client_share=0.25)

@@ -49,8 +49,10 @@ def plan(folder: Path, *requests: Request, order: range | None = None) -> Path:
     return file
 
 
-def play(port: int, file: Path, clients: int = 3, depth: int = 1, seconds: float = 0.1) -> Outcome:
-    return client.generate(port, file, clients, depth, seconds, 0, CORE)
+def play(
+    port: int, file: Path, clients: int = 3, depth: int = 1, *, awake: bool = False
+) -> Outcome:
+    return client.generate(port, file, clients, depth, 0.1, 0, CORE, awake=awake)
 
 
 def answers(port: int, *pieces: bytes) -> int:
@@ -105,17 +107,19 @@ def test_the_limit_finds_an_end_wherever_it_stands(tmp_path: Path, vectors: bool
             assert answers(port, b"\r\n\r\n" + b"\r\n" + b"a" * size + b"\r\n\r\n") == 2
 
 
+@pytest.mark.parametrize("awake", [False, True])
 @pytest.mark.parametrize("depth", [1, 24])
-def test_the_generator_counts_exactly(tmp_path: Path, depth: int) -> None:
+def test_the_generator_counts_exactly(tmp_path: Path, depth: int, awake: bool) -> None:
     file = plan(tmp_path, *[Request(ASKED, 200, b"good")] * depth)
     with limit(tmp_path) as port:
-        outcome = play(port, file, depth=depth)
+        outcome = play(port, file, depth=depth, awake=awake)
     assert outcome.answered > 0
     assert outcome.answered % depth == 0
     assert outcome.wrong == outcome.failed == 0
     assert 0 < outcome.p50 <= outcome.p90 <= outcome.p99 <= outcome.max
     assert outcome.seconds >= 0.1
     assert 0 < outcome.client_share <= 1.01
+    assert (outcome.waiting_share > 0) is awake
 
 
 @pytest.mark.parametrize(
