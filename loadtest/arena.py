@@ -1,9 +1,9 @@
 """The arena: where entries of a contest are measured, one after the other.
 
 DESIGN. Every measurement has a fresh server: what one run lays out badly in memory, the next one
-does not. First every distinct request is sent until the store answers all of them; it is made large
-enough for that. The generator compares every answer, byte by byte. Of our own server, the counters
-must agree that the store answered.
+does not. First every distinct request is sent until the store answers all of them: in its default
+size it has place for all. The generator compares every answer, byte by byte. Of our own server, the
+counters must agree that the store answered.
 """
 
 import socket
@@ -26,7 +26,6 @@ from loadtest.service import PATIENCE, Service, ServiceError, Visitor
 
 WARMING = 0.5  # seconds of one warming up
 WARMINGS = 40  # after which a store that still misses is a fault
-STORE = {"COMMENTSVC_SERVER_STORE_MIB": "32"}  # all pages, for each of two workers
 
 
 class Arena:
@@ -124,7 +123,7 @@ class Arena:
         self, entry: Entry, places: Sequence[int]
     ) -> AbstractContextManager[Service | Running]:
         if entry.server == OURS:
-            return Service(self._folder / "data", places, entry.workers, STORE)
+            return Service(self._folder / "data", places, entry.workers)
         port = free_port()
         words = PEER[entry.server](port, self._answer)
         return Running(words, port, self._folder / f"{entry.server}.log", places)
