@@ -29,7 +29,7 @@ from commentsvc.database import Database
 from commentsvc.faults import told
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, item, status
-from commentsvc.languages import ENGLISH, Language, Languages
+from commentsvc.languages import ENGLISH, Language, Languages, asked
 from commentsvc.models import APPROVED, thread_tag
 from commentsvc.moments import rfc3339
 from commentsvc.router import FAILURES, Route, as_http
@@ -156,7 +156,7 @@ class Embed:
         preset, parent = first(form, "closed"), first(form, "parent")
         if wrong := _faults(base, view, preset, parent):
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        language = self._languages.find(first(form, "lang"))
+        language = self._languages.find(asked(request.query))
         place = self._sites.locate(first(form, "url"), name)
         open_for, after = self._sites.open_for(place.site), first(form, "after") or None
         page = await self._database.read(
@@ -204,13 +204,8 @@ class Embed:
             accepted = await self._intake.submit(request, submission)
         except FAILURES as error:
             return self._refused(request, values, as_http(error))
-        return self._thanked(accepted, submission.place, self._language(request))
-
-    def _language(self, request: Request) -> Language:
-        try:
-            return self._languages.find(first(request.parameters(), "lang"))
-        except HttpError:
-            return self._languages.find(ENGLISH)
+        language = self._languages.find(asked(request.query))
+        return self._thanked(accepted, submission.place, language)
 
     def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
@@ -226,7 +221,7 @@ class Embed:
         return Response(201 if shown else 202, headers, html.encode())
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
-        language = self._language(request)
+        language = self._languages.find(asked(request.query))
         try:
             name = first(request.parameters(), "site")
             place = self._sites.locate(values.get("url", ""), name)

@@ -15,6 +15,7 @@ import msgspec
 ENGLISH: Final = "en"
 FROM_RIGHT: Final = {"ar"}
 
+_ASKED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 # A text, which stays as it is; a bare key; a comma behind the last one.
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(\w+)(?=:)|,(?=\s*\})')
 
@@ -48,14 +49,18 @@ class Languages:
             file.name.removesuffix(".js"): _read(file.read_text("utf-8"))
             for file in folder.iterdir()
         }
-        self._tag = re.compile(rf"({'|'.join(sorted(self._known))})\b")
 
-    def find(self, name: str) -> Language:
-        """The language of a tag as `de` or `de-AT`; English for those that we do not speak."""
-        found = self._tag.match(name)
-        tag = found[1] if found else ENGLISH
-        counts, words = self._known[tag]
-        return Language(tag, words, counts)
+    def find(self, tag: str) -> Language:
+        """The language of that tag; English for those that we do not speak."""
+        known = tag if tag in self._known else ENGLISH
+        counts, words = self._known[known]
+        return Language(known, words, counts)
+
+
+def asked(query: str) -> str:
+    """The tag that a query asks for by `lang`, as `de` for ``lang=de-AT``; "" for none."""
+    found = _ASKED(query)
+    return found[1] if found else ""
 
 
 def _read(source: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 from commentsvc import bans, comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
 from commentsvc.faults import told
+from commentsvc.languages import asked
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
 from commentsvc.web import NUMBER, HttpError, Later, Origins, Request, Response, refusal
@@ -38,7 +39,6 @@ FAILURES = (
 )
 
 BELOW = "/{path}"
-_LANGUAGE = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
 FULL_SECONDS = "60"  # somebody has to make room first
 
@@ -122,8 +122,7 @@ def _mend(request: Request, error: Exception) -> Response | Exception:
 
 def _refused(request: Request, error: Exception) -> Response:
     """Answer with one of the `FAILURES`, told in the language that the request names."""
-    found, language = as_http(error), _LANGUAGE(request.query)
-    return refusal(in_language(found, language[1]) if language else found)
+    return refusal(in_language(as_http(error), asked(request.query)))
 
 
 def in_language(error: HttpError, language: str) -> HttpError:

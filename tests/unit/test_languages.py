@@ -3,7 +3,7 @@
 import pytest
 
 from commentsvc import languages
-from commentsvc.languages import Languages
+from commentsvc.languages import Languages, asked
 
 
 @pytest.fixture(scope="module")
@@ -12,21 +12,24 @@ def known() -> Languages:
 
 
 @pytest.mark.parametrize(
-    ("name", "tag", "direction"),
+    ("query", "tag", "direction"),
     [
-        ("de", "de", "ltr"),
-        ("pt-BR", "pt", "ltr"),
-        ("ar-EG", "ar", "rtl"),
-        ("zh-Hant", "zh", "ltr"),
+        ("lang=de", "de", "ltr"),
+        ("url=/p/&lang=pt-BR&site=a", "pt", "ltr"),
+        ("lang=ar-EG", "ar", "rtl"),
+        ("lang=zh-Hant", "zh", "ltr"),
         ("", "en", "ltr"),
-        ("sv", "en", "ltr"),
-        ("deutsch", "en", "ltr"),
+        ("lang=", "en", "ltr"),
+        ("lang=sv", "en", "ltr"),
+        ("lang=deutsch", "en", "ltr"),
+        ("slang=de", "en", "ltr"),
+        ("lang=%ff", "en", "ltr"),
     ],
 )
-def test_a_language_is_found_by_its_tag(
-    known: Languages, name: str, tag: str, direction: str
+def test_a_language_is_asked_for_by_its_tag(
+    known: Languages, query: str, tag: str, direction: str
 ) -> None:
-    found = known.find(name)
+    found = known.find(asked(query))
     assert (found.tag, found.direction) == (tag, direction)
 
 
