@@ -26,7 +26,7 @@ from commentsvc import comments, templating
 from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
-from commentsvc.faults import told
+from commentsvc.faults import sentence, told
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, item, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
@@ -105,6 +105,7 @@ def _environment() -> Environment:
     """Give the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
+    environment.filters["sentence"] = sentence
     environment.filters["told"] = told
     environment.filters["known"] = _known
     return environment

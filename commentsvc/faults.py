@@ -1,31 +1,49 @@
 """Faults: what the service refuses, told in the language of the page that the reader wrote on.
 
-DESIGN. Whoever finds a fault says it in English, to the point and with its numbers. What readers
-cause stands here in the widget's other languages, by the first English sentence, with "#" for each
-number. What only a programmer can cause stays English. Unlike the widget's words these are not
-sent with each page: most readers never see one.
+DESIGN. What readers can cause stands here by a code, in English and the widget's other languages;
+what only a programmer can is said where it is found, in English. Unlike the widget's words these
+are not sent with each page: most readers never see one.
 """
 
-import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Self
 
-_NUMBER: Final = re.compile(r"[0-9]+")
+from commentsvc.languages import ENGLISH
+
+
+class Fault(str):
+    """A fault told in English, which remembers what it says, so that `told` can say it anew."""
+
+    __slots__ = ("code", "numbers")
+
+    code: str
+    numbers: tuple[int, ...]
+
+    def __new__(cls, code: str, *numbers: int) -> Self:
+        """Take a code of those below, and the numbers for each ``{}`` of its texts."""
+        fault = super().__new__(cls, sentence(code, ENGLISH, *numbers))
+        fault.code, fault.numbers = code, numbers
+        return fault
 
 
 def told(text: str, language: str) -> str:
-    """Give the fault `text` in a language, named by its tag; the text itself if it stays English.
+    """Give `text` in a language, named by its tag, where it is a Fault; all else as it is.
 
-    >>> told("This has 81 characters; at most 80 are allowed.", "de")
+    >>> told(Fault("too_long", 81, 80), "de")
     'Das sind 81 Zeichen; höchstens 80 sind möglich.'
     """
-    known = _TEXTS.get(_NUMBER.sub("#", text.partition(". ")[0].removesuffix(".")), {})
-    numbers = iter(_NUMBER.findall(text))
-    return re.sub("#", lambda _: next(numbers), known[language]) if language in known else text
+    return sentence(text.code, language, *text.numbers) if isinstance(text, Fault) else text
+
+
+def sentence(code: str, language: str, *numbers: int) -> str:
+    """Give the sentence of that code in a language, in English where we do not speak it."""
+    texts = _TEXTS[code]
+    return texts.get(language, texts[ENGLISH]).format(*numbers)
 
 
 _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "Please enter a name": {
+    "no_author": {
+        "en": "Please enter a name.",
         "ar": "يرجى كتابة اسم.",
         "de": "Bitte gib einen Namen an.",
         "es": "Escribe un nombre, por favor.",
@@ -38,7 +56,8 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "Укажите, пожалуйста, имя.",
         "zh": "请填写名字。",
     },
-    "Please write a comment": {
+    "no_message": {
+        "en": "Please write a comment.",
         "ar": "يرجى كتابة تعليق.",
         "de": "Bitte schreibe einen Kommentar.",
         "es": "Escribe un comentario, por favor.",
@@ -51,20 +70,22 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "Напишите, пожалуйста, комментарий.",
         "zh": "请填写评论。",
     },
-    "This has # characters; at most # are allowed": {
-        "ar": "عدد الأحرف هنا # والحد الأقصى #.",
-        "de": "Das sind # Zeichen; höchstens # sind möglich.",
-        "es": "Tiene # caracteres; se permiten # como máximo.",
-        "fr": "Il y a # caractères ; # au plus sont permis.",
-        "it": "I caratteri sono #; al massimo ne sono ammessi #.",
-        "ja": "#文字あります。#文字までにしてください。",
-        "nl": "Dit zijn # tekens; er zijn er hoogstens # toegestaan.",
-        "pl": "Liczba znaków: #; dozwolone jest najwyżej #.",
-        "pt": "Tem # caracteres; são permitidos # no máximo.",
-        "ru": "Символов: #; разрешено не больше #.",
-        "zh": "这里有 # 个字符，最多允许 # 个。",
+    "too_long": {
+        "en": "This has {} characters; at most {} are allowed.",
+        "ar": "عدد الأحرف هنا {} والحد الأقصى {}.",
+        "de": "Das sind {} Zeichen; höchstens {} sind möglich.",
+        "es": "Tiene {} caracteres; se permiten {} como máximo.",
+        "fr": "Il y a {} caractères ; {} au plus sont permis.",
+        "it": "I caratteri sono {}; al massimo ne sono ammessi {}.",
+        "ja": "{}文字あります。{}文字までにしてください。",
+        "nl": "Dit zijn {} tekens; er zijn er hoogstens {} toegestaan.",
+        "pl": "Liczba znaków: {}; dozwolone jest najwyżej {}.",
+        "pt": "Tem {} caracteres; são permitidos {} no máximo.",
+        "ru": "Символов: {}; разрешено не больше {}.",
+        "zh": "这里有 {} 个字符，最多允许 {} 个。",
     },
-    "This is not an e-mail address": {
+    "bad_email": {
+        "en": "This is not an e-mail address. Please correct it, or leave it empty.",
         "ar": "هذا ليس عنوان بريد إلكتروني. يرجى تصحيحه أو ترك الحقل فارغًا.",
         "de": "Das ist keine E-Mail-Adresse. Bitte berichtige sie, oder lass sie weg.",
         "es": "No es una dirección de correo. Corrígela o deja el campo vacío, por favor.",
@@ -77,7 +98,8 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "Это не адрес почты. Исправьте его, пожалуйста, или оставьте поле пустым.",
         "zh": "这不是电子邮件地址。请更正，或将其留空。",
     },
-    "To be told of answers by mail, please enter your address": {
+    "no_email": {
+        "en": "To be told of answers by mail, please enter your address.",
         "ar": "لتصلك الردود بالبريد، يرجى كتابة عنوانك.",
         "de": "Damit du Antworten per E-Mail bekommst, gib bitte deine Adresse an.",
         "es": "Para recibir las respuestas por correo, indica tu dirección.",
@@ -90,29 +112,32 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "Чтобы получать ответы по почте, укажите свой адрес.",
         "zh": "如需通过邮件接收回复，请填写您的地址。",
     },
-    "A web site must begin with http:// or https:// and have no spaces and at most # characters": {
-        "ar": "يبدأ عنوان الموقع بـ http://\u200e أو https://\u200e دون مسافات، وبحد أقصى # حرف.",
+    "bad_site": {
+        "en": "A web site must begin with http:// or https:// and have no spaces and at most {}"
+        " characters. Please correct it, or leave it empty.",
+        "ar": "يبدأ عنوان الموقع بـ http://\u200e أو https://\u200e دون مسافات، وبحد أقصى {} حرف.",
         "de": "Eine Website beginnt mit http:// oder https:// und hat keine Leerzeichen und"
-        " höchstens # Zeichen. Bitte berichtige sie, oder lass sie weg.",
-        "es": "Un sitio web empieza por http:// o https:// y tiene, sin espacios, # caracteres"
+        " höchstens {} Zeichen. Bitte berichtige sie, oder lass sie weg.",
+        "es": "Un sitio web empieza por http:// o https:// y tiene, sin espacios, {} caracteres"
         " como máximo. Corrígelo o deja el campo vacío, por favor.",
-        "fr": "Un site web commence par http:// ou https:// et a, sans espaces, # caractères au"
+        "fr": "Un site web commence par http:// ou https:// et a, sans espaces, {} caractères au"
         " plus. Veuillez le corriger ou laisser le champ vide.",
-        "it": "Un sito web comincia con http:// o https:// e ha, senza spazi, al massimo #"
+        "it": "Un sito web comincia con http:// o https:// e ha, senza spazi, al massimo {}"
         " caratteri. Correggilo o lascia il campo vuoto.",
-        "ja": "ウェブサイトは http:// か https:// で始まる、空白のない#文字までのものです。"
+        "ja": "ウェブサイトは http:// か https:// で始まる、空白のない{}文字までのものです。"
         "直すか、空欄にしてください。",
-        "nl": "Een website begint met http:// of https:// en heeft geen spaties en hoogstens #"
+        "nl": "Een website begint met http:// of https:// en heeft geen spaties en hoogstens {}"
         " tekens. Verbeter het of laat het veld leeg.",
-        "pl": "Adres strony zaczyna się od http:// lub https://, nie ma spacji i ma najwyżej #"
+        "pl": "Adres strony zaczyna się od http:// lub https://, nie ma spacji i ma najwyżej {}"
         " znaków. Popraw go albo zostaw puste pole.",
-        "pt": "Um site começa por http:// ou https:// e tem, sem espaços, # caracteres no máximo."
+        "pt": "Um site começa por http:// ou https:// e tem, sem espaços, {} caracteres no máximo."
         " Por favor, corrija-o ou deixe o campo vazio.",
-        "ru": "Адрес сайта начинается с http:// или https://, в нём нет пробелов и не больше #"
+        "ru": "Адрес сайта начинается с http:// или https://, в нём нет пробелов и не больше {}"
         " символов. Исправьте его, пожалуйста, или оставьте поле пустым.",
-        "zh": "网站须以 http:// 或 https:// 开头，不含空格，最多 # 个字符。请更正，或将其留空。",
+        "zh": "网站须以 http:// 或 https:// 开头，不含空格，最多 {} 个字符。请更正，或将其留空。",
     },
-    "The comment that you answer to is not on this page (any more)": {
+    "unknown_parent": {
+        "en": "The comment that you answer to is not on this page (any more).",
         "ar": "التعليق الذي ترد عليه لم يعد في هذه الصفحة.",
         "de": "Der Kommentar, auf den du antwortest, steht nicht (mehr) auf dieser Seite.",
         "es": "El comentario al que respondes no está (o ya no está) en esta página.",
@@ -125,7 +150,8 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "Комментария, на который вы отвечаете, на этой странице (больше) нет.",
         "zh": "您回复的评论已不在此页面上。",
     },
-    "This page takes no more comments": {
+    "closed": {
+        "en": "This page takes no more comments.",
         "ar": "لم تعد هذه الصفحة تقبل التعليقات.",
         "de": "Diese Seite nimmt keine Kommentare mehr an.",
         "es": "Esta página ya no admite comentarios.",
@@ -138,8 +164,9 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "ru": "На этой странице комментарии закрыты.",
         "zh": "本页不再接受评论。",
     },
-    "A field that has to stay empty is filled, as programs do, so this was taken for spam and"
-    " is not stored": {
+    "rejected": {
+        "en": "A field that has to stay empty is filled, as programs do, so this was taken for spam"
+        " and is not stored. If you wrote it, load the page again and send it without that field.",
         "ar": "مُلئ حقل يجب أن يبقى فارغًا، فعُدّ هذا إزعاجًا ولم يُحفظ. أعد تحميل الصفحة وأرسل دونه.",
         "de": "Ein Feld, das leer bleiben muss, ist ausgefüllt; das hier gilt darum als Spam und"
         " ist nicht gespeichert. Bitte lade die Seite neu und lass das Feld leer.",
@@ -163,7 +190,9 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "zh": "必须留空的字段被填写，因此被视为垃圾信息，未予保存。"
         "请重新加载页面，并将该字段留空。",
     },
-    "To keep programs out, this form has to be sent once more": {
+    "stamp": {
+        "en": "To keep programs out, this form has to be sent once more. Your text is still here:"
+        " please send it again. (Programs get a stamp from GET /api/stamp, and wait some seconds.)",
         "ar": "لإبعاد البرامج يجب إرسال هذا النموذج مرة أخرى. نصك ما زال هنا: يرجى إرساله ثانية.",
         "de": "Um Programme fernzuhalten, muss dieses Formular noch einmal abgeschickt werden. Dein"
         " Text steht noch hier: bitte schicke ihn erneut ab.",
@@ -184,7 +213,9 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         " отправьте его снова, пожалуйста.",
         "zh": "为防止程序提交，此表单需要再发送一次。您的文字仍在这里：请重新发送。",
     },
-    "Get or erase all that you wrote here": {
+    # No fault, but said by us alone, too: the link to /mail/own.
+    "own": {
+        "en": "Get or erase all that you wrote here",
         "ar": "احصل على كل ما كتبته هنا أو احذفه",
         "de": "Alles bekommen oder löschen, was du hier geschrieben hast",
         "es": "Obtener o borrar todo lo que has escrito aquí",

@@ -22,6 +22,7 @@ from commentsvc.bans import Bans
 from commentsvc.comments import Added, NewComment
 from commentsvc.config import Settings
 from commentsvc.database import Database, Job
+from commentsvc.faults import Fault
 from commentsvc.layers import Layers
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, PENDING, SPAM, Comment
@@ -46,19 +47,8 @@ from commentsvc.web import (
 # What becomes of a submission by the verdict on it.
 STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
-# The code and the text of the answer where nothing is stored.
-REFUSED = {
-    spam.TRAPPED: (
-        "rejected",
-        "A field that has to stay empty is filled, as programs do, so this was taken for spam and"
-        " is not stored. If you wrote it, load the page again and send it without that field.",
-    ),
-    spam.UNKNOWN_FORM: (
-        "stamp",
-        "To keep programs out, this form has to be sent once more. Your text is still here: please"
-        " send it again. (Programs get a stamp from GET /api/stamp, and wait a few seconds.)",
-    ),
-}
+# What is said where nothing is stored.
+REFUSED = {spam.TRAPPED: Fault("rejected"), spam.UNKNOWN_FORM: Fault("stamp")}
 
 
 class Accepted(NamedTuple):
@@ -211,7 +201,8 @@ class Intake:
         standing = self._standing(submission, html, place, now)
         verdict = self._layers.judge(submission, html, place, standing, (now, monotonic))
         if verdict.decision == "reject":
-            raise HttpError(400, *REFUSED[verdict])
+            fault = REFUSED[verdict]
+            raise HttpError(400, fault.code, fault)
         token, token_hash = self._tokens.new_token()
         moment = int(now * 1_000)
         new = self._new(

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from commentsvc import bans, comments, moderation, threads
 from commentsvc.database import DatabaseError, DatabaseFull
-from commentsvc.faults import told
+from commentsvc.faults import Fault
 from commentsvc.languages import asked
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
@@ -122,14 +122,7 @@ def _mend(request: Request, error: Exception) -> Response | Exception:
 
 def _refused(request: Request, error: Exception) -> Response:
     """Answer with one of the `FAILURES`, told in the language that the request names."""
-    return refusal(in_language(as_http(error), asked(request.query)))
-
-
-def in_language(error: HttpError, language: str) -> HttpError:
-    """Give the same error with its texts in a language, where they have one."""
-    fields = {name: told(text, language) for name, text in (error.fields or {}).items()}
-    message = told(error.message, language)
-    return HttpError(error.status, error.code, message, fields, error.headers)
+    return refusal(as_http(error), asked(request.query))
 
 
 def as_http(error: Exception) -> HttpError:
@@ -161,13 +154,13 @@ def _contradiction(error: comments.CommentsError) -> HttpError:
     """Say what of a request contradicts what is stored."""
     match error:
         case comments.UnknownParent():
-            message = "The comment that you answer to is not on this page (any more)."
-            return HttpError(400, "unknown_parent", message, {"parent": message})
+            fault = Fault("unknown_parent")
+            return HttpError(400, fault.code, fault, {"parent": fault})
         case comments.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
             return HttpError(409, "conflict", message, {"key": message})
         case comments.ThreadClosed():
-            return HttpError(400, "closed", "This page takes no more comments.")
+            return HttpError(400, "closed", Fault("closed"))
         case moderation.UnknownComment() | threads.UnknownThread() | bans.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
     return HttpError(409, "refused", f"That cannot be done: {error}.")

@@ -18,16 +18,13 @@ from typing import Any
 import msgspec
 
 from commentsvc.config import Comments
+from commentsvc.faults import Fault
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
 UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
 NAME_LENGTH = 40
-NO_SITE = (
-    "A web site must begin with http:// or https:// and have no spaces and"
-    f" at most {SITE_LENGTH} characters. Please correct it, or leave it empty."
-)
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 
 
@@ -196,7 +193,7 @@ def message_from_text(text: str, bounds: Comments) -> str:
 
 def _checked(fields: Fields, bounds: Comments, problems: dict[str, str]) -> str:
     message = _message(fields)
-    _check_text(problems, "message", message, bounds.message_length, "Please write a comment.")
+    _check_text(problems, "message", message, bounds.message_length)
     if problems:
         raise SubmissionError(problems)
     return message
@@ -248,11 +245,11 @@ def check(
         place = locate(fields.url)
     except ValueError as error:
         wrong.setdefault("url", str(error))
-    _check_text(wrong, "author", author, bounds.author_length, "Please enter a name.")
-    _check_text(wrong, "message", message, bounds.message_length, "Please write a comment.")
+    _check_text(wrong, "author", author, bounds.author_length)
+    _check_text(wrong, "message", message, bounds.message_length)
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
-        wrong["site"] = NO_SITE
+        wrong["site"] = Fault("bad_site", SITE_LENGTH)
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
     if fields.key and not is_key(fields.key):
@@ -281,18 +278,18 @@ def _message(fields: Fields) -> str:
     return _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def _check_text(wrong: dict[str, str], name: str, text: str, most: int, missing: str) -> None:
+def _check_text(wrong: dict[str, str], name: str, text: str, most: int) -> None:
     if not text:
-        wrong.setdefault(name, missing)
+        wrong.setdefault(name, Fault(f"no_{name}"))  # no_author, no_message
     elif len(text) > most:
-        wrong[name] = f"This has {len(text)} characters; at most {most} are allowed."
+        wrong[name] = Fault("too_long", len(text), most)
 
 
 def _check_email(wrong: dict[str, str], email: str, needed: bool) -> None:
     if needed and not email:
-        wrong.setdefault("email", "To be told of answers by mail, please enter your address.")
+        wrong.setdefault("email", Fault("no_email"))
     if email and not is_email(email):
-        wrong["email"] = "This is not an e-mail address. Please correct it, or leave it empty."
+        wrong["email"] = Fault("bad_email")
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:

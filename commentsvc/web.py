@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import msgspec
 
 from commentsvc.config import Site
+from commentsvc.faults import told
 from commentsvc.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
 from commentsvc.urls import origin
 
@@ -78,13 +79,13 @@ class Response(msgspec.Struct, frozen=True):
     follows: str = ""
 
 
-def refusal(error: HttpError) -> Response:
+def refusal(error: HttpError, language: str = "") -> Response:
     """Give the JSON answer that tells of `error`: ``{"error": {"code", "message", "fields"?}}``."""
-    told: dict[str, object] = {"code": error.code, "message": error.message}
+    about: dict[str, object] = {"code": error.code, "message": told(error.message, language)}
     if error.fields:
-        told["fields"] = error.fields
+        about["fields"] = {name: told(text, language) for name, text in error.fields.items()}
     headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
-    return Response(error.status, headers, encode({"error": told}))
+    return Response(error.status, headers, encode({"error": about}))
 
 
 class Later:

@@ -26,7 +26,6 @@ FLOORS: tuple[frozenset[str], ...] = (
             "configread",
             "descriptors",
             "doctor",
-            "faults",
             "forms",
             "languages",
             "logs",
@@ -48,7 +47,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"cursor", "decisions", "derived", "passwords", "ratelimit", "spam", "sqlite", "statements"}
     )
-    | {"chart", "outgoing", "settings"},
+    | {"chart", "faults", "outgoing", "settings"},
     frozenset({"audit", "config", "datadir", "feed", "items", "jobs", "lock", "moderators"})
     | {"delivery", "links", "posting", "verdicts"},
     frozenset(

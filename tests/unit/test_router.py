@@ -8,6 +8,7 @@ import pytest
 from commentsvc import comments, moderation, threads
 from commentsvc.config import Site
 from commentsvc.database import DatabaseBusy, DatabaseFull
+from commentsvc.faults import Fault
 from commentsvc.router import Route, Router
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
@@ -126,7 +127,7 @@ def test_the_first_of_two_equal_routes_counts() -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
-    router = failing(SubmissionError({"author": "Please enter a name.", "key": "No."}))
+    router = failing(SubmissionError({"author": Fault("no_author"), "key": "No."}))
     answer = router.answer(Request("GET", "/now", query, b"", "", lambda _: None))
     assert isinstance(answer, Response)
     assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from commentsvc.faults import told
+from commentsvc.faults import sentence
 from commentsvc.languages import Languages, plural
 from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
 from tests.widget.test_counts import show
@@ -113,7 +113,7 @@ def test_the_service_is_asked_to_tell_faults_in_the_language_of_the_page(
     form = open_thread(lang="de-AT").locator("form")
     form.locator("[name=message]").fill("x")
     form.locator("[name=author]").fill("Rosa")
-    answers.refuse("POST", 400, {"email": told("This is not an e-mail address.", "de")})
+    answers.refuse("POST", 400, {"email": sentence("bad_email", "de")})
     form.locator(".commentsvc-button").click()
     expect(form.get_by_role("alert")).to_contain_text("Das ist keine E-Mail-Adresse.")
     assert ("POST", "/api/comments?lang=de") in answers.requests
