@@ -19,7 +19,7 @@ from commentsvc.database import Database, Reader
 from commentsvc.feed import Feed, render_feed
 from commentsvc.forms import Form
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Receipt, item, status
+from commentsvc.items import Receipt, item, items, status
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
 from commentsvc.moments import read, rfc3339
@@ -157,8 +157,7 @@ class Api:
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
     def _listed(self, page: Page, site: str) -> dict[str, object]:
-        pictures = self._sites.pictures(site)
-        data = [item(each, pictures) for each in page.items]
+        data = items(page.items, self._sites.pictures(site))
         answer: dict[str, object] = {"data": data, "count": page.thread.count}
         if page.next is not None:
             answer["next"] = page.next

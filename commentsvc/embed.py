@@ -28,7 +28,7 @@ from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.faults import sentence, told
 from commentsvc.intake import Accepted, Intake
-from commentsvc.items import Item, item, status
+from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
 from commentsvc.models import APPROVED, thread_tag
 from commentsvc.moments import rfc3339
@@ -65,19 +65,19 @@ _ID = re.compile(r"[1-9][0-9]{0,18}").fullmatch
 Branch = tuple[Item, list["Branch"]]
 
 
-def grow(items: Sequence[Item]) -> list[Branch]:
+def grow(shown: Sequence[Item]) -> list[Branch]:
     """Order comments as a tree, in their own order on each level.
 
     A comment whose parent is not among them stands on the first level.
     """
     nodes: dict[int, tuple[Branch, int]] = {}
     roots: list[Branch] = []
-    for comment in sorted(items, key=lambda comment: comment.id):  # a parent's id is the smaller
+    for comment in sorted(shown, key=lambda comment: comment.id):  # a parent's id is the smaller
         branch: Branch = (comment, [])
         parent, depth = nodes.get(comment.parent or 0, (None, 0))
         (parent[1] if parent else roots).append(branch)
         nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
-    order = {comment.id: number for number, comment in enumerate(items)}
+    order = {comment.id: number for number, comment in enumerate(shown)}
     for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
         siblings.sort(key=lambda branch: order[branch[0].id])
     return roots
@@ -163,8 +163,7 @@ class Embed:
         page = await self._database.read(
             lambda reader: comments.page(reader, place, "oldest", self._most, after, open_for)
         )
-        pictures = self._sites.pictures(place.site)
-        shown = [item(each, pictures) for each in page.items]
+        shown = items(page.items, self._sites.pictures(place.site))
         template = self._standalone if view else self._thread
         whole = not (view or after or page.next)
         html = template.render(

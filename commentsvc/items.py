@@ -1,6 +1,7 @@
 """Items: a comment as our JSON answers show it."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -70,6 +71,11 @@ def item(comment: Comment, pictures: str = "") -> Item:
         None if comment.edited is None else rfc3339(comment.edited),
         pictures.replace("*", comment.avatar) if pictures and is_digest(comment.avatar) else "",
     )
+
+
+def items(comments: Iterable[Comment], pictures: str) -> list[Item]:
+    """Show the comments of a list; `pictures` as for `item`."""
+    return [item(comment, pictures) for comment in comments]
 
 
 def status(comment: Comment) -> str:
