@@ -5,7 +5,7 @@ button; POST does it. A page shows nothing that its mail did not tell. Its polic
 and no frame around it, and it sends no referrer, since its address is the key.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from commentsvc.database import Database, Transaction
 from commentsvc.links import LinkError, LinkOver, Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.posting import DAY
-from commentsvc.router import FAILURES, Route, as_http
+from commentsvc.router import FAILURES, Handler, Route, as_http
 from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 
 HEADERS = (
@@ -58,12 +58,12 @@ class LinkPages:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/comment", self.ask),
-            Route("POST", "/mail/comment", self.act),
-            Route("GET", "/mail/confirm", self.ask_to_confirm),
-            Route("POST", "/mail/confirm", self.confirm),
-            Route("GET", "/mail/stop", self.ask_to_stop),
-            Route("POST", "/mail/stop", self.stop),
+            Route("GET", "/mail/comment", telling(self.ask)),
+            Route("POST", "/mail/comment", telling(self.act)),
+            Route("GET", "/mail/confirm", telling(self.ask_to_confirm)),
+            Route("POST", "/mail/confirm", telling(self.confirm)),
+            Route("GET", "/mail/stop", telling(self.ask_to_stop)),
+            Route("POST", "/mail/stop", telling(self.stop)),
         ]
 
     async def ask(self, request: Request) -> Response:
@@ -71,65 +71,47 @@ class LinkPages:
 
         400 for a link that is not ours, 410 for one that is over.
         """
-        try:
-            action, comment_id, _ = self._read(request)
-            return self._shown(action, await self._find(comment_id))
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        action, comment_id, _ = self._read(request)
+        return self._shown(action, await self._find(comment_id))
 
     async def act(self, request: Request) -> Response:
         """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
-        try:
-            action, comment_id, post_id = self._read(request)
-            now = int(self._now() * 1_000)
+        action, comment_id, post_id = self._read(request)
+        now = int(self._now() * 1_000)
 
-            def work(tx: Transaction) -> None:
-                links.spend(tx, f"{action} {comment_id} {post_id}", now, self._kept)
-                who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
-                moderation.change(tx, [comment_id], action, who[0] if who else "mail", now)
+        def work(tx: Transaction) -> None:
+            links.spend(tx, f"{action} {comment_id} {post_id}", now, self._kept)
+            who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
+            moderation.change(tx, [comment_id], action, who[0] if who else "mail", now)
 
-            entry = await self._find(comment_id)
-            await self._database.write(work)
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        entry = await self._find(comment_id)
+        await self._database.write(work)
         return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
 
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
-        try:
-            _, site = await self._subscriber("confirm", request)
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        _, site = await self._subscriber("confirm", request)
         title = f"A mail when somebody answers you on {site}?"
         return rendered("link.html", 200, title=title, button="Yes, tell me of answers")
 
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
-        try:
-            number, _ = await self._subscriber("confirm", request)
-            if not await self._database.write(lambda tx: subscribing.confirm(tx, number)):
-                raise LinkOver("This link was used before. Each link in a mail works once.")
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        number, _ = await self._subscriber("confirm", request)
+        if not await self._database.write(lambda tx: subscribing.confirm(tx, number)):
+            raise LinkOver("This link was used before. Each link in a mail works once.")
         return rendered("link.html", 200, title="You will get a mail when somebody answers you")
 
     async def ask_to_stop(self, request: Request) -> Response:
         """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
-        try:
-            _, site = await self._subscriber("stop", request)
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        _, site = await self._subscriber("stop", request)
         return rendered(
             "link.html", 200, title=f"No more mails of answers on {site}?", button="No more"
         )
 
     async def stop(self, request: Request) -> Response:
         """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
-        try:
-            number, site = await self._subscriber("stop", request)
-            await self._database.write(lambda tx: subscribing.stop(tx, number))
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        number, site = await self._subscriber("stop", request)
+        await self._database.write(lambda tx: subscribing.stop(tx, number))
         return rendered("link.html", 200, title=f"You will get no more mails of answers on {site}")
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
@@ -166,8 +148,19 @@ class LinkPages:
         return self._origins.get(entry.site, "") + entry.url
 
 
-def failed(error: Exception) -> Response:
-    """The page that tells of an error."""
+def telling(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
+    """The same handler, whose failures are pages."""
+
+    async def tell(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except (LinkError, *FAILURES) as error:
+            return _failed(error)
+
+    return tell
+
+
+def _failed(error: Exception) -> Response:
     if isinstance(error, LinkError):
         error = HttpError(410 if isinstance(error, LinkOver) else 400, "link", str(error))
     told = as_http(error)

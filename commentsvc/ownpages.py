@@ -15,13 +15,13 @@ import msgspec
 from commentsvc import links, owned, posting, privacy
 from commentsvc.config import Settings
 from commentsvc.database import Database, Transaction
-from commentsvc.linkpages import failed, rendered
-from commentsvc.links import OWN_DAYS, LinkError, Links
+from commentsvc.linkpages import rendered, telling
+from commentsvc.links import OWN_DAYS, Links
 from commentsvc.models import AUTHOR
 from commentsvc.network import network
 from commentsvc.posting import DAY
 from commentsvc.ratelimit import Limiter
-from commentsvc.router import FAILURES, Route
+from commentsvc.router import Route
 from commentsvc.submission import is_email
 from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Proxies, Request, Response, first
 
@@ -65,18 +65,18 @@ class OwnPages:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/own", self.page),
-            Route("POST", "/mail/own", self.ask),
-            Route("GET", "/mail/export", self.ask_to_export),
-            Route("POST", "/mail/export", self.export),
-            Route("GET", "/mail/erase", self.ask_to_erase),
-            Route("POST", "/mail/erase", self.erase),
+            Route("GET", "/mail/own", telling(self.page)),
+            Route("POST", "/mail/own", telling(self.ask)),
+            Route("GET", "/mail/export", telling(self.ask_to_export)),
+            Route("POST", "/mail/export", telling(self.export)),
+            Route("GET", "/mail/erase", telling(self.ask_to_erase)),
+            Route("POST", "/mail/erase", telling(self.erase)),
         ]
 
     async def page(self, request: Request) -> Response:
         """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
         if not self._sends:
-            return failed(NO_MAIL)
+            raise NO_MAIL
         return _asking()
 
     async def ask(self, request: Request) -> Response:
@@ -84,26 +84,20 @@ class OwnPages:
 
         It is mailed two links where it is. 400, 404, 415, 429.
         """
-        try:
-            if not self._sends:
-                raise NO_MAIL
-            email = first(request.form(), "email").strip()
-            if not is_email(email):
-                problem = "This is not an e-mail address. Please correct it."
-                return _asking(400, email[:254], problem)
-            self._count(request, email)
-            now = int(self._now() * 1_000)
-            await self._database.write(lambda tx: posting.own(tx, email, now))
-        except FAILURES as error:
-            return failed(error)
+        if not self._sends:
+            raise NO_MAIL
+        email = first(request.form(), "email").strip()
+        if not is_email(email):
+            problem = "This is not an e-mail address. Please correct it."
+            return _asking(400, email[:254], problem)
+        self._count(request, email)
+        now = int(self._now() * 1_000)
+        await self._database.write(lambda tx: posting.own(tx, email, now))
         return _shown(title="Please look into your mailbox", texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:
         """GET /mail/export?t=T: 200 with a page that has one button. 400, 410 as for all links."""
-        try:
-            [email] = self._read("export", request)
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        [email] = self._read("export", request)
         texts = (f"All that was written with {email}, as JSON.",)
         return _shown(title="Download your comments?", texts=texts, button="Download")
 
@@ -112,12 +106,9 @@ class OwnPages:
 
         It may be repeated as long as the link lives: a download may break.
         """
-        try:
-            [email] = self._read("export", request)
-            now = int(self._now() * 1_000)
-            found = await self._database.read(lambda reader: owned.export(reader, email, now))
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        [email] = self._read("export", request)
+        now = int(self._now() * 1_000)
+        found = await self._database.read(lambda reader: owned.export(reader, email, now))
         headers = (
             ("Content-Type", "application/json"),
             ("Content-Disposition", 'attachment; filename="comments.json"'),
@@ -128,11 +119,8 @@ class OwnPages:
 
     async def ask_to_erase(self, request: Request) -> Response:
         """GET /mail/erase?t=T: 200 with a page that has one button. 400, 410."""
-        try:
-            email, _ = self._read("erase", request)
-            number = len(await self._database.read(lambda reader: owned.ids(reader, email)))
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        email, _ = self._read("erase", request)
+        number = len(await self._database.read(lambda reader: owned.ids(reader, email)))
         texts = (
             f"{_counted(number)} written with {email}. This cannot be undone. Answers of others"
             " stay, and the place of what they answer is left empty.",
@@ -141,17 +129,14 @@ class OwnPages:
 
     async def erase(self, request: Request) -> Response:
         """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 400, 410, 503."""
-        try:
-            email, post_id = self._read("erase", request)
-            now = int(self._now() * 1_000)
+        email, post_id = self._read("erase", request)
+        now = int(self._now() * 1_000)
 
-            def work(tx: Transaction) -> int:
-                links.spend(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY)
-                return len(privacy.forget(tx, email, AUTHOR, now))
+        def work(tx: Transaction) -> int:
+            links.spend(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY)
+            return len(privacy.forget(tx, email, AUTHOR, now))
 
-            number = await self._database.write(work)
-        except (LinkError, *FAILURES) as error:
-            return failed(error)
+        number = await self._database.write(work)
         return _shown(title="All is erased", texts=(f"{_counted(number)} erased.",))
 
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
