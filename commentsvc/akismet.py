@@ -51,7 +51,7 @@ class Akismet:
         """Take the settings, where comments are, the clock (Unix seconds), and the service."""
         self._key = settings.spam.akismet_key
         self._networks = settings.hooks.networks
-        self._blogs = {site.name: site.origins[0] for site in settings.sites if site.origins}
+        self._blogs = {site.name: site.origin for site in settings.sites}
         self._base = settings.server.public_url
         self._database = database
         self._now = now
@@ -88,7 +88,7 @@ class Akismet:
 
     def _fields(self, entry: Entry) -> bytes:
         comment = entry.comment
-        blog = self._blogs.get(entry.site, self._base)
+        blog = self._blogs.get(entry.site) or self._base
         return urlencode(
             {
                 "api_key": self._key,

@@ -217,9 +217,8 @@ class Api:
             return now_at, comments.latest(reader, site, url or None, limit)
 
         now_at, entries = await self._database.read(work)
-        settings = next(known for known in self._settings.sites if known.name == site)
-        origin = settings.origins[0] if settings.origins else ""
-        body = render_feed(Feed(site, settings.title or site, origin, now_at), entries)
+        known = next(each for each in self._settings.sites if each.name == site)
+        body = render_feed(Feed(site, known.title or site, known.origin, now_at), entries)
         tag = thread_tag(site, now_at) if url else site_tag(site)
         return Response(200, self._atom, body, (tag,))
 

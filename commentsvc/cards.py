@@ -22,7 +22,7 @@ REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they ha
 class Card(msgspec.Struct, frozen=True):
     """What of a comment is shown: ages in words, `edited` is "" where it was not.
 
-    `origin` is its blog's, None where that is not known. `several`: there are other sites, so its
+    `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
     own is named. `found`: by its words, so its status is told.
     """
 
@@ -30,7 +30,7 @@ class Card(msgspec.Struct, frozen=True):
     told: Told | None
     age: str
     edited: str
-    origin: str | None
+    origin: str
     several: bool
     found: bool
     ticked: bool
@@ -56,7 +56,7 @@ def card(
         told.get(comment.id),
         pages.ago(comment.created, now),
         "" if comment.edited is None else pages.ago(comment.edited, now),
-        origins.get(entry.site),
+        origins.get(entry.site, ""),
         len(sites) > 1,
         found,
         ticked,

@@ -34,7 +34,7 @@ class CommentPage:
         self._database = database
         self._gate = gate
         self._frame = frame
-        self._origins = {site.name: site.origins[0] for site in sites if site.origins}
+        self._origins = {site.name: site.origin for site in sites}
         self._bounds = bounds
 
     def routes(self) -> list[Route]:

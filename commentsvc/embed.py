@@ -122,7 +122,7 @@ class Embed:
         self._sites = sites
         self._intake = intake
         self._most = settings.comments.list_limit
-        self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
+        self._origins = {site.name: site.origin for site in settings.sites}
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc import comments
-from commentsvc.config import Hooks, Settings, Site
+from commentsvc.config import Hooks, Settings
 from commentsvc.delivery import Refused, Unreachable
 from commentsvc.models import DELETED, SPAM, Entry
 from commentsvc.moments import rfc3339
@@ -51,7 +51,7 @@ class Hook:
     def __init__(
         self, settings: Settings, form: Callable[["Told"], Message], now: Callable[[], float]
     ) -> None:
-        self._origins = {site.name: site for site in settings.sites}
+        self._origins = {site.name: site.origin for site in settings.sites}
         self._networks = settings.hooks.networks
         self._form = form
         self._now = now
@@ -61,8 +61,7 @@ class Hook:
         entry = comments.find(reader, post.comment_id or 0)
         if entry is None:
             return None
-        site = self._origins.get(entry.site, Site())
-        page = site.origins[0] + entry.url if site.origins else entry.url
+        page = self._origins.get(entry.site, "") + entry.url
         return self._form(Told(entry, post, page, int(self._now())))
 
     @contextlib.asynccontextmanager

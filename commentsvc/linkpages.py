@@ -53,7 +53,7 @@ class LinkPages:
         self._now = now
         self._kept = settings.mail.link_days * DAY
         self._titles = {site.name: site.title for site in settings.sites}
-        self._origins = {site.name: site.origins[0] for site in settings.sites if site.origins}
+        self._origins = {site.name: site.origin for site in settings.sites}
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""

@@ -211,8 +211,8 @@ class Mails:
         return line(entry.title) or entry.url
 
     def _page(self, entry: Entry) -> str:
-        site = self._sites.get(entry.site, Site())
-        return site.origins[0] + entry.url if site.origins else ""
+        origin = self._sites.get(entry.site, Site()).origin
+        return origin and origin + entry.url
 
     def _letter(
         self,

@@ -74,7 +74,7 @@ class Reviewing:
         self._gate = gate
         self._frame = frame
         self._sites = [site.name for site in sites]
-        self._origins = {site.name: site.origins[0] for site in sites if site.origins}
+        self._origins = {site.name: site.origin for site in sites}
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""

@@ -89,6 +89,11 @@ class Site(Struct, frozen=True, kw_only=True):
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
     pictures: Annotated[str, URL] = ""
 
+    @property
+    def origin(self) -> str:
+        """Where its pages are, `""` where the settings do not say: the first of `origins`."""
+        return self.origins[0] if self.origins else ""
+
 
 class Comments(Struct, frozen=True, kw_only=True):
     """Bounds of a comment and of a list of comments."""

@@ -39,7 +39,7 @@ class ThreadPages:
         self._frame = frame
         self._places = Sites(sites)
         self._days = {site.name: site.close_days for site in sites}
-        self._origins = {site.name: site.origins[0] for site in sites if site.origins}
+        self._origins = {site.name: site.origin for site in sites}
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
