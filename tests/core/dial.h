@@ -1,5 +1,5 @@
-/* Clients of a running worker or server. Each wait is for a condition, ends after half a minute, since
- * a machine may be busy, and then says what it waited for. */
+/* Clients of a running worker or server. Each wait is for a condition, ends after half a minute,
+ * since a machine may be busy, and then says what it waited for. */
 #ifndef TESTS_DIAL_H
 #define TESTS_DIAL_H
 
