@@ -97,7 +97,7 @@ class Arena:
         places = self._cores if spread else self._cores[:1]
         with self._start(entry, places) as server:
             core = self._clients_core(spread)
-            warm(server, warming, CLIENTS, contest.depth, core)
+            warm(server, warming, len(requests), CLIENTS, contest.depth, core)
             before = hits(server) if ours else 0
             begin = Reading.take(server.cpu(), places, self._cores[1])
             if entry.client == "wrk":
@@ -157,14 +157,16 @@ def right_bodies(pages: Sequence[Page]) -> list[bytes]:
     return [b'{"count":%d}' % page.count for page in pages]
 
 
-def warm(server: Service | Running, plan: Path, clients: int, depth: int, core: str) -> None:
-    """Play `plan`; on our own server until all of its answers come out of the store."""
+def warm(
+    server: Service | Running, plan: Path, count: int, clients: int, depth: int, core: str
+) -> None:
+    """Play `plan`; on our own server until all its `count` answers come out of the store."""
     ours = isinstance(server, Service)
     for _ in range(WARMINGS):
         before = hits(server) if ours else 0
         outcome = client.generate(server.port, plan, clients, depth, WARMING, 0, core)
         client.demand("warming up", outcome)
-        if not ours or hits(server) - before == outcome.answered:
+        if not ours or hits(server) - before == outcome.answered >= count:
             return
     raise ServiceError("the store does not keep the answers of all pages")
 

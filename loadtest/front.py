@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadtest.fronts import Place, nginx
 from loadtest.peer import AbsentError
-from loadtest.running import Running, free_port
+from loadtest.running import Running, free_ports
 
 KINDS = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"]}
 _NAME = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "7"]
@@ -19,7 +19,7 @@ class Front(Running):
         """Start it before `upstream`, HOST:PORT or unix:PATH. Raises AbsentError, ServiceError."""
         folder = folder.resolve()
         self.trusted, key = certificate(folder)
-        ports = free_port(), free_port()
+        ports = free_ports()
         # One worker, since it has one core.
         command = nginx(Place(folder, upstream, self.trusted, key, *ports, "localhost", 1))
         super().__init__(command.start, ports[1], folder / "front.log", cores)

@@ -22,7 +22,7 @@ from loadtest.client import ClientError, Outcome
 from loadtest.front import certificate
 from loadtest.fronts import FRONTS, Make, Place, nginx_stream
 from loadtest.peer import AbsentError
-from loadtest.running import Running, free_port
+from loadtest.running import Running, free_ports
 from loadtest.service import PATIENCE, Service, ServiceError
 from loadtest.setups import Setup, is_prefaced
 
@@ -85,7 +85,7 @@ def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str)
         if upstream == listen:
             Path(upstream.removeprefix("unix:")).chmod(0o777)
         chain, key = certificate(folder, setup.key)
-        ports = free_port(), free_port()
+        ports = free_ports()
         workers = setup.workers or len(proxy_cores)
         place = Place(folder, upstream, chain, key, *ports, HOST, workers)
         given = {"more": setup.more, "marks": setup.marks}

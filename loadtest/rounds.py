@@ -28,7 +28,7 @@ class Extent:
     """How much is measured: rounds, seconds of each measurement, tries to have it undisturbed."""
 
     rounds: int = 3
-    seconds: float = 6  # at least 5, since CPU time is counted in ticks of 10 ms
+    seconds: float = 6  # at least 5, since that of cores is counted in ticks of 10 ms
     tries: int = 4
 
 

@@ -94,5 +94,11 @@ def _dial(where: int | Path) -> None:
 
 def free_port() -> int:
     """A port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    return free_ports()[0]
+
+
+def free_ports() -> tuple[int, int]:
+    """Two ports that nobody listens on now."""
+    here = ("127.0.0.1", 0)
+    with socket.create_server(here) as first, socket.create_server(here) as second:
+        return first.getsockname()[1], second.getsockname()[1]

@@ -69,6 +69,7 @@ class Attack:
         self._folder = folder
         self._core = str(cores[1])
         self._server_core = cores[:1]
+        self._pages = len(pages)
         self._readers, self._warming = folder / "readers", folder / "warming"
         requests = PLAIN.requests([page.url for page in pages], right_bodies(pages))
         self._readers.write_bytes(client.pack(requests, order(len(pages))))
@@ -85,7 +86,7 @@ class Attack:
         base_gain = self._base(seconds, min(wanted, BASE_ASKED))
         with self._serve(STORE_MIB) as server:
             start = server.rss()
-            warm(server, self._warming, READERS, 1, self._core)
+            warm(server, self._warming, self._pages, READERS, 1, self._core)
             full = server.rss()
             before = hits(server)
             calm = self._read(server.port, seconds)

@@ -17,7 +17,7 @@ from loadtest.desk import Desk
 from loadtest.service import Service, ServiceError
 
 NAME, PASSWORD = "ann", "correct horse battery"
-ROUNDS: Final = 20  # the kernel counts CPU time in ticks of 10 ms: 0.5 ms of each
+ROUNDS: Final = 20
 
 
 class Sheet(NamedTuple):

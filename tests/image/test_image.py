@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from loadtest.fronts import FRONTS, Place
-from loadtest.running import free_port
+from loadtest.running import free_ports
 from tests.image.engine import Engine
 from tests.journey.program import ROOT, UnixConnection, wait_for
 from tests.proxy.client import Client
@@ -96,7 +96,7 @@ def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
     with ExitStack() as stack:
 
         def start() -> Client:
-            place = Place(tmp_path, box.address, chain, key, free_port(), free_port(), HOST)
+            place = Place(tmp_path, box.address, chain, key, *free_ports(), HOST)
             stack.enter_context(running(checked(FRONTS["caddy"], place), place))
             return Client(place, trust)
 

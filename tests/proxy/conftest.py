@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place
-from loadtest.running import free_port
+from loadtest.running import free_port, free_ports
 from tests.journey.program import Service
 from tests.proxy.client import Client
 from tests.proxy.fronts import BLOG, HOST, checked, running
@@ -109,8 +109,10 @@ def begin(
             chain, key = folder / "chain.pem", folder / "key.pem"
             chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
             key.write_bytes(certificate.private_key_pem.bytes())
-            ports = http or free_port(), free_port()
-            place = Place(folder, (other or service).address, chain, key, *ports, host)
+            plain, https = free_ports()
+            place = Place(
+                folder, (other or service).address, chain, key, http or plain, https, host
+            )
             stack.enter_context(running(checked(make, place), place))
             return Client(place, trust)
 

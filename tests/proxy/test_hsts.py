@@ -7,14 +7,15 @@ nothing. So the authority is put into a certificate database of Chromium's own h
 import os
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 import pytest
 from playwright.sync_api import Browser, Playwright
 
+from tests.background import background
 from tests.conftest import CHROMIUM, FLAGS, find_program
 from tests.proxy.client import Client
 from tests.proxy.fronts import HOST
@@ -22,42 +23,36 @@ from tests.proxy.fronts import HOST
 TARGET = f"{HOST}/api/comments/count?url=/post/"
 
 
-class Gate(threading.Thread):
-    """Passes connections on to `port` of this machine, and counts them."""
+class Gate(ThreadingTCPServer):
+    """Passes requests on to `port` of this machine, and counts them."""
+
+    daemon_threads = True
 
     def __init__(self, port: int) -> None:
-        super().__init__()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._target = port
-        self.port = self._listener.getsockname()[1]
+        super().__init__(("127.0.0.1", 0), Passing)
+        self.port = int(self.server_address[1])
+        self.target = port
         self.passed = 0
 
-    def run(self) -> None:
-        """Pass one request after the other, each with its answer."""
-        while True:
-            client, _ = self._listener.accept()
-            with closing(client):
-                if not (request := client.recv(65536)):
-                    return  # from `end`
-                self.passed += 1
-                with closing(socket.create_connection(("127.0.0.1", self._target))) as proxy:
-                    proxy.sendall(request)
-                    client.sendall(proxy.recv(65536))
 
-    def end(self) -> None:
-        """Stop."""
-        socket.create_connection(("127.0.0.1", self.port)).close()
-        self.join()
-        self._listener.close()
+class Passing(BaseRequestHandler):
+    """Passes one request on, and its answer back. A browser may dial, and ask for nothing."""
+
+    def handle(self) -> None:
+        """As said."""
+        assert isinstance(self.server, Gate)
+        if request := self.request.recv(65536):
+            self.server.passed += 1
+            with closing(socket.create_connection(("127.0.0.1", self.server.target))) as proxy:
+                proxy.sendall(request)
+                self.request.sendall(proxy.recv(65536))
 
 
 @pytest.fixture
 def gate(front: Client) -> Iterator[Gate]:
     """What the browser takes for the host's port 80."""
-    gate = Gate(front.place.http)
-    gate.start()
-    yield gate
-    gate.end()
+    with background(Gate(front.place.http)) as gate:
+        yield gate
 
 
 @contextmanager

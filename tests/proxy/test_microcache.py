@@ -36,9 +36,10 @@ def test_one_question_a_second_reaches_the_service(cached: Client, service: Serv
     target = "/api/comments/count?url=/cached/"
     cached.ask("GET", target)
     await_second()
-    before = figures(service)[HITS]
+    before, began = figures(service)[HITS], time.time()
     assert {cached.ask("GET", target).body for _ in range(20)} == {b'{"count":0}'}
-    assert figures(service)[HITS] - before <= 3  # where the machine is slow, seconds end meanwhile
+    asked = figures(service)[HITS] - before
+    assert asked <= 3 + time.time() - began  # where the machine is slow, seconds end meanwhile
 
 
 def test_a_comment_is_seen_within_a_second(cached: Client, networks: Network) -> None:
@@ -47,9 +48,10 @@ def test_a_comment_is_seen_within_a_second(cached: Client, networks: Network) ->
     assert cached.ask("GET", target).json() == {"count": 0}
     assert writer.submit("/seen/").status == 201
     acknowledged = time.time()
+    asked = acknowledged
     while cached.ask("GET", target).json() == {"count": 0}:
+        assert asked - acknowledged <= 1.0, "what was asked for later than that tells of it"
         asked = time.time()
-        assert asked - acknowledged <= 1.0
 
 
 def test_what_has_not_changed_is_confirmed_by_its_tag(cached: Client, service: Service) -> None:

@@ -109,8 +109,8 @@ def held(database: Database) -> threading.Event:
 
     def work(_: Transaction) -> None:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
 
     threading.Thread(target=lambda: database.write_now(work)).start()
-    assert begun.wait(10)
+    assert begun.wait(30)
     return go_on

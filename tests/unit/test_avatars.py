@@ -19,7 +19,7 @@ from tests.unit.served import NOW, SETTINGS, Served, data, served
 
 ANN = avatar("Ann@Blog.Example")
 TARGET = f"/api/avatar/{ANN}"
-PATIENCE = 5.0  # seconds
+PATIENCE = 30.0  # seconds
 PNG = b"\x89PNG and so on"
 
 

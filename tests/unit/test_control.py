@@ -120,7 +120,7 @@ def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
 
 def speak(path: Path, line: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(10)
+        client.settimeout(30)
         client.connect(str(path))
         client.sendall(line)
         client.shutdown(socket.SHUT_WR)
@@ -225,7 +225,7 @@ def test_stopping_waits_for_a_command_in_progress(tmp_path: Path) -> None:
             writer.write(b'{"do":')
             while len(asyncio.all_tasks()) == 1:  # noqa: ASYNC110 - nothing tells of an accept
                 await asyncio.sleep(0)
-            stopping = asyncio.create_task(ours.stop(10))
+            stopping = asyncio.create_task(ours.stop(30))
             await asyncio.sleep(0)
             writer.write(b'"ping"}\n')
             answer = await reader.readline()

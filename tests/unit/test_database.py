@@ -86,7 +86,7 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
 
         def work(reader: Reader) -> tuple[list[str], list[str], str]:
             before = sites(reader)
-            asyncio.run_coroutine_threadsafe(database.write(site("between")), loop).result(10)
+            asyncio.run_coroutine_threadsafe(database.write(site("between")), loop).result(30)
             return before, sites(reader), threading.current_thread().name
 
         before, after, thread = await database.read(work)

@@ -63,7 +63,7 @@ def test_who_waits_for_a_job_is_woken_by_it() -> None:
     taker.start()
     one = job()
     waiting.put(one)
-    taker.join(10)
+    taker.join(30)
     assert taken == [one]
 
 

@@ -52,10 +52,14 @@ def test_a_tag_leads_back_to_its_thread() -> None:
     assert models.thread_of("bans") is None
 
 
-def on_a_loop(work: Callable[[], None], seconds: float = 0) -> None:
+def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda: True) -> None:
+    """Do `work`, and let the loop go on until something `comes_about`."""
+
     async def run() -> None:
         work()
-        await asyncio.sleep(seconds)
+        async with asyncio.timeout(30):
+            while not comes_about():  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.001)
 
     asyncio.run(run())
 
@@ -80,7 +84,7 @@ def test_many_changes_are_told_as_one_after_a_pause(
             service.publisher.purge([TAG])
         assert len(service.publisher.told) == 1, "the first one is told at once"
 
-    on_a_loop(change, 0.1)
+    on_a_loop(change, lambda: len(service.publisher.told) == 2)
     told = [data for _, data in service.publisher.told]
     assert told == [b'id: life-%d\ndata: {"count":0}\n\n' % number for number in (1, 20)]
 
@@ -98,7 +102,7 @@ def test_what_cannot_be_told_now_is_told_later(
         error.sqlite_errorcode = sqlite3.SQLITE_BUSY
         raise error
 
-    async def run() -> None:
+    def change() -> None:
         publisher.behind = fault == "behind"
         if fault == "database":
             monkeypatch.setattr(service.database, "read_now", lambda work: execute(busy))
@@ -106,7 +110,6 @@ def test_what_cannot_be_told_now_is_told_later(
         assert publisher.told == []
         publisher.behind = False
         monkeypatch.setattr(service.database, "read_now", execute)
-        await asyncio.sleep(0.05)
 
-    asyncio.run(run())
+    on_a_loop(change, lambda: bool(publisher.told))
     assert [tag for tag, _ in publisher.told] == [TAG]

@@ -79,7 +79,7 @@ def test_all_reasons_are_told() -> None:
 
 def test_a_hostile_text_takes_no_time() -> None:
     rules = Rules(3, tuple(f"{'a' * 50} {n}" for n in range(1_000)), ("thai",))
-    begin = time.perf_counter()
+    begin = time.process_time()
     for text in ("a" * 8_000, "ﷺ" * 8_000, "a " * 4_000):
         rules.look(sent(text), 0)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1

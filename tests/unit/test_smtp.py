@@ -12,10 +12,10 @@ import pytest
 import trustme
 
 from commentsvc.delivery import Deferred, DeliveryError, Refused, Unreachable
-from commentsvc.smtp import Deadlines, Letter, Smtp
+from commentsvc.smtp import PATIENT, Deadlines, Letter, Smtp
 from tests.unit.mailserver import PASSWORD, MailServer, mail_server, mail_settings
 
-QUICK = Deadlines(connect=0.5, send=0.2)
+QUICK = Deadlines(connect=0.5, send=0.2)  # with a server that hangs
 SENDER = "comments@blog.example"
 
 
@@ -140,8 +140,10 @@ def failure(prepare: Any, recipient: str = "mo@blog.example") -> DeliveryError: 
     async def talk() -> None:
         async with mail_server() as server:
             prepare(server)
+            deadlines = QUICK if server.hanging else PATIENT
+            smtp = Smtp(mail_settings(server.port), "me.test", deadlines)
             with pytest.raises(DeliveryError) as caught:
-                await send(Smtp(mail_settings(server.port), "me.test", QUICK), letter(recipient))
+                await send(smtp, letter(recipient))
             raised.append(caught.value)
             assert not server.mails or server.last
 

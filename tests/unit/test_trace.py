@@ -36,7 +36,7 @@ def test_lines_are_written_while_it_runs(pipe: tuple[int, int]) -> None:
     reading, written = pipe
     lines = Lines(b"1\n", b"2\n")
     with writing(lines, written):
-        assert lines.taken.wait(10)
+        assert lines.taken.wait(30)
         assert os.read(reading, 100) == b"1\n2\n"
 
 
@@ -64,7 +64,7 @@ def test_lines_that_do_not_fit_into_the_pipe_arrive_whole(pipe: tuple[int, int])
 def test_a_reader_that_is_gone_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, written = os.pipe()
     os.close(reading)
-    monkeypatch.setattr(trace, "PATIENCE", 10)
+    monkeypatch.setattr(trace, "PATIENCE", 30)
     lines = Lines(b"1\n", b"2\n")
     with writing(lines, written):
         pass

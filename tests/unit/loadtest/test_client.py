@@ -3,6 +3,7 @@
 import os
 import re
 import socketserver
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -22,6 +23,7 @@ Requests/sec: 1000
 """
 LATENCY = (10, 20, 30, 40)
 CORE = str(min(os.sched_getaffinity(0)))
+ENOUGH = (0.2, 2, 10)  # seconds, for each client to ask more than once
 
 
 def test_wrks_answers_without_success_are_not_counted_as_answers() -> None:
@@ -61,11 +63,14 @@ class Taking(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     seen: ClassVar[set[bytes]] = set()
+    looking = threading.Lock()
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(409 if body in self.seen else 201)
-        self.seen.add(body)
+        with self.looking:
+            known = body in self.seen
+            self.seen.add(body)
+        self.send_response(409 if known else 201)
         self.send_header("content-length", "5")
         self.end_headers()
         self.wfile.write(b"taken")
@@ -94,13 +99,17 @@ def posts(*bodies: bytes) -> bytes:
 def test_the_generator_sends_no_request_twice(tmp_path: Path, port: int) -> None:
     file = tmp_path / "requests"
     file.write_bytes(posts(b"a########## ", b"bb ##########"))
-    outcome = client.generate(port, file, 4, 1, 0.2, 7, CORE)
+    for seconds in ENOUGH:
+        Taking.seen.clear()
+        outcome = client.generate(port, file, 4, 1, seconds, 7, CORE)
+        if outcome.answered > 4:
+            break
     assert outcome.wrong == 0
     assert outcome.answered == len(Taking.seen) > 4
     serials = sorted(int(re.sub(rb"[ab ]", b"", body)) for body in Taking.seen)
     assert serials == [*range(7, 7 + outcome.answered)]
     assert 0 < outcome.p50 <= outcome.p99
-    assert 0.2 <= outcome.seconds < 10
+    assert seconds <= outcome.seconds < seconds + 30
 
 
 def test_the_generator_tells_other_answers_apart(tmp_path: Path, port: int) -> None:

@@ -24,6 +24,7 @@ ASKED = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 CLOSING = GOOD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)
 SILENT = b""
+MOMENT = 0.3  # seconds
 
 
 class Answers(socketserver.ThreadingTCPServer):
@@ -58,29 +59,35 @@ def serve(*script: list[bytes], context: ssl.SSLContext | None = None) -> Iterat
         yield server
 
 
-def play(server: Answers, folder: Path, clients: int = 1, **more: object) -> Seen:
+def play(server: Answers, folder: Path, clients: int = 1, least: int = 0, **more: object) -> Seen:
+    """What clients see in a moment, or a longer one if they have not had so many answers in it."""
     plan = folder / "plan"
     plan.write_bytes(pack([Request(ASKED, 200, b"good")], [0]))
-    return browse(server.server_address[1], plan, clients, 0.3, CORE, **more)  # type: ignore[arg-type]
+    for seconds in (MOMENT, 3, 10):
+        server.connections = 0
+        seen = browse(server.server_address[1], plan, clients, seconds, CORE, **more)  # type: ignore[arg-type]
+        if seen.outcome.answered >= least:
+            break
+    return seen
 
 
 def test_a_server_that_closes_each_connection_is_no_failure(tmp_path: Path) -> None:
     with serve([CLOSING]) as server:
-        seen = play(server, tmp_path, clients=3)
+        seen = play(server, tmp_path, clients=3, least=2)
     assert seen.outcome.answered == server.connections > 1
     assert seen.errors == 0
 
 
 def test_a_kept_connection_that_ended_while_idle_is_opened_again(tmp_path: Path) -> None:
     with serve([GOOD, GOOD]) as server:
-        seen = play(server, tmp_path)
+        seen = play(server, tmp_path, least=5)
     assert seen.outcome.answered >= 2 * (server.connections - 1) > 2
     assert seen.errors == 0
 
 
 def test_an_end_without_an_answer_and_a_wrong_answer_are_errors(tmp_path: Path) -> None:
     with serve([SILENT], [GOOD[:-4] + b"evil"], [CLOSING]) as server:
-        seen = play(server, tmp_path)
+        seen = play(server, tmp_path, least=1)
     assert (seen.outcome.failed, seen.outcome.wrong, seen.errors) == (1, 1, 2)
     assert seen.outcome.answered > 0
 
@@ -88,7 +95,9 @@ def test_an_end_without_an_answer_and_a_wrong_answer_are_errors(tmp_path: Path) 
 def test_a_rate_is_kept_and_latencies_are_in_order(tmp_path: Path) -> None:
     with serve([GOOD] * 10_000) as server:
         seen = play(server, tmp_path, clients=4, rate=100)
-    assert 0 < seen.outcome.answered <= 31  # fewer where the machine is busy, more never
+    assert (
+        0 < seen.outcome.answered <= 100 * MOMENT + 1
+    )  # fewer where the machine is busy, more never
     order = [seen.min, seen.outcome.p50, seen.outcome.p90, seen.p95, seen.outcome.max]
     assert order == sorted(order)
     assert seen.min <= seen.mean <= seen.outcome.max
