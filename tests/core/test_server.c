@@ -97,8 +97,9 @@ static void life(const char *text, uint32_t workers)
 
 static void starting_and_ending_leave_descriptors_and_pthreads_as_they_were(void)
 {
+    int pthreads = count_entries("/proc/self/task");
     life("127.0.0.1:0", 2);
-    int descriptors = count_entries("/proc/self/fd"), pthreads = count_entries("/proc/self/task");
+    int descriptors = count_entries("/proc/self/fd");
     for (int i = 0; i < 20; i++) {
         life("127.0.0.1:0", 2);
         life(unix_text, 2);
