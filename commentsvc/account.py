@@ -7,7 +7,7 @@ from commentsvc.database import Database, Transaction
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.pages import see
+from commentsvc.pages import number, see
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
 from commentsvc.throttle import Throttle
@@ -91,11 +91,12 @@ class Account:
         return see("account?done=password", (*cookie, known))
 
     async def end_session(self, request: Request, visit: Visit, form: Form) -> Response:
-        """POST /moderation/session: 303 to the account; that session of the moderator is ended."""
-        number = first(form, "id")
-        if number.isascii() and number.isdecimal() and len(number) < 19:
-            moderator_id = visit.moderator.moderator_id
-            await self._database.write(lambda tx: sessions.end(tx, int(number), moderator_id))
+        """POST /moderation/session: 303 to the account; the session `id` is ended, if it is theirs.
+
+        404 for what is no id.
+        """
+        session_id, moderator_id = number(first(form, "id")), visit.moderator.moderator_id
+        await self._database.write(lambda tx: sessions.end(tx, session_id, moderator_id))
         return see("account?done=session")
 
     async def _show(

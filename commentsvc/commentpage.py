@@ -11,8 +11,8 @@ from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import Entry
 from commentsvc.moderation import Change
-from commentsvc.pages import see
-from commentsvc.reviewing import number, read_done
+from commentsvc.pages import number, see
+from commentsvc.reviewing import read_done
 from commentsvc.router import Route
 from commentsvc.submission import SubmissionError, message_from_text
 from commentsvc.verdicts import Told

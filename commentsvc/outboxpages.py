@@ -8,8 +8,8 @@ from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.outgoing import FATES
-from commentsvc.pages import see
-from commentsvc.reviewing import address, number
+from commentsvc.pages import number, see
+from commentsvc.reviewing import address
 from commentsvc.router import Route
 from commentsvc.web import Request, Response, first
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, Template
 
 from commentsvc import templating
-from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, Response
+from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
 POLICY: Final = (
@@ -38,6 +38,7 @@ DAY: Final = 86_400_000  # ms
 REMEMBERED: Final = 1_000  # dates: a list of old comments has fifty
 HOME: Final = "queue"  # where moderators begin
 
+is_id: Final = re.compile(r"[0-9]{1,18}").fullmatch
 # A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
 _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
@@ -126,6 +127,13 @@ def show(
 def see(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
     """Send a browser to the page at `target`, relative to this one (303: by GET)."""
     return Response(303, (("Location", target), *HEADERS, *headers), b"")
+
+
+def number(text: str) -> int:
+    """The id that a page's address or form gives. Raises HttpError 404."""
+    if not is_id(text):
+        raise HttpError(404, "not_found", "There is nothing of this number.")
+    return int(text)
 
 
 def target(wanted: str) -> str:

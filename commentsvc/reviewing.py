@@ -23,7 +23,7 @@ from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import Outcome
-from commentsvc.pages import see, target
+from commentsvc.pages import is_id, see, target
 from commentsvc.router import Route
 from commentsvc.verdicts import Told
 from commentsvc.web import HttpError, Request, Response, first
@@ -37,7 +37,6 @@ _DONE: Final = re.compile(
     r"(approved|spam|deleted|undone|edited)\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,18})"
 )
 _ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
-_ID: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -152,7 +151,7 @@ class Reviewing:
 
     async def undo(self, request: Request, visit: Visit, form: Form) -> Response:
         """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
-        if not _ID.fullmatch(first(form, "act")):
+        if not is_id(first(form, "act")):
             raise UNREADABLE
         act, who = int(first(form, "act")), visit.moderator.name
         outcome = await self._database.write(lambda tx: moderation.undo(tx, act, who, visit.now))
@@ -162,7 +161,7 @@ class Reviewing:
 def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> Part:
     """What a list shows after `after`, "" for its beginning. Raises BadCursor."""
     if query:
-        before = int(after) if _ID.fullmatch(after) else None
+        before = int(after) if is_id(after) else None
         found = search.find(reader, query, status=status, site=site, limit=MOST, before=before)
         items, unfed = found.items, found.unfed
         more = "" if found.next is None else str(found.next)
@@ -182,7 +181,7 @@ def _decision(form: Form) -> tuple[str, list[int]]:
     """The status to give, or TAKE_BACK, and the ids. Raises HttpError 400."""
     one = _ONE.fullmatch(first(form, "one"))
     verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), form.get("id", []))
-    if verb not in VERBS or not all(map(_ID.fullmatch, texts)):
+    if verb not in VERBS or not all(map(is_id, texts)):
         raise UNREADABLE
     return VERBS[verb], [int(text) for text in texts]
 
@@ -205,13 +204,6 @@ def read_done(text: str, last_act: int) -> Done | None:
         return None
     act = int(found[4])
     return Done(found[1], int(found[2]), int(found[3]), act if act == last_act else 0)
-
-
-def number(text: str) -> int:
-    """The id that a page's address or form gives. Raises HttpError 404."""
-    if not _ID.fullmatch(text):
-        raise HttpError(404, "not_found", "There is nothing of this number.")
-    return int(text)
 
 
 def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text

@@ -10,8 +10,8 @@ from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import STATES
-from commentsvc.pages import see
-from commentsvc.reviewing import UNREADABLE, address, number
+from commentsvc.pages import number, see
+from commentsvc.reviewing import UNREADABLE, address
 from commentsvc.router import FAILURES, Route, as_http
 from commentsvc.threads import Listed
 from commentsvc.urls import Sites
