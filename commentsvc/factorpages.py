@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from os import urandom
-from typing import Final
 
 from commentsvc import factors, totp
 from commentsvc.database import Database, Reader, Transaction
-from commentsvc.factors import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, Factors
+from commentsvc.factors import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE, Factors
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
@@ -14,8 +13,6 @@ from commentsvc.pages import see
 from commentsvc.router import Route
 from commentsvc.throttle import Throttle
 from commentsvc.web import Request, Response, first
-
-WRONG: Final = "This code does not fit, or was used before. Wait for the next one, and try that."
 
 
 class FactorPages:
@@ -69,7 +66,7 @@ class FactorPages:
             codes = await self._database.write(
                 lambda tx: self._factors.confirm(tx, who.moderator_id, code, random, now)
             )
-            return await self._show(visit, codes=codes, problem="" if codes else WRONG)
+            return await self._show(visit, codes=codes, problem="" if codes else WRONG_CODE)
 
         def switch_off(tx: Transaction) -> bool:
             good = self._factors.accept(tx, who.moderator_id, code, now)
@@ -79,7 +76,7 @@ class FactorPages:
 
         if await self._database.write(switch_off):
             return see("factor")
-        return await self._show(visit, problem=WRONG)
+        return await self._show(visit, problem=WRONG_CODE)
 
     async def _show(
         self, visit: Visit, *, codes: list[str] | None = None, problem: str = ""

@@ -18,6 +18,9 @@ from commentsvc.sqlite import Reader, Transaction
 SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)
 RECOVERY_CODES: Final = 10
 RECOVERY_SIZE: Final = 10  # bytes; 16 letters and digits
+WRONG_CODE: Final = (
+    "This code does not fit, or was used before. Wait for the next one, and try that."
+)
 
 _WORD: Final = "SELECT word FROM factor WHERE moderator_id = ? AND confirmed = ?"
 _USE: Final = (

@@ -12,7 +12,7 @@ from typing import Final
 
 from commentsvc import factors, moderators, passwords, sessions
 from commentsvc.database import Database, Transaction
-from commentsvc.factors import Factors
+from commentsvc.factors import WRONG_CODE, Factors
 from commentsvc.forms import Form
 from commentsvc.gate import Gate, Visit
 from commentsvc.links import LinkError, Links
@@ -26,9 +26,6 @@ from commentsvc.web import Proxies, Request, Response, first
 log = logging.getLogger(__name__)
 
 WRONG: Final = "This name and this password do not fit together."
-WRONG_CODE: Final = (
-    "This code does not fit, or was used before. Wait for the next one, and try that."
-)
 TOO_LATE: Final = "That took too long. Please begin anew."
 STEP: Final = "second step"
 STEP_TIME: Final = 300_000  # ms to find the phone
