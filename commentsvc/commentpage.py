@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from commentsvc import bans, moderation, review, verdicts
+from commentsvc import bans, comments, moderation, verdicts
 from commentsvc.cards import card
 from commentsvc.config import Comments, Site
 from commentsvc.database import Database, Reader
@@ -78,7 +78,7 @@ class CommentPage:
     ) -> Response:
         def work(reader: Reader) -> tuple[Entry | None, dict[int, Told], list[Change], int, str]:
             return (
-                review.one(reader, comment_id),
+                comments.find(reader, comment_id),
                 verdicts.of(reader, [comment_id]),
                 moderation.history(reader, comment_id),
                 moderation.last_act(reader, visit.moderator.name),

@@ -6,8 +6,6 @@ id, by the index of the queue. The approved are ordered by their publication, ea
 index of its latest, and merged here, since there are few sites and no index of all of them.
 """
 
-# ruff: noqa: S608 - put together from constants only
-
 import heapq
 import re
 from itertools import islice
@@ -25,21 +23,16 @@ _AFTER: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
 _PUBLISHED: Final = list(Comment.__struct_fields__).index("published")
 
-_ENTRIES: Final = (
-    f"SELECT {statements.ENTRY} FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
-    " JOIN site AS s ON s.id = c.site_id"
-)
 # The second condition lets SQLite use the index, the site is looked up there too.
 UNAPPROVED: Final = (
-    f"{_ENTRIES} WHERE c.status = ? AND c.status <> 'approved' AND c.id < ?"
+    f"{statements.ENTRIES} WHERE c.status = ? AND c.status <> 'approved' AND c.id < ?"
     " ORDER BY c.id DESC LIMIT ?"
 )
 UNAPPROVED_OF_SITE: Final = UNAPPROVED.replace("WHERE", "WHERE c.site_id = ? AND")
 APPROVED_OF_SITE: Final = (
-    f"{_ENTRIES} WHERE c.site_id = ? AND c.status = 'approved' AND (c.published, c.id) < (?, ?)"
-    " ORDER BY c.published DESC, c.id DESC LIMIT ?"
+    f"{statements.ENTRIES} WHERE c.site_id = ? AND c.status = 'approved'"
+    " AND (c.published, c.id) < (?, ?) ORDER BY c.published DESC, c.id DESC LIMIT ?"
 )
-ONE: Final = f"{_ENTRIES} WHERE c.id = ?"
 COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
 NUMBER: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = ? AND status <> 'approved' LIMIT ?)"
@@ -88,12 +81,6 @@ def _approved(reader: Reader, sites: list[int], place: tuple[int, int], most: in
 
 def _published(row: Row) -> tuple[int, int]:
     return row[_PUBLISHED], row[0]
-
-
-def one(reader: Reader, comment_id: int) -> Entry | None:
-    """A comment with its page, whatever its status; None for one we never heard of."""
-    row = reader.execute(ONE, (comment_id,)).fetchone()
-    return comments.entry(row) if row else None
 
 
 def numbers(reader: Reader) -> dict[str, int]:

@@ -119,21 +119,21 @@ VOTES: Final = (
     " WHERE c.thread_id = ? AND c.status = 'approved' AND c.votes <> 0"
 )
 
-_ENTRIES = (
+ENTRIES: Final = (
     f"SELECT {ENTRY} FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
     " JOIN site AS s ON s.id = c.site_id"
 )
-_LATEST = f"{_ENTRIES} WHERE c.status = 'approved'"
+_LATEST = f"{ENTRIES} WHERE c.status = 'approved'"
 _NEWEST = "ORDER BY c.published DESC, c.id DESC LIMIT ?"
 LATEST_OF_SITE: Final = f"{_LATEST} AND c.site_id = (SELECT id FROM site WHERE name = ?) {_NEWEST}"
 LATEST_OF_THREAD: Final = (
     f"{_LATEST} AND c.thread_id = (SELECT coalesce(t.alias_id, t.id) FROM thread AS t"
     f" JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.url = ?) {_NEWEST}"
 )
-ENTRY_BY_ID: Final = f"{_ENTRIES} WHERE c.id = ?"
-LISTING: Final = f"{_ENTRIES} ORDER BY c.id DESC LIMIT ?"
+ENTRY_BY_ID: Final = f"{ENTRIES} WHERE c.id = ?"
+LISTING: Final = f"{ENTRIES} ORDER BY c.id DESC LIMIT ?"
 # The second condition lets SQLite use the index of the queue.
 LISTING_UNAPPROVED: Final = (
-    f"{_ENTRIES} WHERE c.status = ? AND c.status <> 'approved' ORDER BY c.id DESC LIMIT ?"
+    f"{ENTRIES} WHERE c.status = ? AND c.status <> 'approved' ORDER BY c.id DESC LIMIT ?"
 )
 LISTING_APPROVED: Final = f"{_LATEST} ORDER BY c.id DESC LIMIT ?"

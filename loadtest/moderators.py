@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from commentsvc import bans, datadir, moderation, review, search, threads
+from commentsvc import bans, comments, datadir, moderation, review, search, threads
 from commentsvc.database import Database, Reader
 from loadtest import crowd, machine, sheets
 from loadtest.programs import BUILD
@@ -51,7 +51,7 @@ def _lists(number: int) -> dict[str, Ask]:
         "approved, far down": partial(sheet, status="approved", after=f"{moment}.{number // 2}"),
         "deleted of a small site": partial(sheet, status="deleted", site="notes"),
         "numbers in the heading": review.numbers,
-        "a comment": partial(review.one, comment_id=number // 2),
+        "a comment": partial(comments.find, comment_id=number // 2),
         "its history": partial(moderation.history, comment_id=number // 2),
         "the last act": partial(moderation.last_act, who="Mo"),
         "the last act of somebody new": partial(moderation.last_act, who="Nobody"),

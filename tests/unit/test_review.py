@@ -64,13 +64,6 @@ def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: 
         database.read_now(lambda reader: review.sheet(reader, "spam", "", 5, after))
 
 
-def test_one_comment_is_found_whatever_its_status(database: Database) -> None:
-    entry = database.read_now(lambda reader: review.one(reader, 7))
-    assert entry is not None
-    assert (entry.comment.id, entry.url) == (7, "/post/")
-    assert database.read_now(lambda reader: review.one(reader, 10**9)) is None
-
-
 def test_what_waits_is_numbered(database: Database) -> None:
     numbers = database.read_now(review.numbers)
     for status in ("pending", "spam"):
@@ -85,7 +78,6 @@ STEPS = {
         "INDEX comment_by_status (status=? AND id<?)",
     ),
     review.APPROVED_OF_SITE: ((1, NOW, 9, 9), "INDEX comment_latest (site_id=? AND "),
-    review.ONE: ((7,), "INTEGER PRIMARY KEY (rowid=?)"),
     review.NUMBER: (("spam", 9), "COVERING INDEX comment_by_status (status=?)"),
 }
 
