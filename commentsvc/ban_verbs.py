@@ -2,13 +2,12 @@
 
 import time
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import click
 
 from commentsvc.console import data_option
-
-DAY: Final = 86_400_000  # milliseconds
+from commentsvc.moments import DAY
 
 
 @click.group()

@@ -8,7 +8,8 @@ from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import BANS
-from commentsvc.pages import DAY, number, see
+from commentsvc.moments import DAY
+from commentsvc.pages import number, see
 from commentsvc.reviewing import UNREADABLE
 from commentsvc.router import Route
 from commentsvc.web import Request, Response, first

@@ -19,8 +19,8 @@ from commentsvc.delivery import Channel, Connection
 from commentsvc.hooks import Hook, Message, Told
 from commentsvc.lessons import AKISMET
 from commentsvc.links import Links
+from commentsvc.moments import DAY, HOUR
 from commentsvc.outgoing import MAIL, Post, Target
-from commentsvc.posting import DAY, HOUR
 from commentsvc.sqlite import Reader
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from commentsvc.database import Database
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import STATUSES
-from commentsvc.pages import DAY
+from commentsvc.moments import DAY
 from commentsvc.router import Route
 from commentsvc.search import Day
 from commentsvc.web import Request, Response, first

@@ -18,8 +18,7 @@ from typing import Final
 import peewee
 
 from commentsvc.models import SiteTable, Table
-
-DAY: Final = 86_400_000  # milliseconds
+from commentsvc.moments import DAY
 
 
 class FedTable(Table):

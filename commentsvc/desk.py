@@ -15,6 +15,7 @@ from commentsvc.factors import Factors
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate
 from commentsvc.links import Links
+from commentsvc.moments import DAY, HOUR
 from commentsvc.outboxpages import OutboxPages
 from commentsvc.reviewing import Reviewing
 from commentsvc.router import Route
@@ -23,8 +24,6 @@ from commentsvc.signin import SignIn
 from commentsvc.threadpages import ThreadPages
 from commentsvc.throttle import Throttle
 from commentsvc.web import Proxies
-
-_HOUR = 3_600_000  # ms
 
 
 class Desk:
@@ -42,8 +41,8 @@ class Desk:
     ) -> None:
         """Take the secret `keys`, the core's `stats`, the backups, and two clocks in seconds."""
         lifetime = Lifetime(
-            most=settings.moderation.session_days * 24 * _HOUR,
-            idle=settings.moderation.session_idle_hours * _HOUR,
+            most=settings.moderation.session_days * DAY,
+            idle=settings.moderation.session_idle_hours * HOUR,
         )
         cookies, throttle, keyed, links = Cookies(keys), Throttle(), Factors(keys), Links(keys)
         issuer = urlsplit(settings.server.public_url).hostname or "Comments"

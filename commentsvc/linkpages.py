@@ -16,7 +16,7 @@ from commentsvc.config import Settings
 from commentsvc.database import Database, Transaction
 from commentsvc.links import LinkError, LinkOver, Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
-from commentsvc.posting import DAY
+from commentsvc.moments import DAY
 from commentsvc.router import FAILURES, Handler, Route, as_http
 from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 

@@ -24,8 +24,8 @@ from commentsvc import comments, owned, subscribing, templating
 from commentsvc.config import Settings, Site
 from commentsvc.links import OWN_DAYS, Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.moments import DAY
 from commentsvc.outgoing import ASKED, CONFIRMED, Post
-from commentsvc.posting import DAY
 from commentsvc.smtp import Letter
 from commentsvc.sqlite import Reader
 from commentsvc.submission import line

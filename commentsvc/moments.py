@@ -1,4 +1,4 @@
-"""Moments: Unix milliseconds as text.
+"""Moments: Unix milliseconds, how they are written, and how many there are in a day.
 
 Lists and receipts show the same seconds again and again, so the texts are remembered.
 """
@@ -7,6 +7,10 @@ import calendar
 import time
 from functools import lru_cache
 from typing import Final
+
+MINUTE: Final = 60_000  # milliseconds
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
 
 REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"

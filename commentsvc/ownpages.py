@@ -18,8 +18,8 @@ from commentsvc.database import Database, Transaction
 from commentsvc.linkpages import rendered, telling
 from commentsvc.links import OWN_DAYS, Links
 from commentsvc.models import AUTHOR
+from commentsvc.moments import DAY
 from commentsvc.network import network
-from commentsvc.posting import DAY
 from commentsvc.ratelimit import Limiter
 from commentsvc.router import Route
 from commentsvc.submission import is_email

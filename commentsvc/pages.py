@@ -18,6 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, Template
 
 from commentsvc import templating
+from commentsvc.moments import DAY, HOUR, MINUTE
 from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
@@ -34,7 +35,6 @@ HEADERS: Final[Headers] = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
-DAY: Final = 86_400_000  # ms
 REMEMBERED: Final = 1_000  # dates: a list of old comments has fifty
 HOME: Final = "queue"  # where moderators begin
 
@@ -44,9 +44,9 @@ _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
 # The last step that is shorter than its limit, in ms, names an age.
 _AGES: Final = (
-    (60_000, 1_000, "just now"),
-    (3_600_000, 60_000, "{} min ago"),
-    (DAY, 3_600_000, "{} h ago"),
+    (MINUTE, 1, "just now"),
+    (HOUR, MINUTE, "{} min ago"),
+    (DAY, HOUR, "{} h ago"),
     (2 * DAY, DAY, "yesterday"),
     (14 * DAY, DAY, "{} days ago"),
 )

@@ -20,17 +20,14 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.moments import DAY, HOUR, MINUTE
 from commentsvc.outgoing import FAILED, MAIL, QUEUED, SENT, Post, Target
 from commentsvc.sqlite import Reader, Transaction
-
-SECOND: Final = 1_000  # milliseconds, as all times here
-HOUR: Final = 3_600 * SECOND
-DAY: Final = 24 * HOUR
 
 # RFC 5321, 4.5.4.1: give up after 4 to 5 days at the earliest. A server may be down for five.
 PATIENCE: Final = 7 * DAY
 # Greylisting lets a mail pass after 5 minutes, mostly; later pauses double.
-FIRST_PAUSE: Final = 60 * SECOND
+FIRST_PAUSE: Final = MINUTE
 LONGEST_PAUSE: Final = 6 * HOUR
 # For the moderator to look back; what failed can be sent again.
 SENT_KEPT: Final = 30 * DAY

@@ -14,8 +14,8 @@ SQLite overwrites what was erased when it needs the room.
 from typing import Final
 
 from commentsvc import lessons, moderation, owned
-from commentsvc.derived import DAY
 from commentsvc.models import DELETED
+from commentsvc.moments import DAY
 from commentsvc.sqlite import Reader, Transaction
 
 DUE: Final = "SELECT 1 FROM comment WHERE network IS NOT NULL AND created < ? LIMIT 1"

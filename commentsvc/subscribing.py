@@ -12,8 +12,9 @@ a "no" it never comes again.
 
 from typing import Final
 
+from commentsvc.moments import DAY
 from commentsvc.outgoing import CONFIRMED, STOPPED
-from commentsvc.posting import DAY, PATIENCE
+from commentsvc.posting import PATIENCE
 from commentsvc.sqlite import Reader, Row, Transaction
 
 # A question may be repeated after this: it may have been lost; in milliseconds.

@@ -32,10 +32,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from commentsvc.config import Site
+from commentsvc.moments import DAY
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
 ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
-DAY = 86_400_000  # milliseconds
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 
 _NAMES = """

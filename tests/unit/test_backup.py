@@ -13,8 +13,8 @@ from commentsvc import backup, comments, migrations, posting
 from commentsvc.backup import BackupError
 from commentsvc.database import DatabaseBusy, DatabaseUnusable, Lock
 from commentsvc.datadir import DATABASE, DataUnusable
+from commentsvc.moments import DAY
 from commentsvc.outgoing import Target
-from commentsvc.posting import DAY
 from tests.unit.stored import NOW, add, opened
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from commentsvc import bans
 from commentsvc.bans import Ban
-from commentsvc.pages import DAY
+from commentsvc.moments import DAY
 from tests.unit.seat import Seat, header, text
 from tests.unit.served import NOW, Served
 from tests.unit.stored import add

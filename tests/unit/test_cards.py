@@ -6,7 +6,7 @@ import pytest
 from commentsvc import cards
 from commentsvc.cards import card
 from commentsvc.models import PENDING, Comment, Entry
-from commentsvc.pages import DAY
+from commentsvc.moments import DAY
 from commentsvc.verdicts import Told
 
 NOW = 1_795_000_000_000  # ms

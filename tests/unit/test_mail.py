@@ -18,8 +18,8 @@ from commentsvc.database import Database
 from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.markup import render
+from commentsvc.moments import DAY
 from commentsvc.outgoing import Post
-from commentsvc.posting import DAY
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 

@@ -13,9 +13,9 @@ from commentsvc.config import Server, Settings, Site
 from commentsvc.database import Database, DatabaseFull
 from commentsvc.links import Links
 from commentsvc.mail import Mails
+from commentsvc.moments import DAY, HOUR
 from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
-from commentsvc.posting import DAY, HOUR
 from commentsvc.smtp import PATIENT, Deadlines, Smtp
 from tests.unit.mailserver import MailServer, mail_server, mail_settings
 from tests.unit.stored import NOW, add, opened

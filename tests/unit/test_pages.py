@@ -3,7 +3,7 @@
 import pytest
 
 from commentsvc import pages
-from commentsvc.pages import DAY
+from commentsvc.moments import DAY
 
 NOW = 1_795_000_000_000  # ms
 

@@ -7,8 +7,9 @@ import pytest
 
 from commentsvc import adding, posting
 from commentsvc.database import Database, Transaction
+from commentsvc.moments import DAY, HOUR
 from commentsvc.outgoing import Post, Target
-from commentsvc.posting import DAY, HOUR, PATIENCE, Backlog
+from commentsvc.posting import PATIENCE, Backlog
 from tests.unit.stored import NOW, add, new, opened
 
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")

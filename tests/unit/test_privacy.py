@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc import comments, moderation, privacy, search
 from commentsvc.database import Database
-from commentsvc.derived import DAY
+from commentsvc.moments import DAY
 from commentsvc.urls import Place
 from tests.unit.stored import NOW, add, decide, opened
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from commentsvc import comments, derived, moderation, search, threads
 from commentsvc.database import Database, Reader
+from commentsvc.moments import DAY
 from tests.unit.stored import NOW, add, decide, opened
-
-DAY = derived.DAY
 
 
 @pytest.fixture

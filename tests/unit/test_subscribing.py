@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from commentsvc import moderation
 from commentsvc.config import Server
 from commentsvc.mail import Mails
-from commentsvc.posting import DAY
+from commentsvc.moments import DAY
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import SETTINGS, Served, faults, served, waiting
 
