@@ -27,7 +27,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from commentsvc import audit, datadir, migrations, posting, sqlite
 from commentsvc.lock import Lock
-from commentsvc.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Reader, Transaction
+from commentsvc.sqlite import DatabaseBusy, DatabaseError, Reader, Transaction
 
 T = TypeVar("T")
 
@@ -66,24 +66,13 @@ def write(
     *,
     replace: bool = False,
     unwanted: Callable[[], bool] = lambda: False,
+    idle: bool = False,
 ) -> int:
     """Copy `database`, which may be in use, to `target` (mode 0600); returns its size in bytes.
 
     What is at `target` is left alone, unless it is to `replace`. Ends soon when it is `unwanted`.
-    Raises BackupError, DatabaseError.
+    Nobody writes an `idle` database meanwhile. Raises BackupError, DatabaseError.
     """
-    return _write(database, target, replace=replace, unwanted=unwanted)
-
-
-def _write(
-    database: Path,
-    target: Path,
-    *,
-    replace: bool,
-    unwanted: Callable[[], bool] = lambda: False,
-    idle: bool = False,
-) -> int:
-    """As `write`; nobody writes an `idle` database meanwhile."""
     if not replace and os.path.lexists(target):
         raise BackupError(f"{target} is there already. Name another file, or give --force.")
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
@@ -197,7 +186,7 @@ def restore(data: Path, source: Path, *, force: bool = False, send: bool = False
         stack.callback(new.unlink, missing_ok=True)
         migrations.look(source)
         number, newest = _ask(source, _summary)
-        _write(source, new, replace=True, idle=True)
+        write(source, new, replace=True, idle=True)
         migrations.upgrade(new)
         faults = _ask(new, audit.check)
         if faults and not force:
@@ -229,13 +218,7 @@ def _summary(reader: Reader) -> tuple[int, int | None]:
 
 def _ask(path: Path, work: Callable[[Reader], T]) -> T:
     """Read in a file that nobody writes. Raises DatabaseError and what `work` raises."""
-    connection = sqlite.connect_reading(path, PATIENCE, idle=True)
-    try:
-        return work(Reader(connection))
-    except sqlite3.Error as error:
-        raise sqlite.fault(error) or DatabaseUnusable(f"{path}: {error}") from error
-    finally:
-        connection.close()
+    return sqlite.ask(path, lambda: sqlite.connect_reading(path, PATIENCE, idle=True), work)
 
 
 def _free_name(current: Path) -> Path:

@@ -6,7 +6,6 @@ holds the lock and does not answer yet, so both are tried for a while. Reading n
 """
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -132,16 +131,7 @@ def aliases_plan(
 
 def _read(data: Path, work: Callable[[Reader], T]) -> T:
     path = database_file(data)
-    try:
-        connection = sqlite.connect(path, READ_PATIENCE, "query_only=1")
-    except sqlite3.Error as error:
-        raise sqlite.fault(error) or DatabaseUnusable(f"{path}: {error}") from error
-    try:
-        return work(Reader(connection))
-    except sqlite3.Error as error:
-        raise sqlite.fault(error) or DatabaseUnusable(f"{path}: {error}") from error
-    finally:
-        connection.close()
+    return sqlite.ask(path, lambda: sqlite.connect(path, READ_PATIENCE, "query_only=1"), work)
 
 
 def database_file(data: Path) -> Path:

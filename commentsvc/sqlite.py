@@ -14,6 +14,7 @@ them: the fault is in the program that makes one, and its versions since 0.5.17 
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -131,6 +132,18 @@ class Reader:
         """Run a peewee query and fetch its rows."""
         sql, params = query.sql()
         return self.execute(sql, tuple(params)).fetchall()
+
+
+def ask(path: Path, dial: Callable[[], sqlite3.Connection], work: Callable[[Reader], T]) -> T:
+    """Give what `work` reads in the file at `path`, on a connection of its own, which `dial` opens.
+
+    Raises DatabaseError and what `work` raises.
+    """
+    try:
+        with closing(dial()) as connection:
+            return work(Reader(connection))
+    except sqlite3.Error as error:
+        raise fault(error) or DatabaseUnusable(f"{path}: {error}") from error
 
 
 class Transaction(Reader):
