@@ -73,7 +73,7 @@ class Database:
         self._patience = patience
         self._writes = Backlog(queue)
         self._reads = Backlog(queue)
-        self._threads: list[threading.Thread] = []
+        self._runners: list[threading.Thread] = []
         self._connections: list[sqlite3.Connection] = []
         self._inline: Reader | None = None
 
@@ -159,8 +159,8 @@ class Database:
         self._reads.close()
         self._writes.close()
         self._inline = None
-        while self._threads:
-            self._threads.pop().join()
+        while self._runners:
+            self._runners.pop().join()
         self._disconnect()
 
     def _keep(self, patience: float, *pragmas: str) -> sqlite3.Connection:
@@ -177,9 +177,9 @@ class Database:
         run: Callable[[sqlite3.Connection], None],
         connection: sqlite3.Connection,
     ) -> None:
-        thread = threading.Thread(target=run, args=(connection,), name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        runner = threading.Thread(target=run, args=(connection,), name=name, daemon=True)
+        self._runners.append(runner)
+        runner.start()
 
     def _run_writer(self, connection: sqlite3.Connection) -> None:
         writer.run(connection, self._writes, self._purge)

@@ -15,9 +15,7 @@ from typing import Final
 DAY: Final = 86_400  # seconds
 KNOWN: Final = 1_000  # hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
-_MAPPED: Final = (
-    bytes(10) + b"\xff\xff"
-)  # ::ffff:0:0/96, an IPv4 address in IPv6 clothes (RFC 4291)
+_MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)
 
 
 def network(address: str) -> bytes:

@@ -7,6 +7,7 @@ the filter goes on with the former ones. Only the very first submission waits fo
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import Final
 
 from commentsvc import lessons
@@ -40,12 +41,8 @@ class School:
         return self._bayes.look(submission)
 
     async def _load(self) -> None:
-        try:
+        with suppress(DatabaseError):  # it is busy, as others tell; after a pause we try again
             self._take(await self._database.read(_read))
-        except DatabaseError:
-            self._version = (
-                0  # it is busy, as others tell: the next submission but some tries again
-            )
 
     def _take(self, read: tuple[int, dict[int, float]]) -> None:
         self._version, self._bayes.odds = read

@@ -1,8 +1,8 @@
 """Trace: the core's lines about requests, on their way to whoever follows them.
 
 DESIGN. The workers put lines into bounded rings and never wait. An OS thread of ours looks into
-them several times a second and writes what it finds; when that is not read, only this thread
-waits, the rings fill up, and the core counts the lines that are lost.
+them several times a second and writes what it finds; when that is not read, it alone waits, the
+rings fill up, and the core counts the lines that are lost.
 """
 
 import os
@@ -34,13 +34,13 @@ def writing(take: Callable[[], bytes], descriptor: int) -> Iterator[None]:
                     return
 
     # A daemon, so that a reader who has stopped reading does not keep the process from ending.
-    thread = threading.Thread(target=run, name="trace", daemon=True)
-    thread.start()
+    writer = threading.Thread(target=run, name="trace", daemon=True)
+    writer.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(PATIENCE)
+        writer.join(PATIENCE)
 
 
 def _write(descriptor: int, lines: bytes) -> bool:
