@@ -17,6 +17,7 @@ by itself, its policy lets the form go nowhere but here, so a forged `base` lead
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -27,6 +28,7 @@ from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.faults import sentence, told
+from commentsvc.forms import Form
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
@@ -34,7 +36,7 @@ from commentsvc.models import APPROVED, thread_tag
 from commentsvc.moments import rfc3339
 from commentsvc.router import FAILURES, Route, as_http
 from commentsvc.submission import from_form, is_site
-from commentsvc.urls import Sites, UrlError
+from commentsvc.urls import Place, Sites, UrlError
 from commentsvc.web import (
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -111,6 +113,18 @@ def _environment() -> Environment:
     return environment
 
 
+class Parameters(NamedTuple):
+    """How a thread is asked for, see `Embed.thread`; "" for what is not given."""
+
+    url: str
+    site: str
+    base: str
+    view: str
+    closed: str
+    parent: str
+    after: str
+
+
 class Embed:
     """The handlers of the embedded thread."""
 
@@ -152,21 +166,23 @@ class Embed:
         for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
         its age may show a form until a comment changes; what is sent then is refused.
         """
-        form = request.parameters()
-        name, base, view = first(form, "site"), first(form, "base"), first(form, "view")
-        preset, parent = first(form, "closed"), first(form, "parent")
-        if wrong := _faults(base, view, preset, parent):
-            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        language = self._languages.find(asked(request.query))
-        place = self._sites.locate(first(form, "url"), name)
-        open_for, after = self._sites.open_for(place.site), first(form, "after") or None
+        given = _read(request.parameters())
+        place = self._sites.locate(given.url, given.site)
+        open_for, after = self._sites.open_for(place.site), given.after or None
         page = await self._database.read(
             lambda reader: comments.page(reader, place, "oldest", self._most, after, open_for)
         )
+        html = self._show(given, self._languages.find(asked(request.query)), place, page)
+        tags = (thread_tag(place.site, page.thread.url),)
+        return Response(200, self._fragment, html.encode(), tags)
+
+    def _show(self, given: Parameters, language: Language, place: Place, page: Page) -> str:
         shown = items(page.items, self._sites.pictures(place.site))
-        template = self._standalone if view else self._thread
-        whole = not (view or after or page.next)
-        html = template.render(
+        whole = not (given.view or given.after or page.next)
+        # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
+        folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
+        template = self._standalone if given.view else self._thread
+        return template.render(
             language=language,
             since=_since(page) if whole else "",
             bounds=self._bounds,
@@ -174,20 +190,15 @@ class Embed:
             mails=self._mails,
             back=self._page(*place),
             branches=grow(shown),
-            answered=next((each for each in shown if str(each.id) == parent), None),
-            after=after,
+            answered=next((each for each in shown if str(each.id) == given.parent), None),
+            after=given.after,
             next=page.next,
-            site=name,
-            preset=preset,
+            site=given.site,
+            preset=given.closed,
             count=page.thread.count,
-            closed=preset or self._intake.is_past(page.closes),
+            closed=given.closed or self._intake.is_past(page.closes),
             url=place.url,
-            # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
-            action=("" if view and not base else f"{base.rstrip('/')}/embed/")
-            + f"thread{_query(name, language)}",
-        )
-        return Response(
-            200, self._fragment, html.encode(), (thread_tag(place.site, page.thread.url),)
+            action=f"{folder}thread{_query(given.site, language)}",
         )
 
     async def submit(self, request: Request) -> Response:
@@ -246,18 +257,21 @@ class Embed:
         return self._origins.get(site, "") + url
 
 
-def _faults(base: str, view: str, closed: str, parent: str) -> dict[str, str]:
-    """What is wrong with the parameters of a thread, by their names."""
+def _read(form: Form) -> Parameters:
+    """Read the parameters of a thread. Raises HttpError 400 that names all faulty ones."""
+    given = Parameters(*(first(form, name) for name in Parameters._fields))
     wrong = {}
-    if base and ("?" in base or "#" in base or not is_site(base)):
+    if given.base and ("?" in given.base or "#" in given.base or not is_site(given.base)):
         wrong["base"] = "This must be the http(s) address of the comment service."
-    if view not in ("", "page"):
+    if given.view not in ("", "page"):
         wrong["view"] = 'This must be "page", or left out.'
-    if closed not in ("", "yes"):
+    if given.closed not in ("", "yes"):
         wrong["closed"] = 'This must be "yes", or left out.'
-    if parent and not _ID(parent):
+    if given.parent and not _ID(given.parent):
         wrong["parent"] = "This must be the id of a comment."
-    return wrong
+    if wrong:
+        raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+    return given
 
 
 def _translated(error: HttpError, language: Language) -> str:
