@@ -3,7 +3,7 @@
 What is secret among the settings is told as set or not, never as itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -68,9 +68,7 @@ class Dashboard:
             here="dashboard",
             chart=chart.draw(days),
             days=[(chart.date(day), numbers) for day, numbers in reversed(days) if numbers],
-            totals={
-                status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES
-            },
+            totals=totals(days),
             size=chart,
             span=span,
             spans=SPANS,
@@ -97,6 +95,11 @@ def by_day(found: list[Day], since: int, until: int) -> list[tuple[int, dict[str
         if row.number and row.day in numbers:
             numbers[row.day][row.status] = row.number
     return sorted(numbers.items())
+
+
+def totals(days: Sequence[tuple[int, Mapping[str, int]]]) -> dict[str, int]:
+    """The numbers by status of all days together."""
+    return {status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES}
 
 
 def told(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
