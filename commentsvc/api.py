@@ -17,7 +17,7 @@ from commentsvc.config import Settings
 from commentsvc.cursor import Sort
 from commentsvc.database import Database, Reader
 from commentsvc.feed import Feed, render_feed
-from commentsvc.forms import Form
+from commentsvc.forms import Form, whole_number
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Receipt, item, items, status
 from commentsvc.markup import render
@@ -234,7 +234,7 @@ class Api:
         wrong = {}
         if sort not in SORTS:
             wrong["sort"] = f"This must be one of {', '.join(SORTS)}."
-        number = int(limit) if limit.isascii() and limit.isdecimal() and len(limit) < 10 else 0
+        number = whole_number(limit) or 0
         if not number:
             wrong["limit"] = f"This must be a whole number from 1 to {most}."
         after, since = first(form, "after") or None, first(form, "since")

@@ -14,7 +14,6 @@ the address under which the embedding page reaches this service. Where the fragm
 by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
 """
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from commentsvc.comments import Page
 from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.faults import sentence, told
-from commentsvc.forms import Form
+from commentsvc.forms import Form, whole_number
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
@@ -60,8 +59,6 @@ POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
 )
-
-_ID = re.compile(r"[1-9][0-9]{0,18}").fullmatch
 
 # A comment and those that answer it.
 Branch = tuple[Item, list["Branch"]]
@@ -178,6 +175,7 @@ class Embed:
 
     def _show(self, given: Parameters, language: Language, place: Place, page: Page) -> str:
         shown = items(page.items, self._sites.pictures(place.site))
+        parent = whole_number(given.parent)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
         folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
@@ -190,7 +188,7 @@ class Embed:
             mails=self._mails,
             back=self._page(*place),
             branches=grow(shown),
-            answered=next((each for each in shown if str(each.id) == given.parent), None),
+            answered=next((each for each in shown if each.id == parent), None),
             after=given.after,
             next=page.next,
             site=given.site,
@@ -267,7 +265,7 @@ def _read(form: Form) -> Parameters:
         wrong["view"] = 'This must be "page", or left out.'
     if given.closed not in ("", "yes"):
         wrong["closed"] = 'This must be "yes", or left out.'
-    if given.parent and not _ID(given.parent):
+    if given.parent and not whole_number(given.parent):
         wrong["parent"] = "This must be the id of a comment."
     if wrong:
         raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)

@@ -18,6 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, Template
 
 from commentsvc import templating
+from commentsvc.forms import whole_number
 from commentsvc.moments import DAY, HOUR, MINUTE
 from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 
@@ -38,7 +39,6 @@ HEADERS: Final[Headers] = (
 REMEMBERED: Final = 1_000  # dates: a list of old comments has fifty
 HOME: Final = "queue"  # where moderators begin
 
-is_id: Final = re.compile(r"[0-9]{1,18}").fullmatch
 # A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
 _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
@@ -131,9 +131,10 @@ def see(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
 
 def number(text: str) -> int:
     """The id that a page's address or form gives. Raises HttpError 404."""
-    if not is_id(text):
+    found = whole_number(text)
+    if found is None:
         raise HttpError(404, "not_found", "There is nothing of this number.")
-    return int(text)
+    return found
 
 
 def target(wanted: str) -> str:

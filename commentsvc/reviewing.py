@@ -18,12 +18,12 @@ from commentsvc import moderation, review, search, verdicts
 from commentsvc.cards import card, items
 from commentsvc.config import Site
 from commentsvc.database import Database, Reader, Transaction
-from commentsvc.forms import Form
+from commentsvc.forms import Form, whole_number
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import Outcome
-from commentsvc.pages import is_id, see, target
+from commentsvc.pages import see, target
 from commentsvc.router import Route
 from commentsvc.verdicts import Told
 from commentsvc.web import HttpError, Request, Response, first
@@ -151,9 +151,9 @@ class Reviewing:
 
     async def undo(self, request: Request, visit: Visit, form: Form) -> Response:
         """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
-        if not is_id(first(form, "act")):
+        act, who = whole_number(first(form, "act")), visit.moderator.name
+        if act is None:
             raise UNREADABLE
-        act, who = int(first(form, "act")), visit.moderator.name
         outcome = await self._database.write(lambda tx: moderation.undo(tx, act, who, visit.now))
         return _back(form, TAKE_BACK, outcome)
 
@@ -161,7 +161,7 @@ class Reviewing:
 def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> Part:
     """What a list shows after `after`, "" for its beginning. Raises BadCursor."""
     if query:
-        before = int(after) if is_id(after) else None
+        before = whole_number(after)
         found = search.find(reader, query, status=status, site=site, limit=MOST, before=before)
         items, unfed = found.items, found.unfed
         more = "" if found.next is None else str(found.next)
@@ -181,9 +181,10 @@ def _decision(form: Form) -> tuple[str, list[int]]:
     """The status to give, or TAKE_BACK, and the ids. Raises HttpError 400."""
     one = _ONE.fullmatch(first(form, "one"))
     verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), form.get("id", []))
-    if verb not in VERBS or not all(map(is_id, texts)):
+    ids = [number for text in texts if (number := whole_number(text)) is not None]
+    if verb not in VERBS or len(ids) < len(texts):
         raise UNREADABLE
-    return VERBS[verb], [int(text) for text in texts]
+    return VERBS[verb], ids
 
 
 def _back(form: Form, what: str, outcome: Outcome) -> Response:

@@ -19,6 +19,7 @@ import msgspec
 
 from commentsvc.config import Comments
 from commentsvc.faults import Fault
+from commentsvc.forms import whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
@@ -168,9 +169,8 @@ def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Subm
     """Read a submission from the fields of a posted form, as `from_json` does."""
     problems: dict[str, str] = {}
     values: dict[str, object] = {name: text for name, text in form.items() if text}
-    parent = form.get("parent", "")
-    if parent.isascii() and parent.isdecimal() and len(parent) < 20:
-        values["parent"] = int(parent)
+    if (parent := whole_number(form.get("parent", ""))) is not None:
+        values["parent"] = parent
     if form.get("notify"):  # a box that is ticked has a value, any
         values["notify"] = True
     return check(_convert(values, problems), bounds, locate, problems)

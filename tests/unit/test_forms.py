@@ -14,6 +14,7 @@ from commentsvc.forms import (
     is_multipart,
     parse_multipart,
     parse_urlencoded,
+    whole_number,
 )
 
 TYPE = "multipart/form-data; boundary=xyz"
@@ -146,3 +147,9 @@ def test_a_multipart_body_without_a_boundary_is_refused(content_type: str) -> No
 def test_no_multipart_body_fails_in_another_way(body: bytes) -> None:
     with suppress(FormError):
         parse_multipart(TYPE, b"--xyz\r\n" + body + b"\r\n--xyz--")
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "+1", "1.0", " 1", "1\n", "²", "٣", "9" * 19])
+def test_what_no_column_can_hold_is_no_number(text: str) -> None:
+    assert whole_number(text) is None
+    assert (whole_number("0"), whole_number("9" * 18)) == (0, 10**18 - 1)
