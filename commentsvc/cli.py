@@ -1,8 +1,8 @@
 """The command line.
 
-DESIGN. The commands that run, set up and watch a service are here, those that moderate are in
-`verbs`, those for who may do so in `staff`; `console` holds what they share. What a command needs
-is imported when it runs, so that `healthcheck` does not load the web server.
+DESIGN. The commands that run, set up and watch a service are here, all others in `verbs`, in
+modules that end so, and in `staff`; `console` holds what they share. What a command needs is
+imported when it runs, so that `healthcheck` does not load the web server.
 """
 
 import sys
@@ -36,14 +36,18 @@ def main() -> None:
     """
 
 
-for verb in (*verbs.ALL, thread_verbs.thread, ban_verbs.ban):
+for verb in (
+    *verbs.ALL,
+    thread_verbs.thread,
+    ban_verbs.ban,
+    staff.moderator,
+    mail_verbs.mail,
+    privacy_verbs.forget,
+    backup_verbs.backup,
+    backup_verbs.restore,
+    doctor_verbs.doctor,
+):
     main.add_command(verb)
-main.add_command(staff.moderator)
-main.add_command(mail_verbs.mail)
-main.add_command(privacy_verbs.forget)
-main.add_command(backup_verbs.backup)
-main.add_command(backup_verbs.restore)
-main.add_command(doctor_verbs.doctor)
 
 
 @main.command()
