@@ -20,7 +20,7 @@ KIB_IN_MIB = 1024
 _SCHEDULED: Final = 2  # CPUCLOCK_SCHED of Linux: what the scheduler gave to a process
 
 # The fields of a process's stat line behind the name, which may hold spaces and brackets.
-_SESSION, _FLAGS, _USER, _SYSTEM = 3, 6, 11, 12
+_STATE, _SESSION, _FLAGS, _USER, _SYSTEM = 0, 3, 6, 11, 12
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 
 
@@ -51,6 +51,11 @@ def parse_cpu(stat: str) -> int:
 def is_kernel_thread(stat: str) -> bool:
     """Say whether a line of /proc/PID/stat is one of the kernel's own."""
     return bool(int(stat.rpartition(")")[2].split()[_FLAGS]) & _KERNEL_THREAD)
+
+
+def is_dead(stat: str) -> bool:
+    """Say whether a line of /proc/PID/stat is of a process that holds nothing any more."""
+    return stat.rpartition(")")[2].split()[_STATE] in ("Z", "X")
 
 
 def pid_of(stat: str) -> int:
@@ -90,6 +95,11 @@ def session_cpu(session: int) -> int:
             with contextlib.suppress(OSError):  # it ended meanwhile
                 used += cpu(pid_of(stat))
     return used
+
+
+def session_lives(session: int) -> bool:
+    """Say whether some process of a session is not dead."""
+    return any(session_of(stat) == session and not is_dead(stat) for stat in _stats())
 
 
 def rss(pid: int) -> float:

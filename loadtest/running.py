@@ -81,6 +81,9 @@ class Running:
         with contextlib.suppress(ProcessLookupError):  # it ended by itself
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        end = time.monotonic() + PATIENCE
+        while process.session_lives(self._process.pid) and time.monotonic() < end:
+            time.sleep(0.01)  # its children, whom only the kernel waits for
 
 
 def _dial(where: int | Path) -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,18 @@ def test_a_peer_gives_our_answer_until_it_is_ended(
         assert server.rss() > 0.5
     with pytest.raises(OSError, match="refused"):
         Visitor(port).get("/")
+
+
+def test_the_end_of_a_server_is_that_of_its_children(tmp_path: Path) -> None:
+    """Report: a port was still open after its server had been ended."""
+    for _ in range(5):
+        port = free_port()
+        child = f"import signal, socket; s = socket.create_server(('', {port})); signal.pause()"
+        words = ["sh", "-c", f'{sys.executable} -c "{child}" & wait']
+        with Running(words, port, tmp_path / "log", CORES):
+            pass
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ import time
 import pytest
 
 from loadtest import process
-from loadtest.process import TICK, Core, is_kernel_thread, parse_core, parse_cpu, parse_rss
+from loadtest.process import (
+    TICK,
+    Core,
+    is_dead,
+    is_kernel_thread,
+    parse_core,
+    parse_cpu,
+    parse_rss,
+)
 
 STAT = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 40 50 6 7 8 0 0\ncpu10 0 0 0 0 0 0 0 0 0 0\nintr 5 0\n"
 SERVER = "42 (a (strange) name) S 1 42 42 0 -1 4194560 9 0 0 0 700 35 2 1 20 0 5 0 99 1 1\n"
@@ -32,6 +40,11 @@ def test_a_name_with_brackets_does_not_disturb_the_cpu_time() -> None:
 def test_the_kernels_threads_are_told_from_processes() -> None:
     assert is_kernel_thread(WORKER)
     assert not is_kernel_thread(SERVER)
+
+
+def test_a_process_that_only_waits_to_be_missed_is_dead() -> None:
+    assert is_dead(SERVER.replace(") S 1", ") Z 1"))
+    assert not is_dead(SERVER)
 
 
 def test_resident_memory_is_read_in_mib() -> None:
@@ -74,5 +87,6 @@ def test_all_processes_of_a_session_count() -> None:
                 assert time.monotonic() < end, "the child must be seen at work"
                 time.sleep(0.01)
             assert process.cpu(shell.pid) < 0.05 * 1e9
+            assert process.session_lives(shell.pid)
         finally:
             os.killpg(shell.pid, signal.SIGKILL)
