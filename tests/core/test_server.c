@@ -97,16 +97,15 @@ static void life(const char *text, uint32_t workers)
 
 static void starting_and_ending_leave_descriptors_and_pthreads_as_they_were(void)
 {
-    int pthreads = count_entries("/proc/self/task");
-    life("127.0.0.1:0", 2);
-    int descriptors = count_entries("/proc/self/fd");
+    life("127.0.0.1:0", 2); /* with the first pthread a sanitizer may begin one of its own */
+    int descriptors = count_entries("/proc/self/fd"), pthreads = count_entries("/proc/self/task");
     for (int i = 0; i < 20; i++) {
         life("127.0.0.1:0", 2);
         life(unix_text, 2);
     }
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
-    /* A joined pthread may stand in /proc for a moment longer. */
-    AWAIT(count_entries("/proc/self/task") == pthreads);
+    /* A joined pthread may stand in /proc for a moment longer, then and now. */
+    AWAIT(count_entries("/proc/self/task") <= pthreads);
 }
 
 static void a_server_that_never_started_can_be_freed(void)
