@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import reload
-from tests.journey.program import rewrite
+from tests.journey.program import rewrite, wait_for
 
 PATIENCE = 60.0  # seconds; a machine may be busy
 
@@ -34,7 +34,6 @@ time.sleep(60)
 PARENT = """
 import pathlib, sys
 from commentsvc import reload
-from tests.journey.program import rewrite
 log, mode = sys.argv[2:4]
 child = [sys.executable, "-c", sys.argv[1], log, mode]
 sys.exit(reload.run(child, [pathlib.Path(mode)], grace=float(sys.argv[4])))
@@ -63,13 +62,6 @@ class Parent:
         return self.process.returncode, said
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f"waited for {what}"
-        time.sleep(0.02)
-
-
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[[str], Parent]]:
     parents: list[Parent] = []
@@ -77,7 +69,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Parent]]:
     def start(mode: str) -> Parent:
         parent = Parent(tmp_path, mode)
         parents.append(parent)
-        wait_for(lambda: parent.starts() == [mode], "the first start")
+        wait_for(lambda: parent.starts() == [mode], "the first start", PATIENCE)
         return parent
 
     yield start
@@ -99,7 +91,7 @@ def test_a_signal_to_the_parent_stops_both(
 def test_a_change_starts_the_child_anew(start: Callable[[str], Parent]) -> None:
     parent = start("steady")
     rewrite(parent.mode, "again")
-    wait_for(lambda: parent.starts() == ["steady", "again"], "the second start")
+    wait_for(lambda: parent.starts() == ["steady", "again"], "the second start", PATIENCE)
     parent.process.terminate()
     code, said = parent.end()
     assert code == 0
@@ -113,7 +105,7 @@ def test_a_broken_child_is_started_after_the_next_change_only(
     time.sleep(3 * reload.INTERVAL)  # the one test of something that must not happen
     assert parent.starts() == ["broken"]
     rewrite(parent.mode, "repaired")
-    wait_for(lambda: parent.starts() == ["broken", "repaired"], "the second start")
+    wait_for(lambda: parent.starts() == ["broken", "repaired"], "the second start", PATIENCE)
     parent.process.terminate()
     code, said = parent.end()
     assert code == 0

@@ -4,7 +4,6 @@ import asyncio
 import http.client
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import pytest
 from commentsvc import config
 from commentsvc.server import Bridge
 from commentsvc.web import Later, Request, Response
+from tests.journey.program import wait_for
 
 Answer = Callable[[Request], Response | Later | Awaitable[Response]]
 
@@ -125,13 +125,6 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
     serve(answer, client)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
 def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge], None]) -> None:
     """Let all of `wanted` wait for a busy loop, `meanwhile` happen, and all be answered."""
     busy, go_on = threading.Event(), threading.Event()
@@ -152,7 +145,7 @@ def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge],
             for one in wanted:
                 method, path = one.split(" ")
                 answers.append(pool.submit(ask, bridge.address, path, method))
-            until(lambda: bridge.stats()["waiting"] == len(wanted))
+            wait_for(lambda: bridge.stats()["waiting"] == len(wanted), "all to be waiting")
             meanwhile(bridge)
             go_on.set()
             assert {each.result()[0] for each in answers} == {200}

@@ -95,9 +95,8 @@ def test_an_end_without_an_answer_and_a_wrong_answer_are_errors(tmp_path: Path) 
 def test_a_rate_is_kept_and_latencies_are_in_order(tmp_path: Path) -> None:
     with serve([GOOD] * 10_000) as server:
         seen = play(server, tmp_path, clients=4, rate=100)
-    assert (
-        0 < seen.outcome.answered <= 100 * MOMENT + 1
-    )  # fewer where the machine is busy, more never
+    # Fewer where the machine is busy, more never.
+    assert 0 < seen.outcome.answered <= 100 * MOMENT + 1
     order = [seen.min, seen.outcome.p50, seen.outcome.p90, seen.p95, seen.outcome.max]
     assert order == sorted(order)
     assert seen.min <= seen.mean <= seen.outcome.max
