@@ -26,9 +26,10 @@ import msgspec
 from commentsvc import posting, statements, subscribing
 from commentsvc.jobs import Bulk
 from commentsvc.models import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.moments import HOUR
 from commentsvc.sqlite import Row, Transaction
 
-RETRY: Final = 3_600_000  # milliseconds in which the same content counts as a retry
+RETRY: Final = HOUR  # in which the same content counts as a retry
 KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
 
 

@@ -32,7 +32,7 @@ from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
 from commentsvc.models import APPROVED, thread_tag
-from commentsvc.moments import rfc3339
+from commentsvc.moments import MINUTE, rfc3339
 from commentsvc.router import FAILURES, Route, as_http
 from commentsvc.submission import from_form, is_site
 from commentsvc.urls import Place, Sites, UrlError
@@ -51,7 +51,7 @@ DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last 
 
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
-OVERLAP = 60_000
+OVERLAP = MINUTE
 KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
 
 HTML = ("Content-Type", "text/html; charset=utf-8")

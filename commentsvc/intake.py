@@ -26,6 +26,7 @@ from commentsvc.faults import Fault
 from commentsvc.layers import Layers
 from commentsvc.markup import render
 from commentsvc.models import APPROVED, PENDING, SPAM, Comment
+from commentsvc.moments import MINUTE
 from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
 from commentsvc.spam import Verdict
@@ -104,7 +105,7 @@ class Intake:
         The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
         """
         self.bounds = settings.comments
-        self._edit = settings.moderation.edit_minutes * 60_000
+        self._edit = settings.moderation.edit_minutes * MINUTE
         self._layers = Layers(settings, keys)
         self._house = House(settings, database, bans)
         self._limiter = Limiter(settings.spam.rate_limit)

@@ -17,6 +17,7 @@ from commentsvc.forms import Form
 from commentsvc.gate import Gate, Visit
 from commentsvc.links import LinkError, Links
 from commentsvc.moderators import Moderator
+from commentsvc.moments import MINUTE
 from commentsvc.pages import HOME, see, show, target
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 WRONG: Final = "This name and this password do not fit together."
 TOO_LATE: Final = "That took too long. Please begin anew."
 STEP: Final = "second step"
-STEP_TIME: Final = 300_000  # ms to find the phone
+STEP_TIME: Final = 5 * MINUTE  # to find the phone
 
 
 class SignIn:

@@ -17,6 +17,7 @@ import click
 
 from commentsvc import bans, comments, datadir, moderation, review, search, threads
 from commentsvc.database import Database, Reader
+from commentsvc.moments import DAY
 from loadtest import crowd, machine, sheets
 from loadtest.programs import BUILD
 from loadtest.result import RESULTS
@@ -62,7 +63,7 @@ def _lists(number: int) -> dict[str, Ask]:
         "pages with a text that none has": partial(
             threads.listing, containing="nowhere", limit=SHEET, before=None
         ),
-        "days of three years": partial(search.days, site="", since=moment // 86_400_000 - 1_000),
+        "days of three years": partial(search.days, site="", since=moment // DAY - 1_000),
         "bans": bans.listing,
     }
 
