@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from commentsvc import comments, moderation
-from commentsvc.config import Settings
+from commentsvc.config import Settings, origins
 from commentsvc.database import Database
 from commentsvc.delivery import Refused, Unreachable
 from commentsvc.lessons import AKISMET
@@ -51,7 +51,7 @@ class Akismet:
         """Take the settings, where comments are, the clock (Unix seconds), and the service."""
         self._key = settings.spam.akismet_key
         self._networks = settings.hooks.networks
-        self._blogs = {site.name: site.origin for site in settings.sites}
+        self._blogs = origins(settings.sites)
         self._base = settings.server.public_url
         self._database = database
         self._now = now

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from commentsvc import bans, comments, moderation, verdicts
 from commentsvc.cards import card
-from commentsvc.config import Comments, Site
+from commentsvc.config import Comments, Site, origins
 from commentsvc.database import Database, Reader
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
@@ -34,7 +34,7 @@ class CommentPage:
         self._database = database
         self._gate = gate
         self._frame = frame
-        self._origins = {site.name: site.origin for site in sites}
+        self._origins = origins(sites)
         self._bounds = bounds
 
     def routes(self) -> list[Route]:

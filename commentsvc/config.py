@@ -35,6 +35,7 @@ from commentsvc.settings import (
     Site,
     Spam,
     Stacosys,
+    origins,
 )
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Spam",
     "Stacosys",
     "load",
+    "origins",
     "place",
 ]
 

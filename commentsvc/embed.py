@@ -24,7 +24,7 @@ from jinja2 import ChainableUndefined, Environment
 
 from commentsvc import comments, templating
 from commentsvc.comments import Page
-from commentsvc.config import Settings
+from commentsvc.config import Settings, origins
 from commentsvc.database import Database
 from commentsvc.faults import sentence, told
 from commentsvc.forms import Form, whole_number
@@ -133,7 +133,7 @@ class Embed:
         self._sites = sites
         self._intake = intake
         self._most = settings.comments.list_limit
-        self._origins = {site.name: site.origin for site in settings.sites}
+        self._origins = origins(settings.sites)
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()

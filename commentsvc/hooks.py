@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc import comments
-from commentsvc.config import Hooks, Settings
+from commentsvc.config import Hooks, Settings, origins
 from commentsvc.delivery import Refused, Unreachable
 from commentsvc.models import DELETED, SPAM, Entry
 from commentsvc.moments import rfc3339
@@ -51,7 +51,7 @@ class Hook:
     def __init__(
         self, settings: Settings, form: Callable[["Told"], Message], now: Callable[[], float]
     ) -> None:
-        self._origins = {site.name: site.origin for site in settings.sites}
+        self._origins = origins(settings.sites)
         self._networks = settings.hooks.networks
         self._form = form
         self._now = now

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc import comments, links, moderation, subscribing, templating
-from commentsvc.config import Settings
+from commentsvc.config import Settings, origins
 from commentsvc.database import Database, Transaction
 from commentsvc.links import LinkError, LinkOver, Links
 from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
@@ -53,7 +53,7 @@ class LinkPages:
         self._now = now
         self._kept = settings.mail.link_days * DAY
         self._titles = {site.name: site.title for site in settings.sites}
-        self._origins = {site.name: site.origin for site in settings.sites}
+        self._origins = origins(settings.sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""

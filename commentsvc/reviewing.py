@@ -16,7 +16,7 @@ import msgspec
 
 from commentsvc import moderation, review, search, verdicts
 from commentsvc.cards import card, items
-from commentsvc.config import Site
+from commentsvc.config import Site, origins
 from commentsvc.database import Database, Reader, Transaction
 from commentsvc.forms import Form, whole_number
 from commentsvc.frame import Frame
@@ -73,7 +73,7 @@ class Reviewing:
         self._gate = gate
         self._frame = frame
         self._sites = [site.name for site in sites]
-        self._origins = {site.name: site.origin for site in sites}
+        self._origins = origins(sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""

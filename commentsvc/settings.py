@@ -4,6 +4,7 @@ DESIGN. The annotations say what is `allowed`, both to the machine (`Meta`) and 
 `description`), so that names, bounds and messages cannot drift apart. `config` fills them.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -93,6 +94,11 @@ class Site(Struct, frozen=True, kw_only=True):
     def origin(self) -> str:
         """Where its pages are, `""` where the settings do not say: the first of `origins`."""
         return self.origins[0] if self.origins else ""
+
+
+def origins(sites: Iterable[Site]) -> dict[str, str]:
+    """Give where the pages of each site are, see `Site.origin`, by its name."""
+    return {site.name: site.origin for site in sites}
 
 
 class Comments(Struct, frozen=True, kw_only=True):

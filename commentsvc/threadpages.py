@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from commentsvc import threads
-from commentsvc.config import Site
+from commentsvc.config import Site, origins
 from commentsvc.database import Database, Transaction
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
@@ -39,7 +39,7 @@ class ThreadPages:
         self._frame = frame
         self._places = Sites(sites)
         self._days = {site.name: site.close_days for site in sites}
-        self._origins = {site.name: site.origin for site in sites}
+        self._origins = origins(sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
