@@ -1,11 +1,11 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test journey check ci asan tsan fuzz load fmt tidy clean
+.PHONY: help setup run test e2e check ci asan tsan fuzz load fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 10
 
 setup: ## make .venv with all tools; the core is built with assertions
 	sh config/bootstrap.sh dev
@@ -13,13 +13,13 @@ setup: ## make .venv with all tools; the core is built with assertions
 run: ## serve the demo on a temporary database; start again when a file changes
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && ./run --data "$$data" --reload
 
-test: ## the fast tests: C, unit, wire, seam
-	./test core unit wire seam
+test: ## the fast tests: C, unit, wire, bridge
+	./test core unit wire bridge
 
-journey: ## the tests of the whole program from outside, and in a browser
-	./test journey widget
+e2e: ## the tests of the whole program from outside, and in a browser
+	./test e2e widget
 
-check: ## format, lint, types, the seam's stub
+check: ## format, lint, types, the C module's stub
 	./test check
 
 ci: ## all that CI does

@@ -101,7 +101,7 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__": "it holds nothing",
-    "__main__": "tests/journey: the program is started as `python -m commentsvc`",
+    "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
     "allowed": "test_config: each value in and out of its bounds, as the setting that it is",
     "delivery": "test_smtp and test_outbox: what each failure means, and what is done about it",
     "outgoing": "test_migrations holds the tables, test_posting what is done with them",
@@ -109,8 +109,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "templating": "test_embed and test_mail: all that is written by templates",
     "advice": "tests/proxy/test_doctor.py: the line is told for each fault",
     "doctor_verbs": "tests/proxy/test_doctor.py",
-    "stopping": "tests/journey/test_start_stop.py: signals are sent to a process of its own",
-    "app": "tests/journey: the composed program is only itself as a whole",
+    "stopping": "tests/e2e/test_start_stop.py: signals are sent to a process of its own",
+    "app": "tests/e2e: the composed program is only itself as a whole",
     "settings": "test_config: each value in and out of its bounds",
     "server": "tests/wire: the Bridge needs the core and a socket",
 }

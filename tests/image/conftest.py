@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e.program import ROOT
 from tests.image.engine import Engine, own_engine, provide_base
-from tests.journey.program import ROOT
 
 IMAGE = "commentsvc:test"
 

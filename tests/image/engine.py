@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journey.program import PATIENCE, Outcome, run, wait_for
+from tests.e2e.program import PATIENCE, Outcome, run, wait_for
 
 BASE = "debian:trixie-slim"
 # Fetching and building, on a slow line; in seconds.

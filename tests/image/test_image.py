@@ -17,8 +17,8 @@ import trustme
 
 from loadtest.fronts import FRONTS, Place
 from loadtest.running import free_ports
+from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
-from tests.journey.program import ROOT, UnixConnection, wait_for
 from tests.proxy.client import Client
 from tests.proxy.fronts import HOST, checked, running
 

@@ -7,7 +7,7 @@ import ssl
 from typing import NamedTuple
 
 from loadtest.fronts import Place
-from tests.journey.program import PATIENCE, Answer
+from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.fronts import HOST
 
 

@@ -12,7 +12,7 @@ import trustme
 
 from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place
 from loadtest.running import free_port, free_ports
-from tests.journey.program import Service
+from tests.e2e.program import Service
 from tests.proxy.client import Client
 from tests.proxy.fronts import BLOG, HOST, checked, running
 

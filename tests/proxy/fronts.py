@@ -13,7 +13,7 @@ from loadtest.fronts import blog as blog_of
 from loadtest.peer import AbsentError
 from tests.background import background
 from tests.conftest import cannot_run
-from tests.journey.program import PATIENCE, wait_for
+from tests.e2e.program import PATIENCE, wait_for
 
 # The test's certificates are for both.
 HOST = "comments.test"

@@ -8,7 +8,7 @@ import pytest
 
 from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place, nginx
 from loadtest.running import free_port
-from tests.journey.program import Outcome, Service, command
+from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
 from tests.proxy.conftest import prefaced_settings, serving
 from tests.proxy.fronts import HOST

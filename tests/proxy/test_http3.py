@@ -16,7 +16,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent
 from loadtest.fronts import HTTP_3, knows_http_3
 from loadtest.peer import AbsentError
 from tests.conftest import cannot_run
-from tests.journey.program import PATIENCE, Answer
+from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
 from tests.proxy.fronts import HOST

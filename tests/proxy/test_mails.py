@@ -12,7 +12,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from loadtest.fronts import FOLDERS
 from loadtest.running import free_port
-from tests.journey.program import Service, wait_for
+from tests.e2e.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network, serving
 from tests.proxy.fronts import BLOG

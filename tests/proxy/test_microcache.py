@@ -7,7 +7,7 @@ import pytest
 
 from loadtest.fronts import nginx
 from loadtest.service import parse_counters
-from tests.journey.program import Service, wait_for
+from tests.e2e.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
 

@@ -1,4 +1,4 @@
-"""The composition root: that what it builds is undone. See also tests/journey."""
+"""The composition root: that what it builds is undone. See also tests/e2e."""
 
 import gc
 import logging
@@ -17,7 +17,7 @@ from commentsvc.config import Server, Settings
 from commentsvc.control import Control
 from commentsvc.lock import Lock
 from commentsvc.manager import Manager
-from tests.journey.program import wait_for
+from tests.e2e.program import wait_for
 
 SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
 

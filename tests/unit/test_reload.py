@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import reload
-from tests.journey.program import rewrite, wait_for
+from tests.e2e.program import rewrite, wait_for
 
 PATIENCE = 60.0  # seconds; a machine may be busy
 

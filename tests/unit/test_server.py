@@ -14,7 +14,7 @@ import pytest
 from commentsvc import config
 from commentsvc.server import Bridge
 from commentsvc.web import Later, Request, Response
-from tests.journey.program import wait_for
+from tests.e2e.program import wait_for
 
 Answer = Callable[[Request], Response | Later | Awaitable[Response]]
 

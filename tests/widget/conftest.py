@@ -12,7 +12,7 @@ from playwright.sync_api import (
 )
 
 from tests.conftest import find_program, visit, watched_tab
-from tests.journey.program import Service
+from tests.e2e.program import Service
 from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, serve
 
 

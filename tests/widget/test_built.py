@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Response, Route, expect
 
-from tests.journey.program import Service, command, wait_for
+from tests.e2e.program import Service, command, wait_for
 from tests.widget.browser import POST, build_blog
 
 Start = Callable[..., Service]

@@ -16,7 +16,7 @@ import pytest
 from commentsvc import aliases
 from commentsvc.aliases import Page
 from tests.conftest import cannot_run, find_program
-from tests.journey.program import serving
+from tests.e2e.program import serving
 from tests.widget.browser import WIDGET
 from tests.widget.test_languages import CODES
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Request, Route, expect
 
-from tests.journey.program import Service, command
+from tests.e2e.program import Service, command
 from tests.widget.browser import POST
 
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.journey.program import Service
+from tests.e2e.program import Service
 from tests.widget.browser import POST, TEXT, fill, send
 
 Start = Callable[..., Service]

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import visit, watched_tab
-from tests.journey.program import Service, serving
+from tests.e2e.program import Service, serving
 from tests.widget.browser import Blog, serve
 
 PAGES = Path(__file__).parent / "stacosys"

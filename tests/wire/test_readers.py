@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc import _core
-from tests.seam.application import PATIENCE, Application, running
+from tests.bridge.application import PATIENCE, Application, running
 from tests.wire import obscured
 from tests.wire.cases import all_cases
 from tests.wire.readers import (

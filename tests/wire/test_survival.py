@@ -7,7 +7,7 @@ import socket
 from collections import Counter
 from pathlib import Path
 
-from tests.seam.application import PATIENCE, await_that, memory
+from tests.bridge.application import PATIENCE, await_that, memory
 from tests.wire.cases import Case, all_cases
 from tests.wire.probe import Probe, running
 

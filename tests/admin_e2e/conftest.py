@@ -1,0 +1,66 @@
+"""Fixtures of the moderation pages' tests."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState
+
+from tests.admin_e2e.desk import PASSWORD, sign_in
+from tests.conftest import visit, watched_tab
+from tests.e2e.program import Service, command, serving
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the moderator ann, for the tests of one file."""
+    data = tmp_path_factory.mktemp("pages") / "data"
+    with serving(data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off"}) as service:
+        made = command("moderator", "add", "ann", "--data", data, given=PASSWORD)
+        assert made.code == 0, made
+        yield service
+
+
+@pytest.fixture(scope="module")
+def cookies(chromium: Browser, service: Service) -> StorageState:
+    """What the browser keeps of a sign-in; one for many tests, since attempts are throttled."""
+    context = chromium.new_context(base_url=service.address)
+    sign_in(context.new_page())
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def context(chromium: Browser, service: Service) -> Iterator[BrowserContext]:
+    """An empty browser."""
+    with visit(chromium, service.address) as context:
+        yield context
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A tab that must have nothing to complain of."""
+    with watched_tab(context) as page:
+        yield page
+
+
+@pytest.fixture
+def desk(page: Page, cookies: StorageState) -> Page:
+    """A tab in which ann is signed in; it must not sign her out."""
+    page.context.add_cookies(cookies["cookies"])  # type: ignore[arg-type] # the same fields
+    page.goto("/moderation")
+    return page
+
+
+@pytest.fixture
+def assert_fine() -> Callable[[Page], None]:
+    """Let axe look at a page as it is; nothing is wider than the window."""
+
+    def assert_fine(page: Page) -> None:
+        page.wait_for_load_state()
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    return assert_fine

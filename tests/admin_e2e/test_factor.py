@@ -1,0 +1,84 @@
+"""Codes of an app in a real browser: set up, asked for at sign-in, recovered from, off again."""
+
+import base64
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Browser, Page, expect
+
+from commentsvc import totp
+from tests.admin_e2e.desk import PASSWORD, Scheme, looked_at, looks, sign_out, tell
+from tests.e2e.program import Service, command
+
+STEP = 30  # seconds of one code (RFC 6238, 5.2)
+
+
+def code(secret: str, step: int = 0) -> str:
+    """The code that an app shows now, or `step` codes later."""
+    word = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    return totp.code(word, int(time.time()) // STEP + step)
+
+
+def begin(page: Page, name: str) -> None:
+    """Give name and password."""
+    page.goto("/moderation/sign-in")
+    tell(page, name)
+
+
+@looks()
+def test_everybody_can_use_codes_of_an_app(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    name = f"mo-{scheme}-{width}"
+    made = command("moderator", "add", name, "--data", service.data, given=PASSWORD)
+    assert made.code == 0, made
+    with looked_at(chromium, service.address, scheme, width) as page:
+        secret, recovery = set_up(page, name, assert_fine)
+        use(page, name, assert_fine, secret, recovery)
+
+
+def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[str, str]:
+    """Set an app up; the key that it is told, and a recovery code."""
+    begin(page, name)
+    expect(sign_out(page)).to_be_visible()
+    page.goto("/moderation/factor")
+    page.get_by_role("button", name="Set up an app").click()
+    secret = page.locator(".key").inner_text()
+    assert_fine(page)
+    page.get_by_label("Code of the app").fill("000000")
+    page.get_by_role("button", name="Ask for codes from now on").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert_fine(page)
+    page.get_by_label("Code of the app").fill(code(secret))
+    page.get_by_role("button", name="Ask for codes from now on").click()
+    expect(page.locator(".codes li")).to_have_count(10)
+    recovery = page.locator(".codes li").all_inner_texts()
+    assert len(set(recovery)) == 10
+    assert_fine(page)
+    sign_out(page).click()
+    expect(page.get_by_label("Password")).to_be_visible()
+    return secret, recovery[0]
+
+
+def use(
+    page: Page, name: str, assert_fine: Callable[[Page], None], secret: str, recovery: str
+) -> None:
+    """Sign in by a recovery code, and switch codes off by one of the app."""
+    begin(page, name)
+    field = page.get_by_label("code")
+    expect(field).to_be_visible()
+    expect(sign_out(page)).not_to_be_visible()
+    assert_fine(page)
+    field.fill(recovery)
+    page.get_by_role("button").first.click()
+    expect(sign_out(page)).to_be_visible()
+    page.goto("/moderation/factor")
+    expect(page.get_by_text("9 recovery codes are left")).to_be_visible()
+    assert_fine(page)
+    page.get_by_label("Code, or recovery code").fill(code(secret, 1))
+    page.get_by_role("button", name="Ask for no codes any more").click()
+    expect(page.get_by_role("button", name="Set up an app")).to_be_visible()

@@ -1,0 +1,114 @@
+"""Mails, and the pages that they lead to, in a browser: on a phone and a desk, light and dark."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Page
+
+from commentsvc import auth, datadir, subscribing
+from commentsvc.config import Server, Settings, Site
+from commentsvc.database import Database
+from commentsvc.links import Links
+from commentsvc.mail import Mails
+from commentsvc.outgoing import Post
+from tests.admin_e2e.desk import Scheme, looked_at, looks
+from tests.e2e.program import Service, serving
+from tests.unit.mailserver import mail_settings
+from tests.unit.stored import NOW, add, opened
+
+SETTINGS = Settings(
+    server=Server(public_url="https://c.example"),
+    mail=mail_settings(25),
+    sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
+)
+POST = Post(9, "mail", "", "ann@blog.example", 1, 3, "queued", NOW, NOW, NOW, 0, "")
+LONG = (
+    "> quoted\n\nA *longer* text, [a link](https://example.org/):\n\n```\n" + "x" * 200 + "\n```\n"
+)
+EMAIL = "ann@blog.example"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that sends mail, to nobody."""
+    data = tmp_path_factory.mktemp("mails") / "data"
+    given = {
+        "SERVER_PUBLIC_URL": "https://c.example",
+        "MAIL_HOST": "localhost",
+        "MAIL_PORT": "9",
+        "MAIL_SENDER": "comments@blog.example",
+        "MODERATION_POLICY": "suspicious",
+    }
+    with serving(data, {f"COMMENTSVC_{name}": value for name, value in given.items()}) as service:
+        service.submit("/p/", LONG, email=EMAIL, title="A walk " * 20)
+        service.submit("/p/", "I agree.", author="Wolfeschlegelstein" * 4, parent=1)
+        yield service
+
+
+@looks()
+def test_everybody_can_use_the_pages_that_mails_lead_to(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    links = Links(auth.load_keys(service.data / datadir.SECRET_KEY, ""))
+    expires = int(time.time() * 1_000) + 600_000
+    with looked_at(chromium, service.address, scheme, width) as page:
+        for target in (
+            f"mail/comment?t={links.make('comment', 'spam', 1, 1, expires=expires)}",
+            f"mail/comment?t={links.make('comment', 'approved', 1, 1, expires=expires)}",
+            "mail/comment?t=x",
+            f"mail/stop?t={links.make('stop', 77, expires=expires)}",
+            "mail/own",
+            f"mail/export?t={links.make('export', EMAIL, expires=expires)}",
+            f"mail/erase?t={links.make('erase', EMAIL, 1, expires=expires)}",
+            "embed/thread?url=/p/&view=page",
+            "embed/thread?url=/p/&view=page&lang=ar",
+        ):
+            page.goto(f"/{target}")
+            assert_fine(page)
+
+
+def mails(database: Database) -> Iterator[str]:
+    """The HTML of one mail of each kind."""
+    title = "A walk along the river"
+    add(database, email=EMAIL, source=LONG, html="<p>" + "x" * 200, title=title)
+    add(database, author="Tom", parent=1)
+    add(database, status="pending", author="Wolfeschlegelstein" * 4)
+    database.write_now(lambda tx: subscribing.watch(tx, 1))
+    composer = Mails(SETTINGS, Links([b"key" * 16]))
+    for kind, about in (
+        ("submitted", 3),
+        ("digest", 1),
+        ("confirm", 1),
+        ("reply", 2),
+        ("own", None),
+    ):
+        if kind == "reply":
+            database.write_now(lambda tx: subscribing.confirm(tx, 1))
+        post = replace(POST, kind=kind, comment_id=about)
+        letter = database.read_now(lambda reader, post=post: composer.compose(reader, post))  # type: ignore[misc] # mypy cannot see the default
+        assert letter, kind
+        body = letter.message.get_body(("html",))
+        assert body
+        yield body.get_content()
+
+
+@looks()
+def test_everybody_can_read_the_mails(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    tmp_path: Path,
+    scheme: Scheme,
+    width: int,
+) -> None:
+    with opened(tmp_path) as database, looked_at(chromium, service.address, scheme, width) as page:
+        for html in mails(database):
+            page.set_content(html)
+            assert_fine(page)

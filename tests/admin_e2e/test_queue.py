@@ -1,0 +1,210 @@
+"""A moderator's day: the queue by mouse, by keyboard, on a phone and without JavaScript."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
+
+from tests.admin_e2e.desk import Scheme, looked_at, looks
+from tests.e2e.program import Service, wait_for
+
+HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
+LONG = "So " + "long" * 60 + "\n\n" + "\n\n".join(["Another word."] * 40)
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def comments(service: Service, desk: Page) -> list[str]:
+    """Three comments in an otherwise empty queue, the newest first."""
+    clear(desk)
+    names = ["Zoe", "Yan", "Xenia"]
+    for name in reversed(names):
+        text = f"{name} says hello {next(numbers)}"  # a repeated text would not be stored again
+        service.submit(f"/{name}/", text, author=name, title=f"Page of {name}")
+    desk.goto("/moderation/queue")
+    expect(desk.locator(".comment")).to_have_count(3)
+    return names
+
+
+def clear(desk: Page) -> None:
+    desk.goto("/moderation/queue")
+    while desk.locator(".comment").count():
+        desk.get_by_label("Select all").check()
+        with desk.expect_navigation():
+            in_bulk(desk, "Delete").click()
+
+
+def in_bulk(desk: Page, name: str) -> Locator:
+    return desk.get_by_role("group", name="For the selected").get_by_role("button", name=name)
+
+
+def authors(desk: Page) -> Locator:
+    return desk.locator(".comment .author")
+
+
+def test_a_comment_is_approved_by_the_keyboard_and_taken_back(
+    desk: Page, service: Service, comments: list[str]
+) -> None:
+    desk.keyboard.press("j")
+    desk.keyboard.press("j")
+    expect(desk.locator(".comment").nth(1)).to_be_focused()
+    desk.keyboard.press("a")
+    expect(desk.get_by_role("status")).to_have_text("1 comment approved.")
+    expect(authors(desk)).to_have_text(["Zoe", "Xenia"])
+    assert service.count("/Yan/") == 1
+    expect(desk.locator(".comment").nth(1)).to_be_focused()
+    desk.keyboard.press("u")
+    expect(desk.get_by_role("status")).to_have_text("1 comment put back as before.")
+    expect(authors(desk)).to_have_text(comments)
+    assert service.count("/Yan/") == 0
+
+
+def test_each_key_does_what_the_page_says(desk: Page, comments: list[str]) -> None:
+    for key in ("j", "k", "k", "j"):
+        desk.keyboard.press(key)
+    desk.keyboard.press("s")
+    expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
+    expect(desk.locator(".comment").nth(1)).to_be_focused()
+    desk.keyboard.press("d")
+    expect(desk.get_by_role("status")).to_have_text("1 comment deleted.")
+    expect(authors(desk)).to_have_text(["Zoe"])
+    expect(desk.locator(".comment")).to_be_focused()
+    desk.keyboard.press("x")
+    expect(desk.locator(".comment [type=checkbox]")).to_be_checked()
+    desk.keyboard.press("/")
+    search = desk.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    desk.keyboard.type("adsu")
+    expect(search).to_have_value("adsu")
+    desk.locator(".comment").focus()
+    desk.keyboard.press("o")
+    expect(desk.get_by_role("heading", name="History")).to_be_visible()
+
+
+def test_many_are_decided_at_once(desk: Page, service: Service, comments: list[str]) -> None:
+    expect(in_bulk(desk, "Approve")).to_be_disabled()
+    desk.get_by_label("Select all").check()
+    expect(desk.locator(".chosen")).to_have_text("3 selected")
+    desk.get_by_label("Select the comment of Yan").uncheck()
+    expect(desk.locator(".chosen")).to_have_text("2 selected")
+    in_bulk(desk, "Approve").click()
+    expect(desk.get_by_role("status")).to_have_text("2 comments approved.")
+    expect(authors(desk)).to_have_text(["Yan"])
+    assert (service.count("/Zoe/"), service.count("/Yan/"), service.count("/Xenia/")) == (1, 0, 1)
+    desk.get_by_role("button", name="Undo").click()
+    expect(authors(desk)).to_have_text(comments)
+    assert service.count("/Zoe/") == 0
+
+
+def test_a_comment_is_found_by_its_words(desk: Page, comments: list[str]) -> None:
+    def found() -> bool:
+        desk.get_by_role("searchbox").fill("Yan hello")
+        with desk.expect_navigation():
+            desk.get_by_role("button", name="Search").click()
+        expect(desk.get_by_role("heading", name="Found")).to_be_visible()
+        return authors(desk).all_inner_texts()[:1] == ["Yan"] and approve.count() == 1
+
+    first = desk.locator(".comment").first
+    approve = first.get_by_role("button", name="Approve", exact=True)  # it waits: the new one
+    wait_for(found, "the comment to be found")
+    first.get_by_role("button", name="Spam", exact=True).click()
+    expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
+
+
+def test_hostile_texts_do_nothing(desk: Page, service: Service) -> None:
+    """The fixture of the tab fails when a script ran or was stopped by the policy."""
+    clear(desk)
+    dialogs: list[str] = []
+
+    def note(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    desk.on("dialog", note)
+    service.submit(
+        "/<b>x</b>/", HOSTILE, author="<script>alert(4)</script>", title="<svg onload=1>"
+    )
+    desk.goto("/moderation/queue")
+    expect(desk.locator(".comment .author")).to_have_text("<script>alert(4)</script>")
+    expect(desk.locator(".comment :is(script, img, svg)")).to_have_count(0)
+    desk.get_by_role("link", name="History, edit").click()
+    expect(desk.get_by_role("textbox", name="Edit the text")).to_have_value(HOSTILE)
+    assert not dialogs
+
+
+def test_a_page_is_closed_by_its_form(desk: Page, service: Service, comments: list[str]) -> None:
+    desk.get_by_role("button", name="Approve").nth(1).click()
+    expect(desk.get_by_role("status")).to_have_text("1 comment approved.")
+    desk.get_by_role("link", name="Pages", exact=True).click()
+    desk.get_by_role("link", name="Page of Zoe").first.click()
+    desk.get_by_role("button", name="No longer taken").click()
+    expect(desk.get_by_role("status")).to_be_visible()
+    assert service.submit("/Zoe/", "Too late").status == 400
+    desk.get_by_role("button", name="Taken, as on all pages").click()
+    expect(desk.get_by_role("button", name="Taken, as on all pages")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    assert service.submit("/Zoe/", "In time").status == 202
+
+
+def test_all_of_it_works_without_javascript(
+    chromium: Browser, service: Service, cookies: StorageState, comments: list[str]
+) -> None:
+    context = chromium.new_context(
+        base_url=service.address, java_script_enabled=False, storage_state=cookies
+    )
+    page = context.new_page()
+    page.goto("/moderation")
+    page.get_by_role("button", name="Approve").nth(1).click()
+    expect(page.get_by_role("status")).to_have_text("1 comment approved.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".comment")).to_have_count(3)
+    page.get_by_role("link", name="Select all").click()
+    page.get_by_label("Select the comment of Zoe").uncheck()
+    in_bulk(page, "Spam").click()
+    expect(page.get_by_role("status")).to_have_text("2 comments marked as spam.")
+    page.get_by_role("link", name="History, edit").first.click()
+    page.get_by_role("textbox", name="Edit the text").fill("Better words")
+    page.get_by_role("button", name="Save the text").click()
+    expect(page.locator(".words")).to_have_text("Better words")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("h1 + .tag")).to_have_text("deleted")
+    page.get_by_role("button", name="Restore").click()
+    expect(page.locator("h1 + .tag")).to_have_text("waits")
+    context.close()
+
+
+@looks(1600)
+def test_everybody_can_use_the_pages(
+    chromium: Browser,
+    service: Service,
+    cookies: StorageState,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    with looked_at(chromium, service.address, scheme, width, cookies) as page:
+        service.submit(
+            "/long/" + "path/" * 30, f"{LONG} {next(numbers)}", author="Wolfeschlegelstein" * 4
+        )
+        page.goto("/moderation/queue")
+        page.get_by_role("button", name="Spam").nth(1).click()
+        for target in (
+            "queue",
+            "comments?status=spam",
+            "comments?q=nothing",
+            "comment?id=1",
+            "threads",
+            "thread?id=1",
+            "bans?kind=word&value=walrus",
+            "outbox",
+            "dashboard",
+            "settings",
+            "account",
+            "factor",
+            "comment?id=0",
+        ):
+            page.goto(f"/moderation/{target}")
+            assert_fine(page)

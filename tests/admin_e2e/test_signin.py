@@ -1,0 +1,134 @@
+"""Signing in and out in a real browser, with its own rules for cookies and origins."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.admin_e2e.desk import PASSWORD, Scheme, looked_at, looks, sign_in, sign_out, tell
+from tests.e2e.program import Service
+from tests.widget.browser import Blog, serve
+
+
+def test_a_moderator_signs_in_by_the_keyboard_and_out_again(page: Page, service: Service) -> None:
+    page.goto("/moderation/account")
+    expect(page).to_have_url(f"{service.address}/moderation/sign-in?to=account")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("ann")
+    page.keyboard.press("Tab")
+    page.keyboard.type("a wrong password")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("do not fit together")
+    expect(page.get_by_label("Name")).to_have_value("ann")
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{service.address}/moderation/account")
+    sign_out(page).click()
+    expect(page).to_have_url(f"{service.address}/moderation/sign-in")
+    page.go_back()
+    page.reload()
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
+def test_the_cookies_are_out_of_reach_of_scripts(desk: Page) -> None:
+    assert desk.evaluate("document.cookie") == ""
+    cookies = desk.context.cookies()
+    assert {cookie["name"] for cookie in cookies} == {
+        "__Host-commentsvc",
+        "__Host-commentsvc-known",
+    }
+    for cookie in cookies:
+        assert cookie["httpOnly"]
+        assert cookie["secure"]
+        assert cookie["sameSite"] == "Strict"
+        assert cookie["path"] == "/"
+
+
+def test_without_scripts_all_is_the_same(chromium: Browser, service: Service) -> None:
+    context = chromium.new_context(base_url=service.address, java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page)
+    page.get_by_role("link", name="Account").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("ann")
+    sign_out(page).click()
+    expect(page.get_by_label("Password")).to_be_visible()
+    context.close()
+
+
+def attack(page: Page, service: Service, token: str) -> None:
+    """Send the form that signs out from the page that is open."""
+    page.evaluate(
+        """([action, token]) => {
+            const form = document.createElement("form");
+            form.method = "post";
+            form.action = action;
+            const field = document.createElement("input");
+            field.name = "form";
+            field.value = token;
+            form.append(field);
+            document.body.append(form);
+            form.submit();
+        }""",
+        [f"{service.address}/moderation/sign-out", token],
+    )
+
+
+def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
+    desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The blog is on another port of the same host: to the browser it is the same site, so the
+    cookie goes with its requests. It even knows the form's token here."""
+    token = desk.locator("input[name=form]").first.get_attribute("value") or ""
+    folder = tmp_path_factory.mktemp("blog")
+    (folder / "index.html").write_text("<!DOCTYPE html><title>Blog</title><p>Hi")
+    with serve(folder) as blog:
+        assert isinstance(blog, Blog)
+        other = desk.context.new_page()
+        other.goto(blog.origin)
+        with other.expect_response("**/moderation/sign-out") as caught:
+            attack(other, service, token)
+        assert caught.value.status == 403
+        sent = caught.value.request.all_headers()
+        assert "__Host-commentsvc=" in sent["cookie"], "the browser did send the cookie"
+        other.wait_for_url("**/moderation/sign-out")
+        read = """async (url) => {
+            try { await (await fetch(url, {credentials: "include"})).text(); return "read" }
+            catch { return "refused" }
+        }"""
+        other.goto(blog.origin)
+        assert other.evaluate(read, f"{service.address}/moderation/account") == "refused"
+    desk.reload()
+    expect(sign_out(desk)).to_be_visible()
+
+
+def test_a_link_from_another_site_finds_the_moderator_signed_in(
+    desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As in a web mailer: the first request comes without the cookie (SameSite=Strict)."""
+    folder = tmp_path_factory.mktemp("mailer")
+    address = f"{service.address}/moderation/account"
+    (folder / "index.html").write_text(f'<!DOCTYPE html><title>Mail</title><a href="{address}">x')
+    with serve(folder) as mailer:
+        desk.goto(mailer.origin.replace("127.0.0.1", "localhost"))
+        desk.get_by_role("link").click()
+        expect(desk.get_by_role("heading", level=1)).to_have_text("Account of ann")
+
+
+@looks()
+def test_everybody_can_use_the_pages(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    with looked_at(chromium, service.address, scheme, width) as page:
+        page.goto("/moderation/sign-in")
+        assert_fine(page)
+        tell(page, "x" * 40, "x")
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert_fine(page)
+        sign_in(page)
+        page.goto("/moderation/account?done=password")
+        assert_fine(page)

@@ -1,0 +1,169 @@
+"""Rule 11 of the seam (core/README.md): answers that go on, and what is published to them."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from commentsvc import _core
+from tests.bridge.application import (
+    PATIENCE,
+    TEXT,
+    Application,
+    Client,
+    Held,
+    await_that,
+    memory,
+    request,
+    running,
+)
+
+EVENTS = [("Content-Type", "text/event-stream")]
+
+
+def stream(call: _core.Request) -> None:
+    """Begin a stream that follows the path; without a place for it, say so."""
+    if not call.stream(EVENTS, b"retry: 1\n\n", call.path):
+        call.respond(503, TEXT, b"full")
+
+
+def begun(client: Client) -> Client:
+    """Hear the stream begin that was asked for."""
+    answer = client.answer()
+    assert (answer.status, answer.fields["transfer-encoding"]) == (200, "chunked")
+    assert client.piece() == b"retry: 1\n\n"
+    return client
+
+
+def begin(app: Application, target: str) -> Client:
+    client = app.dial()
+    client.send(request(target))
+    return begun(client)
+
+
+def test_an_event_goes_to_every_stream_of_its_tag_and_to_no_other() -> None:
+    with running(stream, workers=2) as app:
+        clients = [begin(app, "/a" if number % 3 else "/b") for number in range(30)]
+        assert app.server.is_followed("/a")
+        assert app.server.publish("/a", b"data: 1\n\n")
+        assert app.server.publish("/b", b"data: 2\n\n")
+        for number, client in enumerate(clients):
+            assert client.piece() == (b"data: 1\n\n" if number % 3 else b"data: 2\n\n")
+            client.socket.close()
+        await_that(lambda: app.server.stats()["streams"] == 0, "the streams to end")
+        assert not app.server.is_followed("/a")
+        assert app.server.stats()["told"] == 30
+
+
+def test_events_keep_their_order_and_none_is_lost_behind_the_beginning() -> None:
+    def answer(call: _core.Request) -> None:
+        stream(call)
+        for number in range(100):
+            assert call_server().publish("/a", b"data: %d\n\n" % number)
+
+    with running(answer) as app:
+
+        def call_server() -> _core.Server:
+            return app.server
+
+        with begin(app, "/a") as client:
+            assert [client.piece() for _ in range(100)] == [b"data: %d\n\n" % n for n in range(100)]
+
+
+def test_head_takes_no_place_and_the_connection_goes_on() -> None:
+    with running(stream, streams=0) as app, app.dial() as client:
+        client.send(request("/a", method="HEAD"))
+        head = client.answer("HEAD")
+        assert (head.status, head.fields["content-type"]) == (200, "text/event-stream")
+        client.send(request("/a"))
+        answer = client.answer()
+        assert (answer.status, answer.body) == (503, b"full")
+        assert app.server.stats()["streams_refused"] == 1
+
+
+def test_a_silent_stream_is_kept_alive_by_comments() -> None:
+    """Asked for before the server is there, which waits a moment only."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with Client(socket.create_connection(listener.getsockname())) as client:
+        client.send(request("/a"))
+        sockets = ([listener.detach()],)
+        with running(stream, beat=0.02, keep_alive=0.05, sockets=sockets):
+            begun(client)
+            assert [client.piece() for _ in range(5)] == [b":\n\n"] * 5
+
+
+def test_a_reader_that_takes_nothing_is_let_go_and_the_others_are_told() -> None:
+    with running(stream, beat=0.05) as app, begin(app, "/a") as good:
+        bad = begin(app, "/a")
+        before = memory()
+        event = b"data: " + b"x" * 16_000 + b"\n\n"
+        while not app.server.stats()["closed_unread"]:
+            assert app.server.publish("/a", event)
+            while (piece := good.piece()) == b":\n\n":
+                pass
+            assert piece == event
+        assert memory() - before < 4096
+        bad.socket.close()
+
+
+def test_a_stop_ends_streams_in_good_order() -> None:
+    app = Application(stream)
+    app.start()
+    client = begin(app, "/a")
+    app.server.stop(PATIENCE)
+    assert client.piece() == b""
+    assert client.is_ended()
+    client.socket.close()
+    app.stop()
+
+
+def test_whoever_was_followed_is_asked_before_a_change_is_told() -> None:
+    """The place is taken when Python begins the stream, not when a worker has it."""
+    held = Held()
+    with running(held) as app, app.dial() as client:
+        client.send(request("/a"))
+        call = held.take()
+        assert not app.server.is_followed("/a")
+        stream(call)
+        assert app.server.is_followed("/a")
+        client.answer()
+
+
+def test_a_purge_has_its_number() -> None:
+    with running(stream) as app:
+        assert app.server.purged("a") == 0
+        app.server.purge(["a"])
+        first = app.server.purged("a")
+        app.server.purge(["b"])
+        assert app.server.purged("a") == first > 0
+        app.server.purge(["a"])
+        assert app.server.purged("a") > first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (([("Transfer-Encoding", "gzip")], b"", "a"), ValueError),
+        ((EVENTS, b"", ""), ValueError),
+        ((EVENTS, "text", "a"), TypeError),
+    ],
+)
+def test_a_stream_that_cannot_begin_leaves_the_request_to_be_answered(
+    arguments: Any,  # what a wrong caller may give
+    error: type[Exception],
+) -> None:
+    def answer(call: _core.Request) -> None:
+        with pytest.raises(error):
+            call.stream(*arguments)
+        call.respond(200, TEXT, b"plain")
+
+    with running(answer) as app:
+        assert app.get("/a").body == b"plain"
+        assert app.server.stats()["streams"] == 0
+
+
+def test_an_event_has_a_byte_and_an_end() -> None:
+    with running(stream) as app:
+        for data in (b"", b"x" * 16_385):
+            with pytest.raises(ValueError, match="1 to 16384 bytes"):
+                app.server.publish("a", data)

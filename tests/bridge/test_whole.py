@@ -1,0 +1,76 @@
+"""The server as a whole: stop, workers, addresses, and what Python may not send."""
+
+from pathlib import Path
+
+import pytest
+
+from commentsvc import _core
+from tests.bridge.application import (
+    PATIENCE,
+    TEXT,
+    Application,
+    Held,
+    echo,
+    request,
+    running,
+)
+
+
+def test_a_stop_answers_what_is_in_flight_and_ends_idle_connections() -> None:
+    held = Held()
+    app = Application(held)
+    app.start()
+    with app.dial() as busy, app.dial() as idle:
+        busy.send(request("/slow"))
+        call = held.take()
+        app.server.stop(PATIENCE)
+        assert idle.is_ended()
+        call.respond(200, TEXT, b"done")
+        answer = busy.answer()
+        assert (answer.body, answer.fields["connection"]) == (b"done", "close")
+        busy.socket.close()
+    app.stop()
+
+
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_two_workers_share_one_address(kind: str, tmp_path: Path) -> None:
+    listen = "127.0.0.1:0" if kind == "tcp" else f"unix:{tmp_path / 'socket'}"
+    with running(echo, listen=listen, workers=2) as app:
+        clients = [app.dial() for _ in range(40)]
+        for client in clients:
+            client.send(request("/stored/a"))
+        assert {client.answer().body for client in clients} == {b"/stored/a?"}
+        for client in clients:
+            client.socket.close()
+
+
+def test_a_taken_port_is_an_error_that_names_the_address() -> None:
+    with running(echo, workers=2) as app:
+        second = _core.Server(app.server.address, workers=2)
+        with pytest.raises(OSError, match="in use") as caught:
+            second.start()
+        assert caught.value.filename == app.server.address
+
+
+@pytest.mark.parametrize("listen", ["", "80", "host", "1.2.3.4:99999", "unix:", "::1:80", "a:b"])
+def test_a_malformed_address_is_refused(listen: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        _core.Server(listen)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[("A", "b\r\nC: d")], [("A b", "c")], [("", "c")], [("Content-Length", "1")], [("Date", "x")]],
+)
+def test_a_field_that_cannot_be_sent_is_refused_and_the_request_can_still_be_answered(
+    headers: list[tuple[str, str]],
+) -> None:
+    def answer(call: _core.Request) -> None:
+        with pytest.raises(ValueError, match="cannot be sent"):
+            call.respond(200, headers, b"")
+        call.respond(200, TEXT, b"fine")
+        with pytest.raises(RuntimeError, match="already answered"):
+            call.respond(200, TEXT, b"twice")
+
+    with running(answer) as app:
+        assert app.get("/").body == b"fine"

@@ -1,0 +1,162 @@
+"""SIGKILL at random moments under load: nothing acknowledged is lost, nothing is there twice.
+
+DESIGN. Clients submit without pause. Each sends a submission until it is acknowledged, over every
+loss of the server, some with a key of their own and some without; now and then one sends again
+what was acknowledged already. So at the end every submission must be stored exactly once, under
+the id that was acknowledged. Some kills hit a server that has not even announced itself.
+
+COMMENTSVC_KILLS says how often the server is killed (50), COMMENTSVC_SEED what the random
+moments begin with.
+"""
+
+import http.client
+import json
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tests.e2e.program import PATIENCE, Service, command
+
+KILLS = int(os.environ.get("COMMENTSVC_KILLS", "50"))
+SEED = int(os.environ.get("COMMENTSVC_SEED", str(random.randrange(10**6))))
+CLIENTS = 8
+PAGES = 5
+LONGEST = 0.8  # seconds a server lives after it is ready
+ENVIRON = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+JSON = {"Content-Type": "application/json"}
+LOST = (OSError, http.client.HTTPException)
+
+
+class Load:
+    """What the clients know: where the server is, and what it acknowledged."""
+
+    def __init__(self) -> None:
+        self.service: Service | None = None
+        self.ending = threading.Event()  # send no other submission
+        self.hopeless = threading.Event()  # nor wait for an answer: there will be no server
+        self.acknowledged: dict[str, int] = {}  # the id, by message
+        self.again = 0  # submissions that were answered a second time
+        self.faults: list[str] = []
+
+    def run(self, number: int) -> None:
+        """Submit one comment after the other, as client `number`, until the end."""
+        choice = random.Random(f"{SEED} {number}")
+        connection = None
+        try:
+            for count in range(10**9):
+                if self.ending.is_set():
+                    return
+                submission = self._submission(choice, f"comment {count} of client {number}")
+                connection = self._send(submission, connection)
+                if choice.random() < 0.1:
+                    connection = self._send(submission, connection)
+        except Exception as error:
+            self.faults.append(f"client {number}: {error!r}")
+        finally:
+            if connection:
+                connection.close()
+
+    def _submission(self, choice: random.Random, message: str) -> dict[str, str]:
+        url = f"/post/{choice.randrange(PAGES)}/"
+        submission = {"url": url, "author": "Ann", "message": message}
+        if choice.random() < 0.5:
+            submission["key"] = f"{choice.getrandbits(128):032x}"
+        return submission
+
+    def _send(
+        self, submission: dict[str, str], connection: http.client.HTTPConnection | None
+    ) -> http.client.HTTPConnection:
+        """Send until it is acknowledged; the connection, to be used again."""
+        end = time.monotonic() + PATIENCE
+        message = submission["message"]
+        while True:
+            assert not self.hopeless.is_set(), "the test has failed elsewhere"
+            assert time.monotonic() < end, f"waited for the acknowledgement of {message!r}"
+            try:
+                connection = connection or self._connect()
+                connection.request("POST", "/api/comments", json.dumps(submission), JSON)
+                answer = connection.getresponse()
+                body = answer.read()
+            except LOST:
+                if connection:
+                    connection.close()
+                connection = None
+                time.sleep(0.01)
+                continue
+            if answer.status != 503:
+                break
+        assert answer.status == 201, f"{message!r} was answered {answer.status} {body!r}"
+        comment_id = json.loads(body)["comment"]["id"]
+        self.again += message in self.acknowledged
+        assert self.acknowledged.setdefault(message, comment_id) == comment_id, "another comment"
+        return connection
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self.service is None:
+            raise ConnectionRefusedError("no server")
+        return self.service.connection()
+
+
+@contextmanager
+def clients(load: Load) -> Iterator[None]:
+    """The clients at work; at the end each has all its answers."""
+    threads = [threading.Thread(target=load.run, args=(n,)) for n in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    except BaseException:
+        load.hopeless.set()
+        raise
+    finally:
+        load.ending.set()
+        for thread in threads:
+            thread.join()
+
+
+def kill_at_random_moments(load: Load, data: Path, launch: Callable[..., Service]) -> None:
+    """Start and kill KILLS servers; leave one running."""
+    moments = random.Random(SEED)
+    for number in range(KILLS):
+        service = launch(data, environ=ENVIRON)
+        if number % 5 == 0:
+            time.sleep(moments.uniform(0, LONGEST))  # it may have no database yet
+        else:
+            load.service = service.wait_until_ready()
+            time.sleep(moments.uniform(0, LONGEST))
+        service.process.kill()
+        service.wait()
+        assert not load.faults, load.faults
+    load.service = launch(data, environ=ENVIRON).wait_until_ready()
+
+
+def test_a_killed_server_has_lost_nothing_and_stored_nothing_twice(
+    data: Path, launch: Callable[..., Service]
+) -> None:
+    print(f"{KILLS} kills, COMMENTSVC_SEED={SEED}")
+    load = Load()
+    with clients(load):
+        kill_at_random_moments(load, data, launch)
+    assert not load.faults, load.faults
+    print(f"{len(load.acknowledged)} acknowledged, {load.again} of them again")
+    assert len(load.acknowledged) > KILLS
+    service = load.service
+    assert service is not None
+    per_page = [service.count(f"/post/{n}/") for n in range(PAGES)]
+    assert service.stop() == 0
+    with closing(sqlite3.connect(data / "comments.sqlite3")) as file:
+        rows = file.execute("SELECT source, id FROM comment WHERE status = 'approved'").fetchall()
+        [integrity] = file.execute("PRAGMA integrity_check").fetchone()
+    assert not load.acknowledged.keys() - dict(rows).keys(), "lost"
+    assert not [source for source, n in Counter(row[0] for row in rows).items() if n > 1], "twice"
+    assert dict(rows) == load.acknowledged
+    assert sum(per_page) == len(rows)
+    assert integrity == "ok"
+    done = command("check", "--data", data)
+    assert done.code == 0, done

@@ -1,0 +1,202 @@
+"""How the server starts, stops, and starts again on the same data."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import Service, wait_for
+
+Start = Callable[..., Service]
+SHOW_AT_ONCE = {"COMMENTSVC_MODERATION_POLICY": "none"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_start_says_one_line_and_a_signal_ends_it_well(
+    data: Path, start: Start, number: signal.Signals
+) -> None:
+    service = start(data)
+    assert service.address.startswith("http://127.0.0.1:")
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop(number) == 0
+    assert service.read_line() == ""
+    assert service.log.read_text() == ""
+
+
+def test_sigusr1_tells_the_statistics_and_the_server_goes_on(data: Path, start: Start) -> None:
+    service = start(data)
+    for _ in range(2):
+        service.request("GET", "/static/count.js")
+    service.process.send_signal(signal.SIGUSR1)
+    wait_for(lambda: " memory: " in service.log.read_text(), "the statistics")
+    lines = service.log.read_text().splitlines()
+    assert [line.split(": ")[1] for line in lines] == [
+        *("requests", "misses", "connections", "store", "streams", "mailboxes", "memory")
+    ]
+    assert "requests: 2, of them 1 hits (0 with 304) and 1 misses; 0 refused (none)" in lines[0]
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop() == 0
+
+
+def test_a_trace_tells_of_each_request(data: Path, start: Start) -> None:
+    service = start(data, "--trace", environ=SHOW_AT_ONCE)
+    for _ in range(2):
+        service.request("GET", "/api/comments/count?url=/post/")
+    service.submit("/post/", "Hello")
+    with service.connected() as client:
+        client.sendall(b"GET /\x1b[2J HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert service.stop() == 0
+    lines = [line.split(" ") for line in service.log.read_text().splitlines()]
+    assert [(kind, method, status, target) for _, _, kind, method, status, *_, target in lines] == [
+        ("miss", "GET", "200", "/api/comments/count?url=/post/"),
+        ("hit", "GET", "200", "/api/comments/count?url=/post/"),
+        ("miss", "POST", "201", "/api/comments"),
+        ("refused", "GET", "400", r"/\x1b[2J"),
+    ]
+    for _, _, kind, *_, total, python, _ in lines:
+        assert python == "-" if kind != "miss" else 0 < float(python) < float(total)
+
+
+def test_a_trace_that_nobody_reads_stops_no_request_and_tells_what_was_lost(
+    data: Path, start: Start
+) -> None:
+    log = data.with_name("data.log")
+    os.mkfifo(log)
+    with os.fdopen(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as reader:
+        service = start(data, "--trace")
+        service.request("GET", "/static/count.js")
+        with service.connected() as client, client.makefile("rb") as answers:
+            for _ in range(200):
+                client.sendall(b"HEAD /static/count.js HTTP/1.1\r\nHost: h\r\n\r\n" * 50)
+                heads = 0
+                while heads < 50:
+                    heads += answers.readline() == b"\r\n"
+        trace = bytearray()
+
+        def all_told() -> bool:
+            trace.extend(reader.read(65_536) or b"")
+            lines = re.findall(rb"^trace 2.* (?:miss|hit) (?:GET|HEAD) 200 .*\.js$", trace, re.M)
+            lost = re.findall(rb"^trace (\d+) lines lost$", trace, re.M)
+            return bool(lost) and len(lines) + sum(map(int, lost)) == 10_001
+
+        wait_for(all_told, "each request's line, or its loss")
+
+
+def test_a_server_listens_on_a_unix_socket(data: Path, tmp_path: Path, start: Start) -> None:
+    path = tmp_path / "http.sock"
+    service = start(data, listen=f"unix:{path}")
+    assert service.address == f"unix:{path}"
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.stop() == 0
+
+
+def test_the_data_folder_is_for_its_owner_alone(data: Path, start: Start) -> None:
+    start(data)
+    assert data.stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in data.iterdir()}
+    assert {"comments.sqlite3", "secret.key", "control.sock", "lock"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+def test_data_survive_a_restart(data: Path, start: Start) -> None:
+    first = start(data, environ=SHOW_AT_ONCE)
+    assert first.submit("/post/", "Hello").status == 201
+    key = (data / "secret.key").read_bytes()
+    assert first.stop() == 0
+    assert not (data / "control.sock").exists()
+    second = start(data, environ=SHOW_AT_ONCE)
+    assert second.count("/post/") == 1
+    assert (data / "secret.key").read_bytes() == key
+
+
+def test_a_server_starts_after_one_was_killed(data: Path, start: Start) -> None:
+    first = start(data, environ=SHOW_AT_ONCE)
+    assert first.submit("/post/", "Hello").status == 201
+    first.stop(signal.SIGKILL)
+    assert (data / "control.sock").exists()
+    assert start(data).count("/post/") == 1
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Hold the database's write lock, so that a submission waits."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def has_read_everything(service: Service) -> bool:
+    """Whether both ends of a connection exist, and no bytes are on their way or wait at either."""
+    queues = []
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, state, sizes, *_ = line.split()
+        ports = {int(end.split(":")[1], 16) for end in (local, remote)}
+        if service.port in ports and state == "01":
+            queues.append(sizes)
+    return len(queues) > 1 and set(queues) == {"00000000:00000000"}
+
+
+@contextmanager
+def submission_in_flight(service: Service) -> Iterator[http.client.HTTPConnection]:
+    """A connection on which the server has read a submission, and not answered yet."""
+    body = json.dumps({"url": "/post/", "author": "Ann", "message": "In flight"})
+    with closing(service.connection()) as connection:
+        connection.request("POST", "/api/comments", body, {"Content-Type": "application/json"})
+        wait_for(lambda: has_read_everything(service), "the server to read the submission")
+        yield connection
+
+
+def refuses(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_stop_answers_what_is_in_flight(data: Path, start: Start) -> None:
+    service = start(data, environ=SHOW_AT_ONCE)
+    with ExitStack() as stack:
+        lock = stack.enter_context(ExitStack())
+        lock.enter_context(locked(data / "comments.sqlite3"))
+        connection = stack.enter_context(submission_in_flight(service))
+        service.process.terminate()
+        wait_for(lambda: refuses(service.port), "the listener to close")
+        lock.close()
+        assert connection.getresponse().status == 201
+    assert service.wait() == 0
+    assert start(data).count("/post/") == 1
+
+
+def test_a_second_signal_ends_it_at_once(data: Path, start: Start) -> None:
+    service = start(data)
+    with locked(data / "comments.sqlite3"), submission_in_flight(service):
+        service.process.terminate()
+        wait_for(lambda: refuses(service.port), "the listener to close")
+        assert service.stop(signal.SIGTERM) == -signal.SIGTERM
+
+
+def test_starting_and_stopping_leaves_no_process_behind(data: Path, start: Start) -> None:
+    service = start(data, "--workers", "3")
+    group = os.getpgid(service.process.pid)
+    assert group == os.getpgid(0)
+    assert service.stop() == 0
+    assert not Path(f"/proc/{service.process.pid}").exists()
+
+
+def test_a_blog_is_served_below_the_interface(data: Path, tmp_path: Path, start: Start) -> None:
+    blog = tmp_path / "blog"
+    (blog / "api" / "ping").mkdir(parents=True)
+    (blog / "index.html").write_text("<h1>Blog</h1>")
+    (blog / "api" / "ping" / "index.html").write_text("hidden")
+    service = start(data, "--blog", blog)
+    assert service.request("GET", "/").body == b"<h1>Blog</h1>"
+    assert service.request("GET", "/api/ping").body == b"OK"
+    assert service.request("GET", "/../data/secret.key").status in (400, 404)
