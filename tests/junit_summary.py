@@ -1,4 +1,4 @@
-"""Counts the outcomes in a JUnit report: `python tests/tally.py REPORT STATUS` for ./test.
+"""Counts the outcomes in a JUnit report: `python tests/junit_summary.py REPORT STATUS` for ./test.
 
 Prints "PASSED FAILED SKIPPED". STATUS is the exit status of the program that wrote the report: one
 that failed without a failed test (it crashed, hung, could not be built, found no test) counts as
@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 
-def tally(report: Path, status: int) -> tuple[int, int, int]:
+def summarize(report: Path, status: int) -> tuple[int, int, int]:
     """The tests in `report` that passed, failed and were skipped, in this order."""
     total = failed = skipped = 0
     if report.exists():
@@ -25,4 +25,4 @@ def tally(report: Path, status: int) -> tuple[int, int, int]:
 
 
 if __name__ == "__main__":
-    print(*tally(Path(sys.argv[1]), int(sys.argv[2])))
+    print(*summarize(Path(sys.argv[1]), int(sys.argv[2])))
