@@ -42,7 +42,7 @@ load: ## measure the server (the load test's own arguments: loadtest/run)
 fmt: ## format all sources
 	ruff format .
 	ruff check --fix .
-	clang-format -i core/*.[ch] tests/*/*.[ch] loadtest/*/*.[ch]
+	clang-format -i core/*.[ch] tests/*/*.[ch] loadtest/*/*/*.[ch]
 
 tidy: ## clang-tidy with the list in .clang-tidy
 	clang-tidy -p build/cp3* --quiet core/*.c

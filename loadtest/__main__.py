@@ -1,9 +1,7 @@
 """The command line of the load test: `loadtest/run`."""
 
 import shutil
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,15 +9,18 @@ from typing import Any
 
 import click
 
-from loadtest import blog, client, machine, programs, table
-from loadtest.client import ClientError
-from loadtest.measurement import Measurement
-from loadtest.programs import BUILD, ProgramError
-from loadtest.result import Result
-from loadtest.rounds import Extent, Rounds
-from loadtest.scenario import SCENARIOS, Scenario, named
-from loadtest.seed import seed
-from loadtest.service import ROOT, ServiceError
+from loadtest.data import blog
+from loadtest.data.seed import seed
+from loadtest.harness import client, machine, programs
+from loadtest.harness.client import ClientError
+from loadtest.harness.measurement import Measurement
+from loadtest.harness.programs import BUILD, ROOT, ProgramError
+from loadtest.harness.progress import progress
+from loadtest.harness.result import Result
+from loadtest.harness.rounds import Extent, Rounds
+from loadtest.harness.scenario import SCENARIOS, Scenario, named
+from loadtest.harness.service import ServiceError
+from loadtest.report import table
 
 FULL, SHORT = Extent(), Extent(rounds=1, seconds=1, tries=1)
 
@@ -92,21 +93,6 @@ def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
 
 def _report(measurement: Measurement) -> None:
     click.echo(table.line(measurement))
-
-
-def progress() -> Any:  # Any: a callable that writes over its own line
-    """What shows how far the seeding is."""
-    begin = time.monotonic()
-    terminal = sys.stdout.isatty()
-
-    def report(done: int) -> None:
-        last = done == blog.COMMENTS
-        if terminal or last:
-            told = f"seeded {done:,} of {blog.COMMENTS:,} comments"
-            end = f" in {time.monotonic() - begin:.1f} s\n" if last else ""
-            click.echo(f"\r{told}{end}" if terminal else f"{told}{end}", nl=False)
-
-    return report
 
 
 if __name__ == "__main__":

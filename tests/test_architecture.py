@@ -144,7 +144,7 @@ def python_files(*folders: Path) -> list[Path]:
 
 def c_files(suffix: str) -> list[Path]:
     """The core's, and those of the load test's programs."""
-    return [*CORE.glob(f"*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*.{suffix}")]
+    return [*CORE.glob(f"*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*/*.{suffix}")]
 
 
 def imports(path: Path) -> Iterator[str]:

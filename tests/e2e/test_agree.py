@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 )
 
 from commentsvc.models import MOVES
-from loadtest.desk import Desk
+from loadtest.workloads.admin_browser import Desk
 from tests.e2e.model import Done, Model, Said
 from tests.e2e.program import Service, command, serving
 

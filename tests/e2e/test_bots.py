@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from loadtest import bots, visitors
-from loadtest.bots import Scene
+from loadtest.workloads import bot_clients, bots
+from loadtest.workloads.bots import Scene
 from tests.e2e.program import Service
 
 NUMBERS = {"script": 30, "stamper": 100, "solver": 30, "person": 40}
@@ -20,7 +20,7 @@ def test_each_sort_of_visitor_gets_as_far_as_the_layers_let_it(
     assert {sort: tally.sent for sort, tally in found.items()} == NUMBERS
     assert found["script"].refused == {"400 form": 30}, "it fills the field that nobody sees"
     stamper = found["stamper"]
-    assert stamper.spam >= 100 - 3 * visitors.TEXTS, (
+    assert stamper.spam >= 100 - 3 * bot_clients.TEXTS, (
         "a text is known again from its third network on"
     )
     assert not stamper.refused

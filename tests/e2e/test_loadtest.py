@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from loadtest.service import ROOT
+from loadtest.harness.programs import ROOT
 from tests.conftest import find_program
 
 TWO_CORES = pytest.mark.skipif(
@@ -26,34 +26,36 @@ def load(*words: str) -> str:
 def test_the_articles_test_is_played() -> None:
     find_program("nginx", "/usr/sbin/nginx")
     ways = ("--way", "https", "--way", "direct-batch")
-    said = load("loadtest.ancestors", "article", "--short", "--only", "ours", *ways)
+    said = load("loadtest.workloads.commands", "article", "--short", "--only", "ours", *ways)
     assert "https: ours, errors" in said
     assert "direct-batch: ours, max" in said
 
 
 @TWO_CORES
 def test_growth_is_measured() -> None:
-    said = load("loadtest.growth", "--short")
+    said = load("loadtest.workloads.scaling", "--short")
     assert "submit at 10000" in said
     assert "start at 10,000 comments" in said
 
 
 @TWO_CORES
 def test_the_talks_protocol_is_played() -> None:
-    said = load("loadtest.ancestors", "talk", "--short", "--part", "whole")
+    said = load("loadtest.workloads.commands", "talk", "--short", "--part", "whole")
     assert "whole: 100 " in said
 
 
 @TWO_CORES
 def test_the_small_servers_test_is_played() -> None:
     find_program("ab")
-    said = load("loadtest.ancestors", "small", "--short")
+    said = load("loadtest.workloads.commands", "small", "--short")
     assert "DELETE, keep-alive: rate" in said
 
 
 @TWO_CORES
 def test_japrontos_test_is_played() -> None:
     find_program("nginx", "/usr/sbin/nginx")
-    said = load("loadtest.ancestors", "japronto", "--short", "--only", "ours", "--only", "nginx")
+    said = load(
+        "loadtest.workloads.commands", "japronto", "--short", "--only", "ours", "--only", "nginx"
+    )
     assert "ours" in said
     assert "cpu_ns of ours by nginx" in said

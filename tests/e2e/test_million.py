@@ -15,7 +15,8 @@ import pytest
 
 from commentsvc import sqlite
 from commentsvc.sqlite import Reader
-from loadtest import crowd, moderators
+from loadtest.data import bulk
+from loadtest.workloads import admin_pages
 
 NUMBER = 1_000_000
 BOUND = 0.5  # seconds; the pages have 0.1 in all
@@ -28,13 +29,13 @@ MAY_SCAN = re.compile(
     r"|\(.*\)|t|y)"
     r"( USING .*)?|SCAN CONSTANT ROW"
 )
-ASKS = moderators.questions(NUMBER)
+ASKS = admin_pages.questions(NUMBER)
 
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     path: Path = tmp_path_factory.mktemp("million") / "comments.sqlite3"
-    crowd.make(path, NUMBER, words=3)
+    bulk.make(path, NUMBER, words=3)
     with closing(sqlite.connect(path, 5, "query_only=1")) as connection:
         yield connection
     path.unlink()

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from loadtest.fronts import FRONTS, Place
-from loadtest.running import free_ports
+from loadtest.harness.running import free_ports
+from loadtest.proxies.configs import FRONTS, Place
 from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
 from tests.proxy.client import Client

@@ -6,7 +6,7 @@ import socket
 import ssl
 from typing import NamedTuple
 
-from loadtest.fronts import Place
+from loadtest.proxies.configs import Place
 from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.fronts import HOST
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import pytest
 import trustme
 
-from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place
-from loadtest.running import free_port, free_ports
+from loadtest.harness.running import free_port, free_ports
+from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place
 from tests.e2e.program import Service
 from tests.proxy.client import Client
 from tests.proxy.fronts import BLOG, HOST, checked, running

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from socketserver import UnixStreamServer
 
-from loadtest.fronts import Command, Place
-from loadtest.fronts import blog as blog_of
-from loadtest.peer import AbsentError
+from loadtest.proxies.configs import Command, Place
+from loadtest.proxies.configs import blog as blog_of
+from loadtest.servers.peer import AbsentError
 from tests.background import background
 from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, wait_for

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtest.fronts import FRONTS, TLS_ONLY, Command, Place, nginx
-from loadtest.running import free_port
+from loadtest.harness.running import free_port
+from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place, nginx
 from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
 from tests.proxy.conftest import prefaced_settings, serving

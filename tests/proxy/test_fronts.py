@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from loadtest.fronts import TLS_ONLY
+from loadtest.proxies.configs import TLS_ONLY
 from tests.conftest import find_program
 from tests.proxy.client import Client
 from tests.proxy.conftest import Network

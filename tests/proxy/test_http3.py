@@ -13,8 +13,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent
 
-from loadtest.fronts import HTTP_3, knows_http_3
-from loadtest.peer import AbsentError
+from loadtest.proxies.configs import HTTP_3, knows_http_3
+from loadtest.servers.peer import AbsentError
 from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.client import Client

@@ -10,8 +10,8 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from loadtest.fronts import FOLDERS
-from loadtest.running import free_port
+from loadtest.harness.running import free_port
+from loadtest.proxies.configs import FOLDERS
 from tests.e2e.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network, serving

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from loadtest.fronts import nginx
-from loadtest.service import parse_counters
+from loadtest.harness.service import parse_counters
+from loadtest.proxies.configs import nginx
 from tests.e2e.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network

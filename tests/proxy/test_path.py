@@ -8,7 +8,7 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 
-from loadtest.fronts import FOLDERS
+from loadtest.proxies.configs import FOLDERS
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
 from tests.proxy.fronts import BLOG, serving_blog

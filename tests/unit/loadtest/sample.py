@@ -1,6 +1,6 @@
 """A measurement as a quiet machine makes it."""
 
-from loadtest.measurement import Measurement
+from loadtest.harness.measurement import Measurement
 
 QUIET = Measurement(
     scenario="count",

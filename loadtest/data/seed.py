@@ -1,0 +1,84 @@
+"""Seeding: the database that every round begins with, written by the program's own modules."""
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from commentsvc import comments, datadir, migrations
+from commentsvc.comments import NewComment
+from commentsvc.config import Site
+from commentsvc.database import Database, Transaction
+from commentsvc.markup import render
+from commentsvc.models import APPROVED, PENDING
+from commentsvc.submission import avatar
+from loadtest.data.blog import COMMENTS, Page, Text, texts, visits
+
+BATCH = 500  # comments per transaction
+FIRST = 1_700_000_000_000  # Unix milliseconds of the first comment
+STEP = 600_000  # milliseconds between two comments
+SITE = Site().name
+
+
+def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) -> None:
+    """Make the data folder `data` with all comments of `ranked`; `progress` gets their number."""
+    datadir.prepare(data)
+    path = data / datadir.DATABASE
+    migrations.upgrade(path)
+    database = Database(path, synchronous="normal", purge=lambda tags: None)
+    database.open()
+    try:
+        database.write_now(lambda tx: comments.sync_sites(tx, [SITE]))
+        everything = enumerate(zip(visits(ranked), texts(seed=2), strict=False))
+        done = 0
+        while batch := list(itertools.islice(everything, BATCH)):
+            news = [_comment(number, page, text) for number, (page, text) in batch]
+            database.write_now(partial(_add, news))
+            done += len(batch)
+            progress(done)
+    finally:
+        database.close_now()
+
+
+def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
+    """Add a `number` of comments that wait for approval to the data folder; their ids."""
+    written = zip(itertools.cycle(ranked), texts(seed=8), range(number), strict=False)
+    made = (_comment(COMMENTS + index, page, text) for page, text, index in written)
+    news = [(msgspec.structs.replace(new, status=PENDING), now) for new, now in made]
+    database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    database.open()
+    try:
+        return database.write_now(lambda tx: [comments.add(tx, *new).comment.id for new in news])
+    finally:
+        database.close_now()
+
+
+def _add(news: Sequence[tuple[NewComment, int]], tx: Transaction) -> None:
+    for new, now in news:
+        comments.add(tx, new, now)
+
+
+def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:
+    """The comment and the moment at which it is written."""
+    now = FIRST + number * STEP
+    new = NewComment(
+        site=SITE,
+        url=page.url,
+        title="",
+        author=text.author,
+        email=text.email,
+        avatar=avatar(text.email),
+        author_site="",
+        source=text.message,
+        html=render(text.message),
+        parent=None,
+        status=APPROVED,
+        key=f"seeded-{number}",
+        derived=False,
+        token_hash=hashlib.sha256(b"%d" % number).digest(),
+        token_expires=now,
+    )
+    return new, now

@@ -1,0 +1,154 @@
+"""A bench: one scenario played once on a running server, its answers checked.
+
+DESIGN. Before the clients start, every distinct question is asked once and its answer checked; that
+also fills the store. The generator demands the same bodies, wrk looks at none. Afterwards a sample
+is checked again. The core's own counters must agree that the store, or Python, answered: a figure
+for hits that were none would be worth nothing.
+"""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadtest.data.blog import Page, Text, draw, texts
+from loadtest.harness import client
+from loadtest.harness.client import Outcome, Request
+from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.scenario import MARK, Question, Scenario, order
+from loadtest.harness.service import JSON, Service, ServiceError, Visitor
+
+SAMPLE = 50  # answers checked after a run
+TEMPLATES = 2_000  # different submissions; the key makes each one sent unique
+HITS, MISSES = "commentsvc_core_hits_total", "commentsvc_core_misses_total"
+SLACK = 0.01  # share of answers that may come from elsewhere: what we ask ourselves meanwhile
+
+
+class Bench:
+    """Where measurements are made: a server, the blog that it knows, and the cores."""
+
+    def __init__(self, service: Service, pages: Sequence[Page], folder: Path) -> None:
+        """Take a running server; `folder` is for the clients' files."""
+        self._service = service
+        self._pages = pages
+        self._folder = folder
+        self._serial = 0
+        self.submitted = 0
+
+    def measure(
+        self, scenario: Scenario, round_number: int, seconds: float, cores: tuple[int, int]
+    ) -> Measurement:
+        """Play `scenario` once. Raises ServiceError or ClientError for what is not right."""
+        questions = scenario.ask(self._pages)
+        file = self._write(scenario, questions, self._check(questions))
+        counters = self._counters()
+        server, other = cores
+        begin = Reading.take(self._service.cpu(), {server}, other)
+        outcome = self._play(scenario, file, seconds, str(other))
+        used = Reading.take(self._service.cpu(), {server}, other).since(begin)
+        judge(scenario, outcome, counters, self._counters())
+        self._check(random.Random(self._serial).choices(questions, k=SAMPLE) if questions else [])
+        if scenario.submits:
+            self.submitted += outcome.answered
+            self._submit_one()
+        return Measurement.of(scenario.name, round_number, outcome, used, self._service.rss())
+
+    def _play(self, scenario: Scenario, file: Path, seconds: float, core: str) -> Outcome:
+        port, clients, depth = self._service.port, scenario.clients, scenario.depth
+        if scenario.client == "wrk":
+            return client.ask(port, file, clients, depth, seconds, core)
+        first = self._next_serial(int(1e8))
+        return client.generate(port, file, clients, depth, seconds, first, core)
+
+    def _next_serial(self, count: int) -> int:
+        """Reserve `count` serial numbers that are never given again; the first of them."""
+        self._serial += count
+        return self._serial - count
+
+    def _write(
+        self, scenario: Scenario, questions: Sequence[Question], bodies: Sequence[bytes]
+    ) -> Path:
+        """Write what the client reads; `bodies` answer the questions rightly."""
+        file, port = self._folder / scenario.name, self._service.port
+        asked = order(len(questions)) if questions else []
+        if scenario.client == "wrk":
+            file.write_text("".join(f"{questions[index].target}\n" for index in asked))
+        elif scenario.submits:
+            requests = submissions(self._pages, port)
+            file.write_bytes(client.pack(requests, range(len(requests))))
+        else:
+            targets = (question.target for question in questions)
+            texts = (f"GET {t} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n" for t in targets)
+            requests = [
+                Request(text.encode(), 200, body) for text, body in zip(texts, bodies, strict=True)
+            ]
+            file.write_bytes(client.pack(requests, asked))
+        return file
+
+    def _check(self, questions: Sequence[Question]) -> list[bytes]:
+        """Ask all of `questions`; what was answered, which is right."""
+        visitor, bodies = Visitor(self._service.port), []
+        for question in questions:
+            target = question.target.replace(MARK, f"{self._next_serial(1):010}")
+            bodies.append(visitor.get(target))
+            if not question.is_right(bodies[-1]):
+                raise ServiceError(f"{target} answers wrongly: {bodies[-1][:200]!r}")
+        visitor.close()
+        return bodies
+
+    def _submit_one(self) -> None:
+        """Submit a comment and see that the count, stored before, tells of it at once."""
+        visitor = Visitor(self._service.port)
+        url = f"/submitted/{self._next_serial(1)}/"
+        count = f"/api/comments/count?url={url}"
+        before = json.loads(visitor.get(count))
+        answer = json.loads(visitor.post("/api/comments", _body(url, next(texts(4)).message)))
+        after = json.loads(visitor.get(count))
+        visitor.close()
+        self.submitted += 1
+        if (before, after) != ({"count": 0}, {"count": 1}) or not answer["comment"]["html"]:
+            raise ServiceError(f"a submission made {before} into {after} and answered {answer}")
+
+    def _counters(self) -> dict[str, int]:
+        visitor = Visitor(self._service.port)
+        counters = visitor.counters((HITS, MISSES))
+        visitor.close()
+        return counters
+
+
+def submissions(pages: Sequence[Page], port: int) -> list[Request]:
+    """Submissions as they go over the wire; each has a key that the generator makes unique."""
+    drawn = zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False)
+    return [submission(pages[index].url, text, f"load-{MARK}", port) for index, text in drawn]
+
+
+def submission(url: str, text: Text, key: str, port: int, **more: object) -> Request:
+    """A submission from our own origin, with `more` fields."""
+    body = _body(url, text.message, text.author, text.email, key, **more)
+    head = (
+        f"POST /api/comments HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        f"Origin: http://127.0.0.1:{port}\r\nContent-Type: {JSON}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return Request(head.encode() + body, 201, None)
+
+
+def _body(
+    url: str, message: str, author: str = "Ann", email: str = "", key: str = "", **more: object
+) -> bytes:
+    fields = {"url": url, "author": author, "email": email, "message": message, **more}
+    return json.dumps({**fields, "key": key} if key else fields, ensure_ascii=False).encode()
+
+
+def judge(
+    scenario: Scenario, outcome: Outcome, before: dict[str, int], after: dict[str, int]
+) -> None:
+    """Raise ClientError unless all went well, ServiceError unless the right side answered."""
+    client.demand(scenario.name, outcome)
+    other = MISSES if scenario.answered_by == "store" else HITS
+    strange = after[other] - before[other]
+    if strange > 10 + SLACK * outcome.answered:
+        raise ServiceError(
+            f"{scenario.name}: {strange} of {outcome.answered} were not answered by the"
+            f" {scenario.answered_by}"
+        )

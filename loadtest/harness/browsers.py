@@ -1,0 +1,131 @@
+"""Visits: what the browsers saw of a server, beside what it cost; a row of a result.
+
+Both `loadtest/browsers` and this module are for comparisons with other people's figures: they
+count errors where the generator ends the run.
+"""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from loadtest.harness import client, programs
+from loadtest.harness.client import ClientError, Outcome
+from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.scenario import Goal
+
+Row = dict[str, Any]  # Any: figures, and the names that they belong to
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the browsers saw; µs. `late` answers took more than 10 s, `failed` never came."""
+
+    outcome: Outcome
+    min: float
+    mean: float
+    p95: float
+    late: int
+    statuses: dict[str, int]
+
+    @property
+    def errors(self) -> int:
+        """What the article calls an error, and wrong answers."""
+        return self.late + self.outcome.failed + self.outcome.wrong
+
+
+def browse(
+    port: int,
+    plan: Path,
+    clients: int,
+    seconds: float,
+    core: str,
+    *,
+    rate: float = 0,
+    first: int = 0,
+    trusted: Path | None = None,
+) -> Seen:
+    """Have the browsers play the `plan` (see client.pack); over TLS where there are `trusted`.
+
+    They ask as fast as they are answered, or at a `rate`. Raises ClientError or ProgramError.
+    """
+    numbers = [str(port), str(clients), str(seconds), str(rate), str(first)]
+    words = [str(programs.browsers()), *numbers, str(plan)]
+    said, _ = client.run([*words, str(trusted)] if trusted else words, core)
+    return parse(said)
+
+
+def parse(said: str) -> Seen:
+    """Read the browsers' line."""
+    told = json.loads(said)
+    latency = told["latency"]
+    counts = (told["answered"] - told["wrong"], told["seconds"], told["wrong"], told["failed"])
+    p50, p90, p99, most = (latency[name] for name in ("p50", "p90", "p99", "max"))
+    outcome = Outcome(*counts, p50, p90, p99, most, told["cpu"] / told["seconds"])
+    others = (latency["min"], latency["mean"], latency["p95"])
+    return Seen(outcome, *others, told["late"], told["statuses"])
+
+
+def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: float) -> Row:
+    """Put together a row. Raises ClientError where nothing at all was answered."""
+    if not seen.outcome.answered:
+        raise ClientError(f"{name}: no right answer at all, {seen.errors} errors: {seen.statuses}")
+    measurement = Measurement.of(name, number, seen.outcome, used, rss)
+    told = {"min": seen.min, "mean": seen.mean, "p95": seen.p95, "errors": seen.errors}
+    return as_row(measurement) | told | more
+
+
+def as_row(measurement: Measurement) -> Row:
+    """A measurement as a row."""
+    told = {"disturbance": measurement.disturbance, "disturbed": measurement.disturbed}
+    return asdict(measurement) | told
+
+
+def summarise(name: str, text: str, rows: Sequence[Row]) -> Summary:
+    """The medians of the quiet rows of this name, of all where none was quiet."""
+    mine = [one for one in rows if one["scenario"] == name]
+    quiet = [one for one in mine if not one["disturbed"]]
+    figures = [key for key, value in mine[0].items() if isinstance(value, int | float)]
+    medians = {
+        figure: statistics.median(one[figure] for one in quiet or mine) for figure in figures
+    }
+    return Summary(name, text, medians, disturbed=not quiet)
+
+
+def names(rows: Sequence[Row]) -> list[str]:
+    """What was measured, in the order of the first round."""
+    return list(dict.fromkeys(one["scenario"] for one in rows))
+
+
+def ratio(
+    rows: Sequence[Row], above: str, below: Sequence[str], goal: Goal, figure: str
+) -> Verdict:
+    """`figure` of `above` by the greatest of those `below`, in each round that has both; judged.
+
+    Raises KeyError where no round has both.
+    """
+    rounds: dict[int, dict[str, Row]] = {}
+    for one in rows:
+        rounds.setdefault(one["round"], {})[one["scenario"]] = one
+    both = [one for one in rounds.values() if above in one and any(name in one for name in below)]
+    if not both:
+        raise KeyError(above)
+    pairs = [(one[above], [one[name] for name in below if name in one]) for one in both]
+    quiet = [pair for pair in pairs if not any(one["disturbed"] for one in (pair[0], *pair[1]))]
+    # At least 1: a short run may have taken less CPU time than the kernel's clock can tell.
+    values = [
+        first[figure] / max(1, *(one[figure] for one in rest)) for first, rest in quiet or pairs
+    ]
+    value = statistics.median(values)
+    name = f"{above}, {figure} by the best of {', '.join(below)}"
+    return Verdict(name, goal, value, goal.holds(value), (min(values), max(values)))
+
+
+def worst(rows: Sequence[Row], name: str, goal: Goal, figure: str, unit: float = 1) -> Verdict:
+    """The greatest `figure` of a name in any round, divided by `unit`; judged."""
+    values = [one[figure] / unit for one in rows if one["scenario"] == name]
+    value = max(values)
+    return Verdict(f"{name}, {figure}", goal, value, goal.holds(value), (min(values), value))

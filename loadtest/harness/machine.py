@@ -1,0 +1,105 @@
+"""The machine and the program that a result belongs to; without names of paths or hosts."""
+
+import datetime
+import json
+import os
+import platform
+import sqlite3
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from loadtest.harness.programs import ROOT
+from loadtest.harness.service import ServiceError
+
+FSYNCS = 50  # measured, to tell how fast the disk is
+MEMORY_ONLY = ("tmpfs", "ramfs")  # an fsync there is nothing
+BUILD_OPTIONS = ("buildtype", "optimization", "c_args", "b_ndebug", "b_lto")
+
+
+def describe() -> dict[str, str | int]:
+    """The processor, kernel, compiler, Python and flags."""
+    return {
+        "processor": parse_processor(Path("/proc/cpuinfo").read_text()),
+        "cores": os.cpu_count() or 0,
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        **_build(ROOT / "build" / f"cp{''.join(platform.python_version_tuple()[:2])}"),
+    }
+
+
+def choose_cores() -> tuple[int, int]:
+    """The server's and the clients' core; we ourselves go to the clients'. Raises ServiceError."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        raise ServiceError("there is one core only: server and clients need one each")
+    os.sched_setaffinity(0, {cores[1]})
+    return cores[0], cores[1]
+
+
+def commit() -> dict[str, str | bool]:
+    """The commit that is checked out, and whether files differ from it, results apart."""
+    changed = _git("status", "--porcelain", "--", ".", ":!loadtest/results")
+    return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(changed)}
+
+
+def now() -> str:
+    """The date and time, UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def filesystem(folder: Path) -> str:
+    """The type of the file system that holds `folder`."""
+    return parse_filesystem(Path("/proc/self/mounts").read_text(), folder.resolve())
+
+
+def parse_filesystem(mounts: str, path: Path) -> str:
+    """Find the type of the mount that holds `path`; the last one on a place hides the others."""
+    places = {fields[1]: fields[2] for fields in map(str.split, mounts.splitlines())}
+    return next(places[str(place)] for place in (path, *path.parents) if str(place) in places)
+
+
+def parse_processor(cpuinfo: str) -> str:
+    """The processor's name in /proc/cpuinfo, the architecture where it says none."""
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
+
+def fsync_us(folder: Path) -> float:
+    """The median time, in µs, to append 4 KiB to a file and have it on the disk."""
+    path, times = folder / "fsync", []
+    with path.open("wb", buffering=0) as file:
+        for _ in range(FSYNCS):
+            begin = time.perf_counter()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            times.append((time.perf_counter() - begin) * 1e6)
+    path.unlink()
+    return statistics.median(times)
+
+
+def _build(folder: Path) -> dict[str, str]:
+    """What meson says of the core's build; nothing where it was built elsewhere."""
+    about = folder / "meson-info"
+    try:
+        compilers = json.loads((about / "intro-compilers.json").read_text())
+        options = json.loads((about / "intro-buildoptions.json").read_text())
+    except FileNotFoundError:
+        return {}
+    values = {option["name"]: option["value"] for option in options}
+    flags = " ".join(f"{name}={_plain(values[name])}" for name in BUILD_OPTIONS if name in values)
+    return {"compiler": compilers["host"]["c"]["full_version"], "flags": flags}
+
+
+def _plain(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()

@@ -1,0 +1,114 @@
+"""What a measurement cost: the server's CPU time, and who else was on its cores.
+
+DESIGN. What else ran on the server's cores is what they were busy with, less the server, less the
+kernel's threads (they write the server's own files to the disk). What else ran on the client's core
+takes nothing from the server, but it spoils rates and latencies. If one of both is above DISTURBED,
+the measurement is not used.
+"""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from loadtest.harness import process
+from loadtest.harness.client import Outcome
+
+DISTURBED = 0.05  # share of a core that others may use
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Nanoseconds: of the clock, the server, its cores, their thieves, the kernel's threads, and
+    the client's core, which is 0 where it is one of the server's."""
+
+    clock: int
+    server: int
+    busy: int
+    stolen: int
+    kernel: int
+    client_busy: int
+
+    @classmethod
+    def take(cls, server: int, cores: Collection[int], client_core: int) -> "Reading":
+        """Look at the server's `cores` and the client's now; the server has used `server` ns."""
+        now = [process.core(core) for core in cores]
+        busy, stolen = sum(core.busy for core in now), sum(core.stolen for core in now)
+        clock = time.perf_counter_ns()
+        client_busy = 0 if client_core in cores else process.core(client_core).busy
+        return cls(clock, server, busy, stolen, process.kernel_cpu(), client_busy)
+
+    def since(self, begin: "Reading") -> "Reading":
+        """What was used from `begin` to this reading."""
+        return Reading(
+            self.clock - begin.clock,
+            self.server - begin.server,
+            self.busy - begin.busy,
+            self.stolen - begin.stolen,
+            self.kernel - begin.kernel,
+            self.client_busy - begin.client_busy,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The figures of one measurement; latencies are as in Outcome, shares are of one core."""
+
+    scenario: str
+    round: int
+    answered: int
+    seconds: float
+    rate: float
+    cpu_ns: float
+    p50: float
+    p90: float
+    p99: float
+    max: float
+    rss_mib: float
+    server_share: float
+    client_share: float
+    others_share: float
+    stolen_share: float
+    client_others_share: float
+
+    @classmethod
+    def of(
+        cls, name: str, round_number: int, outcome: Outcome, used: Reading, rss: float
+    ) -> "Measurement":
+        """Put together what the client saw and what the kernel says."""
+        client = int((outcome.client_share + outcome.waiting_share) * outcome.seconds * 1e9)
+        shared = not used.client_busy
+        others = max(0, used.busy - used.server - used.kernel - client * shared)
+        client_others = max(0, used.client_busy - client - used.kernel)
+        return cls(
+            scenario=name,
+            round=round_number,
+            answered=outcome.answered,
+            seconds=outcome.seconds,
+            rate=outcome.answered / outcome.seconds,
+            cpu_ns=used.server / outcome.answered,
+            p50=outcome.p50,
+            p90=outcome.p90,
+            p99=outcome.p99,
+            max=outcome.max,
+            rss_mib=rss,
+            server_share=used.server / used.clock,
+            client_share=outcome.client_share,
+            others_share=others / used.clock,
+            stolen_share=used.stolen / used.clock,
+            client_others_share=client_others / used.clock,
+        )
+
+    @property
+    def client_ns(self) -> float:
+        """The client's own CPU time for a request and its answer, in ns."""
+        return self.client_share * 1e9 / self.rate
+
+    @property
+    def disturbance(self) -> float:
+        """The share of a core that somebody else used; of the core where it is greater."""
+        return max(self.others_share + self.stolen_share, self.client_others_share)
+
+    @property
+    def disturbed(self) -> bool:
+        """Say whether that was too much."""
+        return self.disturbance > DISTURBED

@@ -1,0 +1,61 @@
+"""Our C programs, compiled where they are older than their sources."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "loadtest" / "native"
+BUILD = ROOT / "build" / "loadtest"
+FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
+
+
+class ProgramError(Exception):
+    """A program cannot be had here; the message says what to do about it."""
+
+
+def generator() -> Path:
+    """The load generator. Raises ProgramError."""
+    return build("generator", sorted((NATIVE / "generator").glob("*.c")), FLAGS)
+
+
+def browsers() -> Path:
+    """The patient clients, which share the generator's questions. Raises ProgramError."""
+    shared = [NATIVE / "generator" / f"{name}.c" for name in ("plan", "answer", "histogram", "die")]
+    sources = sorted((NATIVE / "browsers").glob("*.c")) + shared
+    return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
+
+
+def limit(*, vectors: bool | None = None) -> Path:
+    """The limit program, with AVX2 where the processor has it. Raises ProgramError."""
+    if vectors is None:
+        vectors = has_avx2(Path("/proc/cpuinfo").read_text())
+    kind, flags = ("avx2", ("-mavx2",)) if vectors else ("plain", ())
+    sources = [NATIVE / "baseline" / name for name in ("baseline.c", f"ends_{kind}.c")]
+    return build(f"limit-{kind}", sources, (*FLAGS, *flags))
+
+
+def has_avx2(cpuinfo: str) -> bool:
+    """Read it from /proc/cpuinfo."""
+    flags = (line for line in cpuinfo.splitlines() if line.startswith("flags"))
+    return "avx2" in next(flags, "").split()
+
+
+def build(
+    name: str, sources: list[Path], flags: tuple[str, ...], libraries: tuple[str, ...] = ()
+) -> Path:
+    """Compile `sources` to build/loadtest/`name`. Raises ProgramError."""
+    program = BUILD / name
+    headers = [path for source in sources for path in source.parent.glob("*.h")]
+    newest = max(path.stat().st_mtime for path in (*sources, *headers))
+    if program.exists() and program.stat().st_mtime >= newest:
+        return program
+    BUILD.mkdir(parents=True, exist_ok=True)
+    compiler = os.environ.get("CC", "cc")
+    try:
+        subprocess.run([compiler, *flags, *sources, "-o", program, *libraries], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ProgramError(
+            f"{name} cannot be built ({error}). Run: apt-get install -y gcc libc6-dev libssl-dev"
+        ) from error
+    return program

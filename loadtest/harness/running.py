@@ -1,0 +1,108 @@
+"""A peer that runs: started on its cores, waited for, and ended with all its processes."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadtest.harness import process
+from loadtest.harness.programs import ROOT
+from loadtest.harness.service import PATIENCE, ServiceError
+
+
+class Running:
+    """A server of somebody else's; all processes of its session count."""
+
+    def __init__(
+        self,
+        words: list[str],
+        where: int | Path,
+        log: Path,
+        cores: Collection[int],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it and wait until it can be connected to, `where` it has its port or unix socket.
+
+        `environment` is what it gets beside our own. Raises ServiceError.
+        """
+        self.port = where if isinstance(where, int) else 0
+        self._where = where
+        self._log = log
+        with log.open("wb") as file:
+            self._process = subprocess.Popen(
+                ["taskset", "-c", ",".join(map(str, cores)), *words],
+                cwd=ROOT,
+                env={**os.environ, **(environment or {})},
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        try:
+            self._wait()
+        except ServiceError:
+            self._end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        """End it; how is of no interest."""
+        self._end()
+
+    def cpu(self) -> int:
+        """The nanoseconds of CPU that its processes used so far."""
+        return process.session_cpu(self._process.pid)
+
+    def rss(self) -> float:
+        """The resident memory of its first process in MiB."""
+        return process.rss(self._process.pid)
+
+    def _wait(self) -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self._process.poll() is None:
+            try:
+                _dial(self._where)
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+        said = self._log.read_text(errors="replace").strip()[-500:]
+        raise ServiceError(f"{self._log.stem} did not start: {said or 'it said nothing'}")
+
+    def _end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        end = time.monotonic() + PATIENCE
+        while process.session_lives(self._process.pid) and time.monotonic() < end:
+            time.sleep(0.01)  # its children, whom only the kernel waits for
+
+
+def _dial(where: int | Path) -> None:
+    """See whether somebody listens there. Raises OSError."""
+    if isinstance(where, int):
+        socket.create_connection(("127.0.0.1", where)).close()
+        return
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(where))
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    return free_ports()[0]
+
+
+def free_ports() -> tuple[int, int]:
+    """Two ports that nobody listens on now."""
+    here = ("127.0.0.1", 0)
+    with socket.create_server(here) as first, socket.create_server(here) as second:
+        return first.getsockname()[1], second.getsockname()[1]

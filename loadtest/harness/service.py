@@ -1,0 +1,141 @@
+"""The server under test: the real program, on a core of its own."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Collection, Iterable, Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadtest.harness import process
+from loadtest.harness.programs import ROOT
+
+PATIENCE = 30.0  # seconds for a start, an answer or a stop
+START = re.compile(r"commentsvc listens on (?:unix:.+|\S*:(\d+))$")
+JSON = "application/json"
+
+# Comments are shown at once and at any rate: it is the program that is measured, not its rules.
+ENVIRONMENT = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+
+
+class ServiceError(Exception):
+    """The server did not start, or did not answer as it must."""
+
+
+class Service:
+    """A running server on a data folder; `start_ms` is from its exec to its announcement."""
+
+    def __init__(
+        self,
+        data: Path,
+        cores: Collection[int],
+        workers: int = 1,
+        settings: Mapping[str, str] | None = None,
+        listen: str = "127.0.0.1:0",
+    ) -> None:
+        """Start it on `cores` and wait until it listens. Raises ServiceError.
+
+        `settings` are further ones, named as in the environment; `port` is 0 for a unix socket.
+        """
+        self._log = data.with_suffix(".log")
+        program = ROOT / ".venv" / "bin" / "commentsvc"
+        options = ["--data", str(data), "--listen", listen]
+        options += ["--workers", str(workers)]
+        ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
+        begin = time.monotonic()
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["taskset", "-c", ",".join(map(str, cores)), str(program), "serve", *options],
+                env={**ours, **ENVIRONMENT, **(settings or {})},
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self.port = self._wait_for_port()
+        self.start_ms = (time.monotonic() - begin) * 1_000
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        """Stop it gracefully. Raises ServiceError if it does not end well."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        if code and kind is None:
+            raise ServiceError(f"the server ended with code {code}: {self._said()}")
+
+    def cpu(self) -> int:
+        """The nanoseconds of CPU that it used so far."""
+        return process.cpu(self._process.pid)
+
+    def rss(self) -> float:
+        """Its resident memory in MiB."""
+        return process.rss(self._process.pid)
+
+    def _wait_for_port(self) -> int:
+        stdout = self._process.stdout
+        assert stdout is not None
+        ready, _, _ = select.select([stdout], [], [], PATIENCE)
+        match = START.match(stdout.readline().decode().strip()) if ready else None
+        if match is None:
+            self._process.kill()
+            self._process.wait()
+            raise ServiceError(f"the server did not start: {self._said()}")
+        return int(match[1] or 0)
+
+    def _said(self) -> str:
+        return self._log.read_text(errors="replace").strip()[-500:] or "it said nothing"
+
+
+class Visitor:
+    """A keep-alive connection that asks one thing after the other, to check the answers."""
+
+    def __init__(self, port: int) -> None:
+        """Connect at the first question."""
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+
+    def get(self, target: str) -> bytes:
+        """The body of a 200 answer. Raises ServiceError for any other."""
+        return self._ask("GET", target, None, 200)
+
+    def post(self, target: str, body: bytes) -> bytes:
+        """The body of a 201 answer to JSON. Raises ServiceError for any other."""
+        return self._ask("POST", target, body, 201)
+
+    def counters(self, names: Iterable[str]) -> dict[str, int]:
+        """The core's counters of these names, from /metrics. Raises ServiceError."""
+        return parse_counters(self.get("/metrics").decode(), names)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def _ask(self, method: str, target: str, body: bytes | None, status: int) -> bytes:
+        headers = {"Content-Type": JSON} if body else {}
+        self._connection.request(method, target, body, headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        if response.status != status:
+            raise ServiceError(f"{method} {target} answers {response.status}: {answer[:200]!r}")
+        return answer
+
+
+def parse_counters(text: str, names: Iterable[str]) -> dict[str, int]:
+    """Read whole numbers from Prometheus' text format. Raises ServiceError for an absent one."""
+    found = dict(re.findall(r"^(\w+) ([0-9.e+]+)$", text, re.MULTILINE))
+    try:
+        return {name: int(float(found[name])) for name in names}
+    except KeyError as error:
+        raise ServiceError(f"/metrics has no {error}") from None

@@ -1,0 +1,1 @@
+"""The proxies of config/proxy, over HTTPS."""

@@ -1,0 +1,230 @@
+"""Proxies: what each file of config/proxy costs, and what matters: `loadtest/proxies`.
+
+Rounds are interleaved: what drifts on a machine drifts for all. A measurement during which
+somebody else used more than a twentieth of a core is made again, three times in all; the quietest
+counts.
+"""
+
+import json
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from loadtest.data import blog
+from loadtest.data.seed import seed
+from loadtest.harness import machine
+from loadtest.harness.client import ClientError
+from loadtest.harness.measurement import DISTURBED
+from loadtest.harness.programs import BUILD
+from loadtest.harness.progress import progress
+from loadtest.harness.result import RESULTS
+from loadtest.harness.scenario import order
+from loadtest.harness.service import ServiceError
+from loadtest.proxies import configs, load, variants
+from loadtest.proxies.load import Row, Stand, standing
+from loadtest.proxies.variants import Setup
+from loadtest.servers.peer import AbsentError
+
+TRIES: Final = 3
+REQUESTS: Final = 60_000  # of h2load
+FIGURES: Final = ("rate", "p50", "p99", "proxy_us", "service_us", "client_us", "others_share")
+Measure = Callable[[Stand], Row]
+
+
+class Bench:
+    """Where setups are measured, `seconds` each, on the two `cores`."""
+
+    def __init__(self, folder: Path, cores: tuple[int, int], seconds: float) -> None:
+        """`folder` holds the seeded `data`, and the `targets`."""
+        self._folder, self._cores, self._seconds = folder, cores, seconds
+        self._targets = folder / "targets"
+        self._first = self._targets.read_text().splitlines()[0]
+
+    def apart(self) -> Iterator[Row]:
+        """Every file, over TLS and plain: the proxy has a core for itself."""
+        for setup in (*variants.SHIPPED, *variants.PLAINLY, variants.MICROCACHE):
+            yield self._keep_alive(setup, "apart")
+
+    def together(self) -> Iterator[Row]:
+        """The same, where all share both cores, and with other numbers of workers."""
+        for setup in (*variants.SHIPPED, *variants.PLAINLY, *variants.WORKERS):
+            yield self._keep_alive(setup, "together")
+
+    def changes(self) -> Iterator[Row]:
+        """One change of a file each, beside the file as it is; and what is not ours, if there."""
+        shipped = [setup for setup in variants.SHIPPED if setup.front != "caddy"]
+        stream = variants.STREAM if configs.STREAM_MODULE.exists() else ()
+        for setup in (*shipped, *variants.CHANGES, *variants.FIXED, *stream):
+            yield self._keep_alive(setup, "apart")
+
+    def connections(self) -> Iterator[Row]:
+        """New connections, with and without resumption, and with an RSA certificate."""
+        for setup in (*variants.SHIPPED, *variants.RSA):
+            for resumed in (False, True):
+
+                def measure(stand: Stand, resumed: bool = resumed) -> Row:
+                    return load.connections(
+                        stand, self._first, self._seconds / 2, self._cores, resumed=resumed
+                    )
+
+                yield self._measure(setup, "apart", measure)
+
+    def http2(self) -> Iterator[Row]:
+        """HTTP/2 and HTTP/1.1 by the same client, where both are spoken."""
+        for setup in variants.SHIPPED:
+            if variants.is_prefaced(setup):
+                continue
+            for version in ("1.1", "2"):
+
+                def measure(stand: Stand, version: str = version) -> Row:
+                    requests = int(REQUESTS * min(1.0, self._seconds / 5))
+                    return load.by_http_2(
+                        stand, self._first, requests, self._cores, "apart", version
+                    )
+
+                yield self._measure(setup, "apart", measure)
+
+    def _keep_alive(self, setup: Setup, placement: str) -> Row:
+        return self._measure(
+            setup,
+            placement,
+            lambda stand: load.keep_alive(
+                stand, self._targets, self._seconds, self._cores, placement
+            ),
+        )
+
+    def _measure(self, setup: Setup, placement: str, measure: Measure) -> Row:
+        """The quietest of a few tries. Raises AbsentError, ServiceError or ClientError."""
+        made: list[Row] = []
+        with standing(setup, self._folder, self._cores, placement) as stand:
+            while not made or (made[-1]["others_share"] > DISTURBED and len(made) < TRIES):
+                made.append(measure(stand) | {"placement": placement})
+        return min(made, key=lambda row: float(row["others_share"]))
+
+
+PARTS: Final = ("apart", "together", "changes", "connections", "http2")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("parts", metavar="[PART]...", nargs=-1, type=click.Choice(PARTS))
+@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
+@click.option("--seconds", type=click.FloatRange(1, 600), default=5, show_default=True)
+@click.option("--keep", is_flag=True, help="Store the result in loadtest/results.")
+def main(parts: tuple[str, ...], rounds: int, seconds: float, keep: bool) -> None:
+    """Measure the proxies of config/proxy: all PARTs, or some."""
+    about: Row = {**machine.commit(), "date": machine.now(), "machine": machine.describe()}
+    about |= {"rounds": rounds, "seconds": seconds, "clients": load.CLIENTS}
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as place:
+        folder = Path(place)
+        folder.chmod(0o711)  # hitch gives its rights away
+        pages = blog.pages()
+        targets = [f"/api/comments/count?url={page.url}" for page in pages]
+        (folder / "targets").write_text("".join(f"{targets[at]}\n" for at in order(len(targets))))
+        try:
+            bench = Bench(folder, machine.choose_cores(), seconds)
+            seed(folder / "data", pages, progress())
+            rows = list(_play(bench, parts or PARTS, rounds))
+        except (AbsentError, ClientError, ServiceError) as error:
+            raise click.ClickException(str(error)) from error
+    medians = summarise(rows)
+    for one in medians:
+        click.echo(line(one))
+    for name, value, goal in judge(medians):
+        click.echo(f"{name:<64} {value:6.2f}  {goal}")
+    if keep:
+        click.echo(f"stored in {_store(about, medians, rows)}")
+
+
+def _play(bench: Bench, parts: Sequence[str], rounds: int) -> Iterator[Row]:
+    for number in range(1, rounds + 1):
+        for part in parts:
+            for row in getattr(bench, part)():
+                made = row | {"part": part, "round": number}
+                click.echo(line(made))
+                yield made
+
+
+def key(row: Row) -> tuple[str, ...]:
+    """What rows of several rounds have in common."""
+    return tuple(str(row.get(name, "")) for name in ("part", "setup", "resumed", "version"))
+
+
+def summarise(rows: Sequence[Row]) -> list[Row]:
+    """The medians over the rounds."""
+    grouped: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(key(row), []).append(row)
+    return [
+        {**group[0], **{name: statistics.median(row[name] for row in group) for name in FIGURES}}
+        for group in grouped.values()
+    ]
+
+
+def line(row: Row) -> str:
+    """A row for a reader."""
+    _, setup, resumed, version = key(row)
+    name = " ".join(filter(None, (setup, resumed and f"resumed={resumed}", version)))
+    return (
+        f"{row['part']:<12}{name:<36}{row['rate']:>9,.0f}/s  µs: proxy {row['proxy_us']:7.1f}"
+        f"  service {row['service_us']:6.1f}  client {row['client_us']:6.1f}"
+        f"  p99 {row['p99'] / 1e3:6.1f} ms  others {row['others_share']:.0%}"
+    )
+
+
+def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
+    """What was aimed at, as far as it was measured: a name, the value, the goal."""
+    changes = {row["setup"]: row for row in medians if row["part"] == "changes"}
+    for setup in variants.FIXED:
+        if setup.front in changes and setup.name in changes:
+            rate = changes[setup.front]["rate"] / changes[setup.name]["rate"]
+            yield f"{setup.front}: requests by HTTPS over those of a fixed answer", rate, "≥ 0.95"
+            least = changes[setup.name]["service_us"] / changes[setup.name]["proxy_us"]
+            yield f"{setup.name}: its CPU over the proxy's", least, ""
+    apart = {row["setup"]: row for row in medians if row["part"] == "apart"}
+    shipped = {name: apart[name] for name in map(key_of, variants.SHIPPED) if name in apart}
+    if not shipped:
+        return
+    cost = {name: row["proxy_us"] for name, row in shipped.items()}
+    best = min(cost, key=lambda name: cost[name])
+    for setup in variants.PLAINLY:
+        if setup.name in apart:
+            plain = apart[setup.name]
+            rate = shipped[setup.front]["rate"] / plain["rate"]
+            yield f"{setup.front}: requests by HTTPS over plain HTTP", rate, "≥ 0.95"
+            saved = plain["proxy_us"] / cost[setup.front]
+            yield f"{setup.front}: the proxy's CPU, plain HTTP over HTTPS", saved, ""
+    for name, row in shipped.items():
+        share = row["service_us"] / row["proxy_us"]
+        yield f"{name}: the service's CPU over the proxy's", share, "< 0.25"
+        yield (
+            f"{name}: requests over those of {best}",
+            row["rate"] / shipped[best]["rate"],
+            "≥ 0.85",
+        )
+
+
+def key_of(setup: Setup) -> str:
+    """The name that its rows have."""
+    return setup.name
+
+
+def _store(about: Row, medians: Sequence[Row], rows: Sequence[Row]) -> Path:
+    date = str(about["date"]).replace(":", "").removesuffix("Z")
+    dirty = "-dirty" * bool(about["dirty"])
+    path = RESULTS / f"proxies-{date}-{str(about['commit'])[:10]}{dirty}.json"
+    result = {"about": about, "medians": list(map(_rounded, medians))}
+    path.write_text(json.dumps(result | {"rows": list(map(_rounded, rows))}, indent=1) + "\n")
+    return path
+
+
+def _rounded(row: Row) -> Row:
+    return {name: round(v, 3) if isinstance(v, float) else v for name, v in row.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The proxies of config/proxy, each with the file that we ship, for tests and measurements.
+
+Only what the files say is to be changed is changed: names, certificates, the service's address;
+and the ports, since nobody has a right to 80 and 443 here. What is absent raises AbsentError.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from loadtest.harness.programs import ROOT
+from loadtest.servers.peer import AbsentError
+
+PROXY = ROOT / "config/proxy"
+STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
+
+
+class Place(NamedTuple):
+    """What a proxy is started for and with; `workers` where it does not count the cores itself."""
+
+    folder: Path
+    upstream: str  # HOST:PORT or unix:PATH
+    chain: Path
+    key: Path
+    http: int
+    https: int
+    host: str
+    workers: int = 2
+
+
+class Command(NamedTuple):
+    """How a proxy is started, and how its own program checks the same file."""
+
+    start: list[str]
+    check: list[str]
+    environ: Mapping[str, str] = {}
+
+
+def find(name: str) -> str:
+    """The path of a program. Raises AbsentError."""
+    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    if path is None:
+        raise AbsentError(f"{name} is missing. Run: apt-get install -y {name}")
+    return path
+
+
+def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) -> str:
+    """The file of that name with `changes`, each of which must find its text.
+
+    The lines after each of `marks` are switched on. Raises ValueError.
+    """
+    text = (PROXY / name).read_text()
+    for old, new in changes.items():
+        if old not in text:
+            raise ValueError(f"{name} has no {old!r} any more")
+        text = text.replace(old, new)
+    for mark in marks:
+        text = text.replace(mark, "")
+    return text
+
+
+def nginx(
+    place: Place, name: str = "nginx.conf", marks: Sequence[str] = (), more: Mapping[str, str] = {}
+) -> Command:
+    """nginx with the file `name`; `more` changes more of it, for `marks` see `changed`."""
+    program = find("nginx")
+    example = "comments.example" if name == "nginx.conf" else "blog.example"
+    certificate = f"/etc/letsencrypt/live/{example}"
+    changes = {
+        "unix:/run/commentsvc/commentsvc.sock": place.upstream,
+        f"{certificate}/fullchain.pem": str(place.chain),
+        f"{certificate}/privkey.pem": str(place.key),
+        f"server_name {example}": f"server_name {place.host}",
+        "listen 80;": f"listen 127.0.0.1:{place.http};",
+        "listen 443 ssl": f"listen 127.0.0.1:{place.https} ssl",
+        "    listen [::]:80;\n": "",
+        "    listen [::]:443 ssl http2;\n": "",
+    }
+    if name == "nginx.conf":
+        changes["listen 443 quic"] = f"listen 127.0.0.1:{place.https} quic"
+        changes["    #3 listen [::]:443 quic reuseport;\n"] = ""
+        changes["/var/log/nginx"] = str(place.folder)
+        changes["/dev/shm/commentsvc"] = f"{place.folder}/cache"
+    else:
+        changes["/var/www/blog"] = str(blog(place))
+    (place.folder / "site.conf").write_text(changed(name, {**changes, **more}, marks))
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
+    user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
+    main = place.folder / "nginx.conf"
+    main.write_text(
+        f"daemon off; {user} pid {place.folder}/pid; error_log stderr crit;\n"
+        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
+        f"http {{ {temporary} include {place.folder}/site.conf; }}\n"
+    )
+    words = [program, "-e", "stderr", "-c", str(main)]
+    return Command(words, [*words, "-t"])
+
+
+def nginx_stream(place: Place) -> Command:
+    """nginx doing TLS alone by its stream module, by no file of ours. Raises AbsentError."""
+    if not STREAM_MODULE.exists():
+        raise AbsentError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
+    main = place.folder / "stream.conf"
+    main.write_text(
+        f"load_module {STREAM_MODULE}; daemon off; pid {place.folder}/pid; error_log stderr crit;\n"
+        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
+        f"stream {{ ssl_certificate {place.chain}; ssl_certificate_key {place.key};\n"
+        "ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;\n"
+        f"upstream commentsvc {{ server {place.upstream}; }}\n"
+        f"server {{ listen 127.0.0.1:{place.https} ssl; proxy_pass commentsvc; }}\n"
+        f"server {{ listen 127.0.0.1:{place.http}; proxy_pass commentsvc; }} }}\n"
+    )
+    words = [find("nginx"), "-e", "stderr", "-c", str(main)]
+    return Command(words, [*words, "-t"])
+
+
+def blog(place: Place) -> Path:
+    """The folder of the blog that stands beside its comments."""
+    folder = place.folder / "blog"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def caddy(place: Place, more: Mapping[str, str] = {}) -> Command:
+    """Caddy with our Caddyfile, and a certificate of its own instead of one from the Internet."""
+    own = "#tls /etc/ssl/comments.pem /etc/ssl/comments.key"
+    return _caddy(place, changed("Caddyfile", {own: f"tls {place.chain} {place.key}", **more}))
+
+
+def caddy_in_folder(place: Place) -> Command:
+    """The same with the other site of the file, instead of the first one."""
+    changes = {
+        "blog.example {": f"{place.host} {{\n\ttls {place.chain} {place.key}",
+        "/var/www/blog": str(blog(place)),
+    }
+    ours, others = changed("Caddyfile", changes).split("# A host name of its own", 1)
+    site = others[others.index(f"#{place.host} {{") :]
+    return _caddy(place, ours + re.sub("^#(?! )", "", site, flags=re.MULTILINE))
+
+
+def _caddy(place: Place, text: str) -> Command:
+    program, file = find("caddy"), place.folder / "Caddyfile"
+    file.write_text(text)
+    environ = {
+        "HOME": str(place.folder),
+        "XDG_DATA_HOME": str(place.folder),
+        "XDG_CONFIG_HOME": str(place.folder),
+        "CADDY_ADMIN": f"unix/{place.folder}/admin",
+        "COMMENTSVC_HOST": place.host,
+        "COMMENTSVC_UPSTREAM": place.upstream.replace("unix:", "unix/"),
+        "COMMENTSVC_HTTP_PORT": str(place.http),
+        "COMMENTSVC_HTTPS_PORT": str(place.https),
+    }
+    words = ["--adapter", "caddyfile", "--config", str(file)]
+    return Command([program, "run", *words], [program, "validate", *words], environ)
+
+
+def haproxy(
+    place: Place,
+    name: str = "haproxy.cfg",
+    marks: Sequence[str] = (),
+    more: Mapping[str, str] = {},
+) -> Command:
+    """HAProxy with the file `name`; what it says of variables is true of the environment.
+
+    The blog, where there is one, is a server at the socket `blog.sock` of the place.
+    """
+    environ = {
+        "COMMENTSVC_HOST": place.host,
+        "COMMENTSVC_PEM": str(_pem(place)),
+        "COMMENTSVC_SERVER": place.upstream.replace("unix:", "unix@"),
+        "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
+        "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
+        "COMMENTSVC_BLOG": f"unix@{place.folder}/blog.sock",
+    }
+    program, file = find("haproxy"), place.folder / "haproxy.cfg"
+    own = {} if name == "haproxy-tcp.cfg" else {"quic4@:443": f"quic4@127.0.0.1:{place.https}"}
+    file.write_text(changed(name, {**own, **more}, marks))
+    return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
+
+
+def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
+    """hitch, whose redirect is the service's."""
+    host, _, port = place.upstream.rpartition(":")
+    backend = port if host == "unix" else f"[{host}]:{port}"
+    changes = {
+        "/etc/hitch/comments.pem": str(_pem(place)),
+        "[*]:443": f"[127.0.0.1]:{place.https}",
+        "/run/commentsvc/commentsvc.sock": backend,
+        "workers = 2": f"workers = {place.workers}",
+    }
+    if os.geteuid() != 0:
+        changes['user = "_hitch"\n'] = ""  # nobody but root may become somebody else
+    program, file = find("hitch"), place.folder / "hitch.conf"
+    file.write_text(changed("hitch.conf", {**changes, **more}))
+    return Command([program, f"--config={file}"], [program, "--test", f"--config={file}"])
+
+
+def _pem(place: Place) -> Path:
+    file = place.folder / "both.pem"
+    file.write_bytes(place.chain.read_bytes() + place.key.read_bytes())
+    return file
+
+
+Make = Callable[..., Command]
+FRONTS: dict[str, Make] = {
+    "nginx": nginx,
+    "caddy": caddy,
+    "haproxy": haproxy,
+    "haproxy-tcp": partial(haproxy, name="haproxy-tcp.cfg"),
+    "hitch": hitch,
+}
+# Those that pass on bytes: the service itself speaks HTTP, and knows by the PROXY protocol to whom.
+TLS_ONLY = ("haproxy-tcp", "hitch")
+# Those that put a service into a folder of the blog's host.
+FOLDERS: dict[str, Make] = {
+    "nginx": partial(nginx, name="nginx-path.conf"),
+    "caddy": caddy_in_folder,
+    "haproxy": partial(haproxy, marks=("#f ",)),
+}
+# Those that speak HTTP/3, and what their program says of itself where it was built with that.
+HTTP_3: dict[str, tuple[Make, str]] = {
+    "caddy": (caddy, ""),
+    "nginx": (partial(nginx, marks=("#3 ",)), "http_v3_module"),
+    "haproxy": (partial(haproxy, marks=("#3 ",)), "+QUIC"),
+}
+
+
+def knows_http_3(name: str) -> bool:
+    """Whether a program of HTTP_3 was built with it. Raises AbsentError."""
+    program, mark = find(name), HTTP_3[name][1]
+    words = [program, "version" if name == "caddy" else "-vv" if name == "haproxy" else "-V"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False)
+    return mark in said.stdout + said.stderr

@@ -1,0 +1,134 @@
+"""What is measured of the proxies: each file of config/proxy as we ship it, and changes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from loadtest.proxies.configs import FRONTS, TLS_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A proxy and its way to the service; `more` are changes of its file beyond what it asks for.
+
+    Where it is `plain` there is no TLS. `key` is the certificate's kind. Over `tcp` the service is
+    reached by a port instead of a unix socket. `marks` switch lines on. `fixed` puts a program in
+    the service's place that answers the same bytes to everything: what the proxy could do at most.
+    `workers` are the proxy's, else one for each of its cores; `environ` is added to what it gets.
+    """
+
+    name: str
+    front: str
+    plain: bool = False
+    more: Mapping[str, str] = field(default_factory=dict)
+    key: str = "ec"
+    tcp: bool = False
+    marks: tuple[str, ...] = ()
+    fixed: bool = False
+    workers: int = 0
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+_REDIRECT: Final = (
+    '    http-request redirect code 308 location "https://${COMMENTSVC_HOST}%[capture.req.uri]"'
+    " unless { ssl_fc }\n"
+)
+# How a file speaks plain HTTP instead of redirecting. hitch knows none.
+PLAIN: Final[dict[str, Mapping[str, str]]] = {
+    "nginx": {
+        "    if ($scheme = http) {\n"
+        "        return 308 https://$server_name$request_uri;\n    }\n": ""
+    },
+    "caddy": {
+        "#tls /etc/ssl/comments.pem /etc/ssl/comments.key": "",
+        "{$COMMENTSVC_HOST:comments.example} {": "http://{$COMMENTSVC_HOST} {",
+    },
+    "haproxy": {_REDIRECT: ""},
+    "haproxy-tcp": {' ssl crt "${COMMENTSVC_PEM}" alpn http/1.1': ""},
+}
+
+SHIPPED: Final = tuple(Setup(name, name) for name in FRONTS)
+PLAINLY: Final = tuple(
+    Setup(f"{name}, plain HTTP", name, plain=True, more=more) for name, more in PLAIN.items()
+)
+MICROCACHE: Final = Setup("nginx, micro-cache", "nginx", marks=("#m ",))
+# The program says nothing of the client to one that would not understand it.
+FIXED: Final = (
+    Setup("nginx: a fixed answer", "nginx", fixed=True),
+    Setup("haproxy: a fixed answer", "haproxy", fixed=True),
+    Setup(
+        "haproxy-tcp: a fixed answer", "haproxy-tcp", more={" send-proxy-v2-ssl": ""}, fixed=True
+    ),
+    Setup(
+        "hitch: a fixed answer",
+        "hitch",
+        more={"write-proxy-v2 = on": "write-proxy-v2 = off"},
+        fixed=True,
+    ),
+)
+
+_CIPHERS: Final = "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;"
+_SUITES: Final = "ssl_conf_command Ciphersuites"
+_LOG: Final = "combined buffer=64k flush=5s;"
+_KEPT: Final = {
+    "    keepalive_requests 1000000;\n": "",
+    "    keepalive_requests 100000;\n": "",
+}
+_UNBUFFERED: Final = {"proxy_buffers 8 32k;": "proxy_buffers 8 32k; proxy_buffering off;"}
+_GLOBAL: Final = "    tune.ssl.lifetime 86400\n"
+_EDGES: Final = "    expose-experimental-directives\n    tune.fd.edge-triggered on\n"
+_TLS: Final = "ssl-min-ver TLSv1.2\n"
+# One change of a shipped file each, to see what it is worth.
+CHANGES: Final = (
+    Setup("nginx: TCP to the service", "nginx", tcp=True),
+    Setup("nginx: no kept connections", "nginx", more={"    keepalive 256;\n": ""}),
+    Setup("nginx: 64 kept connections", "nginx", more={"keepalive 256;": "keepalive 64;"}),
+    Setup("nginx: 1,000 requests for each", "nginx", more=_KEPT),
+    Setup("nginx: a log line each", "nginx", more={_LOG: "combined;"}),
+    Setup("nginx: no log", "nginx", more={"access_log ": "access_log off; # "}),
+    Setup("nginx: records of 16 KiB", "nginx", more={"ssl_buffer_size 4k;": ""}),
+    Setup("nginx: unbuffered", "nginx", more=_UNBUFFERED),
+    Setup("nginx: AES-128", "nginx", more={_CIPHERS: f"{_SUITES} TLS_AES_128_GCM_SHA256;"}),
+    Setup("nginx: ChaCha20", "nginx", more={_CIPHERS: f"{_SUITES} TLS_CHACHA20_POLY1305_SHA256;"}),
+    Setup("nginx: TLS 1.2", "nginx", more={"TLSv1.2 TLSv1.3": "TLSv1.2"}),
+    Setup("haproxy: http-reuse safe", "haproxy", more={"http-reuse always": "http-reuse safe"}),
+    Setup("haproxy: TCP to the service", "haproxy", tcp=True),
+    Setup("haproxy-tcp: TCP to the service", "haproxy-tcp", tcp=True),
+    Setup("haproxy-tcp: edge-triggered", "haproxy-tcp", more={_GLOBAL: _GLOBAL + _EDGES}),
+    Setup(
+        "haproxy-tcp: buffers of 4 KiB",
+        "haproxy-tcp",
+        more={_GLOBAL: f"{_GLOBAL}    tune.bufsize 4096\n    tune.maxrewrite 512\n"},
+    ),
+    Setup(
+        "haproxy-tcp: splice", "haproxy-tcp", more={"mode tcp": "mode tcp\n    option splice-auto"}
+    ),
+    Setup("haproxy-tcp: TLS 1.2", "haproxy-tcp", more={_TLS: f"{_TLS[:-1]} ssl-max-ver TLSv1.2\n"}),
+    Setup("hitch: TCP to the service", "hitch", tcp=True),
+    Setup("hitch: TLS 1.2", "hitch", more={"TLSv1.2 TLSv1.3": "TLSv1.2"}),
+    # What it waits with: libev takes epoll by itself, and is told of each change one by one.
+    Setup("hitch: poll()", "hitch", environ={"LIBEV_FLAGS": "2"}),
+)
+# Where new connections are measured.
+RSA: Final = (
+    Setup("nginx: RSA certificate", "nginx", key="rsa"),
+    Setup("hitch: RSA certificate", "hitch", key="rsa"),
+)
+# Where proxy, service and clients share both cores: one worker leaves more to the others.
+WORKERS: Final = (
+    Setup("nginx: one worker", "nginx", workers=1),
+    Setup("nginx: reuseport", "nginx", more={"ssl http2;": "ssl http2 reuseport;"}),
+    Setup("haproxy-tcp: one thread", "haproxy-tcp", more={_GLOBAL: f"{_GLOBAL}    nbthread 1\n"}),
+    Setup("hitch: one worker", "hitch", workers=1),
+)
+# nginx doing TLS alone. It knows only version 1 of the PROXY protocol, which the service does not
+# read, so nobody would know who asks: this is measured, and not shipped.
+STREAM: Final = (
+    Setup("nginx's stream module", "nginx-stream"),
+    Setup("nginx's stream module, plain HTTP", "nginx-stream", plain=True),
+)
+
+
+def is_prefaced(setup: Setup) -> bool:
+    """Whether the service has to read the PROXY protocol."""
+    return setup.front in TLS_ONLY

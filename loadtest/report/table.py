@@ -1,0 +1,125 @@
+"""Tables for people: a result, and two results side by side."""
+
+from collections.abc import Sequence
+
+from loadtest.harness.measurement import Measurement
+from loadtest.harness.result import Result, Summary, Verdict
+
+FULL = 0.95  # share of its core from which on a client may have been the bound
+UNITS = {
+    "cpu_ns": "CPU-ns per request",
+    "rate": "requests/s",
+    "rss_mib": "MiB",
+    "times": "times",
+    "points": "points",
+    "errors": "errors",
+    "ms": "ms",
+}
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """Set rows in columns, the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def number(value: float) -> str:
+    """Write a figure as people read it: 1,234,567 or 12.3."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def milliseconds(microseconds: float) -> str:
+    """Write a latency in ms, a dash where it is not known."""
+    return f"{microseconds / 1_000:.2f}" if microseconds else "–"
+
+
+def line(measurement: Measurement) -> str:
+    """One measurement, for those who wait."""
+    told = (
+        f"round {measurement.round}  {measurement.scenario:<16}"
+        f"{number(measurement.rate):>10}/s {number(measurement.cpu_ns):>8} CPU-ns"
+        f"  p99 {milliseconds(measurement.p99)} ms"
+    )
+    if not measurement.disturbed:
+        return told
+    return f"{told}  disturbed: others used {measurement.disturbance:.0%} of a core"
+
+
+def result(run: Result) -> str:
+    """A whole result: figures, memory, goals."""
+    head = ("scenario", "requests/s", "CPU-ns", "p50 ms", "p90 ms", "p99 ms", "max ms", "client")
+    rows = [head, *map(_figures, run.summaries)]
+    return "\n\n".join((align(rows), _memory(run), goals(run.verdicts)))
+
+
+def contests(run: Result) -> str:
+    """A result of contests: figures, goals, who is absent."""
+    if not run.summaries:
+        return goals(run.verdicts)
+    absent = [f"{name} is absent: {reason}" for name, reason in run.about["absent"].items()]
+    return "\n\n".join((entries(run), goals(run.verdicts), *absent))
+
+
+def entries(run: Result) -> str:
+    """The figures of contests, and how many times the floor they are."""
+    medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
+    head = ("contest", "requests/s", "CPU-ns", "× limit", "p50 ms", "p99 ms", "client", "its ns")
+    rows: list[tuple[str, ...]] = [head]
+    for summary in run.summaries:
+        figures = _figures(summary)
+        floor = medians.get(f"{summary.name.partition(':')[0]}: limit")
+        times = f"{medians[summary.name] / floor:.2f}" if floor else "–"
+        own = number(summary.medians["client_ns"])
+        rows.append((*figures[:3], times, figures[3], figures[5], figures[7], own))
+    return align(rows)
+
+
+def goals(verdicts: Sequence[Verdict]) -> str:
+    """The goals and whether they hold."""
+    words = {True: "holds", False: "MISSED", None: "no quiet round"}
+    rows = [("goal", "wanted", "reached", "")]
+    for verdict in verdicts:
+        goal = verdict.goal
+        wanted = f"at {goal.sense} {number(goal.bound)} {UNITS[goal.figure]}"
+        reached = number(verdict.value)
+        if verdict.spread:
+            reached += f" ({number(verdict.spread[0])} to {number(verdict.spread[1])})"
+        rows.append((verdict.name, wanted, reached, words[verdict.holds]))
+    return align(rows)
+
+
+def comparison(before: Result, after: Result) -> str:
+    """Two results, scenario by scenario: rates, CPU-ns, p99, and what became of them."""
+    rows = [["scenario", "requests/s", "", "", "CPU-ns", "", "", "p99 ms", "", ""]]
+    old = {summary.name: summary for summary in before.summaries}
+    for new in after.summaries:
+        if new.name in old:
+            first, second = old[new.name].medians, new.medians
+            cells = [new.name]
+            for figure, write in (("rate", number), ("cpu_ns", number), ("p99", milliseconds)):
+                change = second[figure] / first[figure] - 1 if first[figure] else 0.0
+                cells += [write(first[figure]), write(second[figure]), f"{change:+.1%}"]
+            rows.append(cells)
+    return align(rows)
+
+
+def _figures(summary: Summary) -> tuple[str, ...]:
+    medians = summary.medians
+    times = [milliseconds(medians[name]) for name in ("p50", "p90", "p99", "max")]
+    client = f"{medians['client_share']:.0%}" + (" full" * (medians["client_share"] > FULL))
+    name = summary.name + " (disturbed)" * summary.disturbed
+    return (name, number(medians["rate"]), number(medians["cpu_ns"]), *times, client)
+
+
+def _memory(run: Result) -> str:
+    rows = [("round", "start ms", "MiB at start", "MiB at end", "thrown away")]
+    for one in run.rounds:
+        memory = (number(one["rss_start_mib"]), number(one["rss_end_mib"]))
+        rows.append((str(one["number"]), number(one["start_ms"]), *memory, str(one["thrown_away"])))
+    return align(rows)

@@ -1,0 +1,1 @@
+"""Other servers under the same load."""

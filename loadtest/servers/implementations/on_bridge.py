@@ -1,0 +1,42 @@
+"""Our core, the Bridge and a trivial handler: a coroutine, whose answer nobody stores.
+
+python -m loadtest.servers.implementations.on_bridge PORT ANSWER
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable
+from pathlib import Path
+
+from commentsvc import web
+from commentsvc.config import Server
+from commentsvc.server import Bridge
+
+
+class Trivial:
+    """Answers everything with the same response."""
+
+    def __init__(self, response: web.Response) -> None:
+        """Take the response."""
+        self._response = response
+
+    def answer(self, _: web.Request) -> Awaitable[web.Response]:
+        """Begin a coroutine, as most handlers of other people are."""
+        return self._give()
+
+    async def _give(self) -> web.Response:
+        return self._response
+
+
+async def serve(port: int, response: web.Response) -> None:
+    """Answer until the process ends."""
+    bridge = Bridge(Server(listen=f"127.0.0.1:{port}", workers=1))
+    bridge.serve(Trivial(response))
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    told = json.loads(Path(sys.argv[2]).read_text())
+    fields = tuple((name, value) for name, value in told["fields"] if name != "ETag")
+    asyncio.run(serve(int(sys.argv[1]), web.Response(200, fields, told["body"].encode())))

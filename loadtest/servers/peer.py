@@ -1,0 +1,216 @@
+"""The other servers: how each is built or found, and started.
+
+DESIGN. A peer is a function from a port and an answer to a command line. What has to be built for
+it goes to build/loadtest, from registries that everybody can reach. What cannot be had here raises
+AbsentError with the reason; the table shows it, and the run goes on.
+
+All peers get the same answer, which is ours: its fields, but for those that they write themselves,
+and its body.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadtest.harness import programs
+from loadtest.harness.programs import BUILD
+
+PEERS = Path(__file__).parent / "implementations"
+OWN_FIELDS = ("content-length", "date")  # every server writes them itself
+PYTHON36 = ("python3.6", str(Path.home() / ".pyenv/versions/3.6.15/bin/python"))
+JAPRONTO = ("uvloop==0.14.0", "japronto==0.1.2")
+UVICORN = ("uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "click==8.5.1", "h11==0.16.0")
+
+Command = list[str]
+
+
+class AbsentError(Exception):
+    """This peer cannot be had here; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it goes over the wire, in two files for peers to read."""
+
+    text: bytes
+    raw: Path
+    json: Path
+
+    @classmethod
+    def write(cls, answer: bytes, folder: Path) -> "Answer":
+        """Write it as it is, and as JSON without the fields that servers write themselves."""
+        made = cls(answer, folder / "answer", folder / "answer.json")
+        made.raw.write_bytes(answer)
+        made.json.write_text(json.dumps({"fields": made.fields, "body": made.body}))
+        return made
+
+    @property
+    def body(self) -> str:
+        """What stands behind the head."""
+        return self.text.partition(b"\r\n\r\n")[2].decode()
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields that a peer has to add."""
+        head = self.text.partition(b"\r\n\r\n")[0].decode()
+        pairs = (line.partition(": ") for line in head.split("\r\n")[1:])
+        return [(name, value) for name, _, value in pairs if name.lower() not in OWN_FIELDS]
+
+
+def limit(port: int, answer: Answer) -> Command:
+    """Our floor."""
+    return [str(programs.limit()), str(port), str(answer.raw)]
+
+
+def bridge(port: int, answer: Answer) -> Command:
+    """Our core with a trivial handler in Python."""
+    return [
+        sys.executable,
+        "-m",
+        "loadtest.servers.implementations.on_bridge",
+        str(port),
+        str(answer.json),
+    ]
+
+
+def nginx(port: int, answer: Answer) -> Command:
+    """Debian's nginx with `return 200`."""
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        raise AbsentError("nginx is missing. Run: apt-get install -y nginx-light")
+    fields = [f"add_header {name} '{value}';" for name, value in answer.fields]
+    values = {
+        "folder": str(answer.raw.parent),
+        "port": str(port),
+        "type": dict(answer.fields)["Content-Type"],
+        "fields": " ".join(field for field in fields if "Content-Type" not in field),
+        "body": answer.body,
+    }
+    text = (PEERS / "nginx.conf").read_text()
+    for name, value in values.items():
+        text = text.replace(f"[{name}]", value)
+    file = answer.raw.parent / f"nginx-{port}.conf"
+    file.write_text(text)
+    return [program, "-e", "stderr", "-c", str(file)]
+
+
+def japronto(port: int, answer: Answer) -> Command:
+    """Japronto from PyPI. Its wheel is for Python 3.6, and its uvloop has to be an old one."""
+    python = next(filter(_runs, PYTHON36), None)
+    if python is None:
+        raise AbsentError("Japronto needs Python 3.6. Run: pyenv install 3.6.15")
+    interpreter = environment("japronto", python, JAPRONTO)
+    return [str(interpreter), str(PEERS / "on_japronto.py"), str(port), str(answer.json)]
+
+
+def uvicorn(port: int, answer: Answer) -> Command:
+    """The usual asyncio server, at its fastest, from PyPI."""
+    interpreter = environment("uvicorn", sys.executable, UVICORN)
+    return [str(interpreter), str(PEERS / "on_uvicorn.py"), str(port), str(answer.json)]
+
+
+def hyper(port: int, answer: Answer) -> Command:
+    """Rust's usual HTTP library, from crates.io."""
+    if shutil.which("cargo") is None:
+        raise AbsentError("hyper needs Rust. Run: apt-get install -y cargo, or https://rustup.rs")
+    words = ["cargo", "build", "--release", "--locked", "--quiet"]
+    place = [
+        "--manifest-path",
+        str(PEERS / "hyper/Cargo.toml"),
+        "--target-dir",
+        str(BUILD / "hyper"),
+    ]
+    _run("hyper", [*words, *place])
+    return [str(BUILD / "hyper/release/hyper-peer"), str(port), str(answer.raw)]
+
+
+def libreactor(port: int, answer: Answer) -> Command:
+    """A C library for servers; in no registry."""
+    told = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "libreactor"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if told.returncode:
+        raise AbsentError(
+            "pkg-config knows no libreactor (no registry has it; its README tells how)"
+        )
+    source, program = PEERS / "on_libreactor.c", BUILD / "on_libreactor"
+    _run(
+        "libreactor",
+        ["cc", "-O3", "-march=native", str(source), "-o", str(program), *told.stdout.split()],
+    )
+    return [str(program), str(port), str(answer.raw)]
+
+
+def _python(name: str, script: str, wanted: tuple[str, ...]) -> Callable[[int, Answer], Command]:
+    """A server from PyPI, in an environment of its own, with a trivial handler."""
+
+    def command(port: int, answer: Answer) -> Command:
+        interpreter = environment(name, sys.executable, wanted, alone=False)
+        return [str(interpreter), str(PEERS / f"{script}.py"), str(port), str(answer.json)]
+
+    return command
+
+
+def _go(kind: str) -> Callable[[int, Answer], Command]:
+    """A server in Go, from the Go proxy."""
+
+    def command(port: int, answer: Answer) -> Command:
+        if shutil.which("go") is None:
+            raise AbsentError(f"{kind} needs Go. Run: apt-get install -y golang-go")
+        program = (BUILD / "go-peer").resolve()
+        _run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
+        return [str(program), kind, str(port), str(answer.json)]
+
+    return command
+
+
+FRAMEWORKS: dict[str, Callable[[int, Answer], Command]] = {
+    "go-http": _go("http"),
+    "go-fasthttp": _go("fasthttp"),
+    "fastwsgi": _python("fastwsgi", "on_fastwsgi", ("fastwsgi==0.0.9",)),
+    "granian": _python("granian", "on_granian", ("granian==2.8.7",)),
+    "robyn": _python("robyn", "on_robyn", ("robyn==0.88.0",)),
+    "socketify": _python("socketify", "on_socketify", ("socketify==0.0.31",)),
+    "sanic": _python("sanic", "on_sanic_only", ("sanic==25.12.1",)),
+}
+PEER: dict[str, Callable[[int, Answer], Command]] = {
+    peer.__name__: peer for peer in (limit, bridge, nginx, japronto, uvicorn, hyper, libreactor)
+} | FRAMEWORKS
+
+
+def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:
+    """Make a virtual environment with `wanted`; its interpreter. Raises AbsentError.
+
+    `alone`: without what they need in turn, where all of it is pinned and old pins would not build.
+    """
+    folder = BUILD / name
+    stamp, interpreter = folder / "stamp", folder / "bin" / "python"
+    if not stamp.exists() or stamp.read_text() != " ".join(wanted):
+        _run(name, [python, "-m", "venv", "--clear", str(folder)])
+        pip = [str(interpreter), "-m", "pip", "install", "-q"]
+        _run(name, [*pip, *["--no-deps"] * alone, *wanted])
+        stamp.write_text(" ".join(wanted))
+    return interpreter
+
+
+def _runs(python: str) -> bool:
+    """Say whether there is such an interpreter; a pyenv shim alone is none."""
+    try:
+        subprocess.run([python, "-c", ""], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def _run(name: str, words: Command) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AbsentError(f"{name} cannot be built: {(done.stderr or done.stdout).strip()[-500:]}")

@@ -1,0 +1,91 @@
+"""Sheets: how long moderators' whole pages take over HTTP, from the request to the last byte.
+
+A signed-in browser asks the real server, which has a core of its own, for each page some times;
+what the server's process used of the CPU meanwhile is divided by the number of requests.
+"""
+
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from commentsvc import moderators, passwords
+from commentsvc.database import Database
+from loadtest.data import bulk
+from loadtest.harness.service import Service, ServiceError
+from loadtest.workloads.admin_browser import Desk
+
+NAME, PASSWORD = "ann", "correct horse battery"
+ROUNDS: Final = 20
+
+
+class Sheet(NamedTuple):
+    """Milliseconds for a page: the median, the longest, and the server's CPU for each."""
+
+    median: float
+    longest: float
+    cpu: float
+
+
+def pages(number: int) -> dict[str, str]:
+    """The pages that are asked for, of a database of so many comments, by name."""
+    moment = bulk.FIRST + number // 2 * bulk.STEP
+    return {
+        "queue": "queue",
+        "queue, far down": f"queue?after=0.{number // 2}",
+        "queue of a small site": "queue?site=notes",
+        "published": "comments?status=approved",
+        "published, far down": f"comments?status=approved&after={moment}.{number // 2}",
+        "spam": "comments?status=spam",
+        "deleted, of a small site": "comments?status=deleted&site=notes",
+        "search: a common word": "comments?q=w0",
+        "search: a word of all comments": "comments?q=reader",
+        "search: one of all, one of none": "comments?q=reader+author%3Aw0",
+        "search: an e-mail address": "comments?q=reader42%40mail42.example",
+        "search: a page": "comments?q=%2F2001%2Fpost-1%2F",
+        "a comment": f"comment?id={number // 2}",
+        "pages": "threads",
+        "pages with a text": "threads?q=post-17",
+        "a page": "thread?id=1",
+        "bans": "bans",
+        "outbox": "outbox",
+        "dashboard, 90 days": "dashboard?days=90",
+        "dashboard of a small site": "dashboard?site=notes",
+        "settings": "settings",
+        "account": "account",
+        "codes of an app": "factor",
+    }
+
+
+def employ(database: Database) -> None:
+    """Make the account of the one who asks."""
+    password = passwords.new_hash(PASSWORD)
+    database.write_now(lambda tx: moderators.add(tx, NAME, password, bulk.FIRST))
+
+
+def measure(folder: Path, number: int) -> dict[str, Sheet]:
+    """Ask for all pages of the database in `folder`. Raises ServiceError for one that is not 200.
+
+    The server is on the first core, we are on the second.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    found = {}
+    # The database is old, so its spam would be removed meanwhile.
+    with Service(folder, cores[:1], settings={"COMMENTSVC_SPAM_KEPT_DAYS": "0"}) as service:
+        desk = Desk(service.port, NAME, PASSWORD)
+        for name, page in pages(number).items():
+            _ask(desk, page)  # templates are compiled, the file's pages are in memory
+            before, times = service.cpu(), [_ask(desk, page) for _ in range(ROUNDS)]
+            cpu = (service.cpu() - before) / ROUNDS / 1e6
+            found[name] = Sheet(statistics.median(times), max(times), cpu)
+        desk.close()
+    return found
+
+
+def _ask(desk: Desk, page: str) -> float:
+    start = time.perf_counter()
+    shown = desk.get(page)
+    if shown.status != 200:
+        raise ServiceError(f"/moderation/{page} answers {shown.status}")
+    return (time.perf_counter() - start) * 1_000

@@ -1,0 +1,222 @@
+"""The article's load test: readers who press F5 on the front page of a blog.
+
+DESIGN. 250 clients ask for counts as fast as they are answered: 25 readers of a page with ten
+articles, each of which is one count. What is not answered within 10 s is an error. Every way (over
+HTTPS behind the proxy, and directly) and every server has its turn in each round, so that all of
+them meet the same machine; a ratio is taken within a round. Server and proxy share the first core,
+the clients have the second one.
+
+The answers are checked before: each distinct question is asked once, and its counts compared with
+the seeded comments. The browsers demand these bodies ever after.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Final
+
+from loadtest.data.blog import draw
+from loadtest.harness import client
+from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
+from loadtest.harness.client import Request
+from loadtest.harness.measurement import Reading
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.running import Running, free_port
+from loadtest.harness.scenario import BATCH, Goal
+from loadtest.harness.service import PATIENCE, Service, ServiceError
+from loadtest.proxies.nginx import Front
+from loadtest.report.table import align
+from loadtest.servers.competitors import OURS, RIVALS, Question, Rival, our_batch, stacosys_count
+from loadtest.servers.peer import AbsentError
+from loadtest.workloads.environment import Stage
+
+CLIENTS: Final = 250
+ASKED: Final = 100  # the most read pages: ten front pages
+SEQUENCE: Final = 12_000
+SIX = Goal("times", "least", 6.0, "requests, against the article's best")
+TWO = Goal("times", "least", 2.0, "behind the same proxy, which is the bound")
+TEN = Goal("times", "least", 10.0, "page views by one request, against ten requests")
+NONE = Goal("errors", "most", 0, "the article's best had 171")
+QUICK = Goal("ms", "most", 250.0, "the article's best took up to 18,869 ms")
+CACHED: Final = ("sanic-cache-1", "sanic-cache-4")  # the article's best
+WAYS: Final = {
+    "https": "behind the proxy, over HTTPS",
+    "direct": "without a proxy, over HTTP",
+    "batch": "behind the proxy, over HTTPS, one request for the ten counts of a page view",
+    "direct-batch": "without a proxy, over HTTP, one request for the ten counts of a page view",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A server and the way to it."""
+
+    way: str
+    rival: Rival | None  # None: it is ours
+
+    @property
+    def name(self) -> str:
+        """What its figures are called."""
+        return f"{self.way}: {self.rival.name if self.rival else OURS}"
+
+    @property
+    def text(self) -> str:
+        """What it is, for people."""
+        return f"{self.rival.text if self.rival else 'this project'}, {WAYS[self.way]}"
+
+    @property
+    def per_view(self) -> int:
+        """Requests of one page view."""
+        return 1 if "batch" in self.way else BATCH
+
+
+def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
+    """Everything that is to be measured in a round; of `only` these servers, or of all."""
+    chosen: list[Rival | None] = [None, *RIVALS]
+    return [
+        Turn(way, rival)
+        for way in WAYS
+        for rival in chosen
+        if way in ways
+        and (not only or (rival.name if rival else OURS) in only)
+        and ("batch" not in way or rival is None or rival.batch)
+    ]
+
+
+class Article:
+    """Rounds of turns."""
+
+    def __init__(self, stage: Stage, report: Callable[[Row], None]) -> None:
+        """`report` gets each row as it is made."""
+        self._folder = stage.folder
+        self._pages = stage.pages
+        self._extent = stage.extent
+        self._cores = stage.cores
+        self._report = report
+        self.absent: dict[str, str] = {}
+
+    def play(self, chosen: Sequence[Turn], number: int) -> list[Row]:
+        """One round, which begins with another server each time."""
+        rows = []
+        begin = number % len(chosen)
+        for turn in (*chosen[begin:], *chosen[:begin]):
+            try:
+                rows.append(self._quiet(turn, number))
+            except AbsentError as reason:
+                self.absent[turn.name.partition(": ")[2]] = str(reason)
+        return rows
+
+    def _quiet(self, turn: Turn, number: int) -> Row:
+        """Measure until nobody disturbs, but not for ever; the least disturbed one."""
+        made: list[Row] = []
+        while not made or (made[-1]["disturbed"] and len(made) < self._extent.tries):
+            made.append(self._measure(turn, number))
+            self._report(made[-1])
+        return min(made, key=lambda one: float(one["disturbance"]))
+
+    def _measure(self, turn: Turn, number: int) -> Row:
+        place, core = self._cores[:1], str(self._cores[1])
+        with ExitStack() as stack:
+            server = stack.enter_context(self._start(turn.rival))
+            requests = self._requests(turn, server.port)
+            plan = self._folder / "visits"
+            plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=3)))
+            front, port, trusted = None, server.port, None
+            if not turn.way.startswith("direct"):
+                front = Front(self._folder, f"127.0.0.1:{server.port}", place)
+                stack.enter_context(front)
+                port, trusted = front.port, front.trusted
+            proxy = front.cpu() if front else 0
+            begin = Reading.take(server.cpu() + proxy, place, self._cores[1])
+            seen = browse(port, plan, CLIENTS, self._extent.seconds, core, trusted=trusted)
+            proxied = (front.cpu() if front else 0) - proxy
+            used = Reading.take(server.cpu() + proxy + proxied, place, self._cores[1]).since(begin)
+            more = {
+                "proxy_share": proxied / used.clock,
+                "views": seen.outcome.answered / seen.outcome.seconds / turn.per_view,
+            }
+            return row(turn.name, number, seen, used, server.rss(), **more)
+
+    def _start(self, rival: Rival | None) -> AbstractContextManager[Service | Running]:
+        if rival is None:
+            return Service(self._folder / "data", self._cores[:1])
+        folder = self._folder / "rivals"
+        folder.mkdir(exist_ok=True)
+        port = free_port()
+        start = rival.start(folder, self._pages, port)
+        log = self._folder / f"{rival.name}.log"
+        return Running(start.words, port, log, self._cores[:1], start.environment)
+
+    def _requests(self, turn: Turn, port: int) -> list[Request]:
+        """The distinct requests, each asked once, with the bodies that were right."""
+        pages = self._pages[:ASKED]
+        step = BATCH if "batch" in turn.way else 1
+        groups = [pages[begin : begin + step] for begin in range(0, len(pages), step)]
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        made = []
+        for group in groups:
+            question = _question(turn, [page.url for page in group])
+            body = _ask(connection, question)
+            if question.read(body) != [page.count for page in group]:
+                raise ServiceError(f"{turn.name} counts wrongly: {question.target}: {body[:200]!r}")
+            made.append(Request(question.text("localhost"), 200, body))
+        connection.close()
+        return made
+
+
+def _question(turn: Turn, urls: Sequence[str]) -> Question:
+    if "batch" in turn.way:
+        batch = turn.rival.batch if turn.rival else our_batch
+        assert batch is not None
+        return batch(urls)
+    return turn.rival.count(urls[0]) if turn.rival else stacosys_count(urls[0])
+
+
+def _ask(connection: HTTPConnection, question: Question) -> bytes:
+    headers = {"Content-Type": "application/json"} if question.body else {}
+    connection.request(question.method, question.target, question.body or None, headers)
+    response = connection.getresponse()
+    body = response.read()
+    if response.status != 200:
+        raise ServiceError(f"{question.target} answers {response.status}: {body[:200]!r}")
+    return body
+
+
+def judge(rows: Sequence[Row]) -> list[Verdict]:
+    """What was to be shown, of what was measured."""
+    found, measured = [], names(rows)
+    for way, goal, figure, base in (
+        ("https", TWO, "rate", "https"),
+        ("direct", SIX, "rate", "direct"),
+        ("batch", TEN, "views", "https"),
+        ("direct-batch", TEN, "views", "direct"),
+    ):
+        ours, best = f"{way}: {OURS}", [f"{base}: {name}" for name in CACHED]
+        if ours not in measured:
+            continue
+        if any(name in measured for name in best):
+            found.append(ratio(rows, ours, best, goal, figure))
+        found += [worst(rows, ours, NONE, "errors"), worst(rows, ours, QUICK, "max", 1_000)]
+    return found
+
+
+def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
+    """The article's table: one line for each server and way."""
+    head = ("server", "requests/min", "min > mean > max ms", "errors", "views/s", "proxy's CPU")
+    lines = [head]
+    for one in summaries:
+        figures, mine = one.medians, [row for row in rows if row["scenario"] == one.name]
+        times = (f"{figures[name] / 1_000:,.0f}" for name in ("min", "mean"))
+        most = max(row["max"] for row in mine) / 1_000
+        lines.append(
+            (
+                one.name + " (disturbed)" * one.disturbed,
+                f"{figures['rate'] * 60:,.0f}",
+                f"{' > '.join(times)} > {most:,.0f}",
+                f"{sum(row['errors'] for row in mine):,}",
+                f"{figures['views']:,.0f}",
+                f"{figures['proxy_share']:.0%}",
+            )
+        )
+    return align(lines)

@@ -1,0 +1,285 @@
+"""The talk's protocol: a mix of reads and writes at a rate, and the highest rate that holds.
+
+DESIGN. The talk weighs what is asked: register 1, log in and out 2, list 200, write 20, list all
+users 5, follow and unfollow 5; no failure, and the 95th percentile under 2 s. Ours are: the first
+comment of a reader who wants mails of answers, a moderator who signs in or out, a page's list, a
+comment, the moderators' queue, and an approval.
+
+As with Locust, a rate is what all users together ask for; unlike there, a request that the server
+was not ready for is waited for from the moment when it was due. Every request is written before:
+nobody signs out twice, nothing is approved twice, and as many are written as are asked. What was
+acknowledged is compared with the database afterwards.
+
+Server and clients share both cores, as on the talk's one machine.
+"""
+
+import random
+import shutil
+import sqlite3
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+from commentsvc import datadir
+from loadtest.data import accounts
+from loadtest.data.accounts import Browser
+from loadtest.data.blog import Page, Text, draw, texts
+from loadtest.data.seed import add_waiting
+from loadtest.harness import client
+from loadtest.harness.bench import submission, submissions
+from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
+from loadtest.harness.client import Request
+from loadtest.harness.measurement import Reading
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.scenario import Goal
+from loadtest.harness.service import Service, ServiceError
+from loadtest.report.table import align, milliseconds, number
+from loadtest.servers import locust
+from loadtest.servers.peer import AbsentError
+from loadtest.workloads.environment import Stage
+
+USERS: Final = 200  # connections
+PORT: Final = 8080  # in the requests' Host and Origin, which have to agree with each other alone
+LIST: Final = 20  # comments of a page
+SEQUENCE: Final = 12_000  # lists, before they repeat
+LIMIT_US: Final = 2e6  # of the 95th percentile, for a rate to hold
+REACHED: Final = 0.98  # of the rate that was wanted
+FIRST_RATE: Final = 500.0  # doubled until one fails
+LOCUST_RATE: Final = 200.0
+HALVINGS: Final = 3  # of the gap between the last that held and the first that did not
+ALIKE: Final = (Goal("times", "least", 0.95, ""), Goal("times", "most", 1.05, ""))
+RATE: Final = Goal("rate", "least", 20_000.0, "the talk reached 1,000 on a larger machine")
+NONE: Final = Goal("errors", "most", 0, "as the talk demands")
+QUICK: Final = Goal("ms", "most", 50.0, "the talk allowed 2,000 ms")
+
+Mix = dict[str, int]
+WHOLE: Final[Mix] = {
+    "register": 1,
+    "sign in": 1,
+    "sign out": 1,
+    "list": 200,
+    "write": 20,
+    "queue": 5,
+    "approve": 5,
+}
+MIXES: Final[dict[str, Mix]] = {
+    "whole": WHOLE,
+    # Without moderators, of whom a blog has few: they do not grow with its readers.
+    "readers": {name: WHOLE[name] for name in ("register", "list", "write")},
+}
+LOCUST: Final = "locust"
+PARTS: Final = (*MIXES, LOCUST)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is asked: distinct requests, their order, and the kind of each one that is asked."""
+
+    requests: Sequence[Request]
+    order: Sequence[int]
+    kinds: Sequence[str]
+
+
+def write(data: Path, pages: Sequence[Page], mix: Mix, number: int) -> Script:
+    """Draw a `number` of requests, and make in `data` what they need: moderators, comments."""
+    source = random.Random(7)
+    kinds = source.choices(list(mix), list(mix.values()), k=number)
+    counts = Counter(kinds)
+    waiting = add_waiting(data, pages, counts["approve"])
+    [desk] = accounts.sign_in(data)
+    lists = [get(f"/api/comments?url={page.url}&limit={LIST}") for page in pages]
+    makers: dict[str, Iterator[Request]] = {
+        "register": registrations(pages),
+        "sign in": map(sign_in, accounts.sign_out(data, counts["sign in"])),
+        "sign out": map(sign_out, accounts.sign_in(data, counts["sign out"])),
+        "list": (lists[index] for index in cycle(draw(SEQUENCE, len(pages), seed=3))),
+        "write": cycle(submissions(pages, PORT)),
+        "queue": cycle([get("/moderation/queue", desk)]),
+        "approve": (approve(desk, comment_id) for comment_id in waiting),
+    }
+    return _order(kinds, makers)
+
+
+def _order(kinds: Sequence[str], makers: dict[str, Iterator[Request]]) -> Script:
+    requests: list[Request] = []
+    known: dict[bytes, int] = {}
+    order = []
+    for kind in kinds:
+        request = next(makers[kind])
+        if request.text not in known:
+            known[request.text] = len(requests)
+            requests.append(request)
+        order.append(known[request.text])
+    return Script(requests, order, kinds)
+
+
+def registrations(pages: Sequence[Page]) -> Iterator[Request]:
+    """First comments of readers who want mails of answers."""
+    for index, (page, text) in enumerate(zip(cycle(pages), texts(seed=9), strict=False)):
+        reader = Text(text.author, f"reader{index}@mail.example", text.message)
+        yield submission(page.url, reader, f"register-{index}", PORT, notify=True)
+
+
+def get(target: str, browser: Browser | None = None) -> Request:
+    """A page; what is in it changes meanwhile."""
+    fields = f"Cookie: {browser.cookie}\r\n" if browser else ""
+    return Request(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode(), 200, None)
+
+
+def post(page: str, browser: Browser, **fields: str) -> Request:
+    """A form of the moderators' pages, which is answered by another page to look at."""
+    body = urlencode({"form": browser.form, **fields})
+    head = (
+        f"POST /moderation/{page} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
+        f"Cookie: {browser.cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return Request((head + body).encode(), 303, None)
+
+
+def sign_in(browser: Browser) -> Request:
+    """Whoever signed in here before does so again; the password is checked."""
+    return post("sign-in", browser, name=browser.name, password=accounts.PASSWORD)
+
+
+def sign_out(browser: Browser) -> Request:
+    """The end of a session."""
+    return post("sign-out", browser)
+
+
+def approve(browser: Browser, comment_id: int) -> Request:
+    """One button of the queue."""
+    return post("decide", browser, one=f"approve.{comment_id}", back="queue")
+
+
+class Talk:
+    """Rates of a mix, each on a fresh copy of the stage's data."""
+
+    def __init__(self, stage: Stage, report: Callable[[Row], None]) -> None:
+        """`report` gets each row as it is made."""
+        self._stage = stage
+        self._report = report
+        self.absent: dict[str, str] = {}
+
+    def part(self, part: str, number: int, *, short: bool) -> list[Row]:
+        """One of PARTS; a short one tries a low rate alone."""
+        if part != LOCUST:
+            return [self.play(part, FIRST_RATE / 5, number)] if short else self.climb(part, number)
+        try:
+            return self.compare(number)
+        except AbsentError as reason:
+            self.absent[LOCUST] = str(reason)
+            return []
+
+    def climb(self, mix: str, number: int) -> list[Row]:
+        """Find the highest rate that holds: all rates that were tried, the one found being last."""
+        rows, held, rate = [], 0.0, FIRST_RATE
+        while True:
+            rows.append(self.play(mix, rate, number))
+            if not holds(rows[-1]):
+                break
+            held, rate = rate, rate * 2
+        for _ in range(HALVINGS if held else 0):
+            rows.append(self.play(mix, (held + rate) / 2, number))
+            held, rate = (
+                (rows[-1]["wanted"], rate) if holds(rows[-1]) else (held, rows[-1]["wanted"])
+            )
+        best = max((one for one in rows if holds(one)), key=lambda one: float(one["wanted"]))
+        rows.append({**best, "scenario": f"{mix}: highest"})
+        return rows
+
+    def play(self, mix: str, rate: float, number: int, *, by_locust: bool = False) -> Row:
+        """One rate. Raises ServiceError where the database is not what was acknowledged."""
+        folder, cores = self._stage.folder, self._stage.cores
+        data, plan, seconds = folder / "talk", folder / "plan", self._stage.extent.seconds
+        shutil.rmtree(data, ignore_errors=True)
+        shutil.copytree(folder / "data", data)
+        # Locust begins a little late and ends a little late.
+        script = write(data, self._stage.pages, MIXES[mix], int(rate * (seconds + 2)) + 1)
+        if by_locust:
+            plan.write_text(locust.script(script.requests, script.order))
+        else:
+            plan.write_bytes(client.pack(script.requests, script.order))
+        before, both = tally(data), ",".join(map(str, cores))
+        with Service(data, cores) as service:
+            begin = Reading.take(service.cpu(), cores, cores[1])
+            if by_locust:
+                seen = locust.play(plan, service.port, rate, max(1, int(seconds)), both)
+            else:
+                seen = browse(service.port, plan, USERS, seconds, both, rate=rate)
+            used = Reading.take(service.cpu(), cores, cores[1]).since(begin)
+            name = f"{'locust' if by_locust else mix}: {rate:,.0f}"
+            made = row(name, number, seen, used, service.rss(), wanted=rate)
+        self._report(made)
+        if not made["errors"] and not by_locust:  # it leaves what is under way when time is over
+            demand_stored(before, tally(data), Counter(script.kinds[: seen.outcome.answered]))
+        return made
+
+    def compare(self, number: int) -> list[Row]:
+        """The whole mix at one rate, by our browsers and by Locust."""
+        sides = (self.play("whole", LOCUST_RATE, number, by_locust=side) for side in (False, True))
+        return [{**one, "scenario": f"side by side, {one['scenario']}"} for one in sides]
+
+
+def holds(one: Row) -> bool:
+    """Whether the rate of a row was reached as the talk demands it."""
+    reached = one["rate"] >= REACHED * one["wanted"]
+    return bool(reached and not one["errors"] and one["p95"] <= LIMIT_US)
+
+
+def tally(data: Path) -> Counter[str]:
+    """What the mix changes in the database."""
+    queries = {
+        "comments": "SELECT count(*) FROM comment",
+        "waiting": "SELECT count(*) FROM comment WHERE status = 'pending'",
+        "sessions": "SELECT count(*) FROM session",
+    }
+    with closing(sqlite3.connect(data / datadir.DATABASE)) as connection:
+        return Counter({name: connection.execute(q).fetchone()[0] for name, q in queries.items()})
+
+
+def demand_stored(before: Counter[str], after: Counter[str], asked: Counter[str]) -> None:
+    """Raise ServiceError unless the database holds exactly what was acknowledged."""
+    wanted = {
+        "comments": before["comments"] + asked["register"] + asked["write"],
+        "waiting": before["waiting"] - asked["approve"],
+        "sessions": before["sessions"] + asked["sign in"] - asked["sign out"],
+    }
+    if dict(after) != wanted:
+        raise ServiceError(f"acknowledged were {wanted}, the database has {dict(after)}")
+
+
+def judge(rows: Sequence[Row]) -> list[Verdict]:
+    """The highest rate of each mix, and how quick it was."""
+    found = []
+    for mix in MIXES:
+        best = [one for one in rows if one["scenario"] == f"{mix}: highest"]
+        if best:
+            rate = statistics.median(one["wanted"] for one in best)
+            p95 = statistics.median(one["p95"] for one in best) / 1_000
+            found.append(Verdict(f"{mix}: highest rate", RATE, rate, RATE.holds(rate)))
+            found.append(Verdict(f"{mix}: p95 at this rate", QUICK, p95, QUICK.holds(p95)))
+    ours, theirs = (f"side by side, {name}: {LOCUST_RATE:,.0f}" for name in ("whole", "locust"))
+    if {ours, theirs} <= set(names(rows)):
+        found += [ratio(rows, ours, [theirs], goal, "rate") for goal in ALIKE]
+        found += [worst(rows, name, NONE, "errors") for name in (ours, theirs)]
+    return found
+
+
+def table(summaries: Sequence[Summary]) -> str:
+    """Each rate that was tried."""
+    lines: list[tuple[str, ...]] = [
+        ("mix: rate", "reached/s", "errors", "p50 ms", "p95 ms", "max ms", "server's cores")
+    ]
+    for one in summaries:
+        figures = one.medians
+        times = (milliseconds(figures[name]) for name in ("p50", "p95", "max"))
+        cells = (number(figures["rate"]), f"{figures['errors']:,.0f}", *times)
+        lines.append((one.name, *cells, f"{figures['server_share']:.2f}"))
+    return align(lines)

@@ -1,0 +1,266 @@
+"""Growth: what becomes of each kind of request while the comments grow: `loadtest/growth`.
+
+DESIGN. The databases are made once (crowd.py) and kept in build/; each round asks all of them, in
+turn, by a server of their own, so what drifts drifts for all sizes. A curve is the CPU time of a
+request at each size; where the disk is what is waited for, the rate. It is judged within rounds,
+against the smallest size.
+
+The pages that are asked for are spread evenly over all of them, so that they have as many comments
+at every size.
+"""
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from commentsvc import datadir, migrations
+from loadtest.data import accounts, bulk
+from loadtest.data.blog import Page, draw
+from loadtest.data.seed import SITE
+from loadtest.harness import client, machine
+from loadtest.harness.bench import SLACK, submissions
+from loadtest.harness.browsers import Row, as_row, names, ratio
+from loadtest.harness.client import Outcome, Request
+from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.programs import BUILD
+from loadtest.harness.result import Result, Verdict
+from loadtest.harness.rounds import Extent
+from loadtest.harness.scenario import CLIENTS, MARK, WRITERS, Goal
+from loadtest.harness.service import Service, ServiceError, Visitor
+from loadtest.report.table import align, milliseconds, number
+from loadtest.servers.runner import hits
+from loadtest.workloads.environment import first_round, sum_up, told
+from loadtest.workloads.options import finish, options, run
+
+SIZES: Final = (10_000, 1_000_000, 5_000_000)
+SHORT_SIZES: Final = (5_000, 10_000)
+WORDS: Final = 10  # of a comment
+ASKED: Final = 2_000  # pages, at most
+STORED: Final = 200  # of these, for hits: as many at every size, since more take more of the cache
+SEQUENCE: Final = 12_000
+LIST: Final = 20  # comments of a first page
+WARMING: Final = 0.5  # seconds
+# The store has to hold all that is asked for: it is the growth of the database that is measured.
+SETTINGS: Final = {"COMMENTSVC_SERVER_STORE_MIB": "64"}
+FLAT: Final = Goal("times", "most", 1.2, "a stored answer knows nothing of other comments")
+NEARLY: Final = Goal("times", "most", 2.0, "a few more levels of the trees")
+WRITES: Final = Goal("times", "least", 0.5, "the same, and as many fsyncs")
+STARTING: Final = Goal("ms", "most", 1_000.0, "nothing is read that grows")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of request: its targets for a page, who answers, how it is judged."""
+
+    name: str
+    target: str  # {url} and MARK are filled in
+    answered_by: Literal["store", "python"]
+    goal: Goal
+    clients: int = CLIENTS
+
+
+COUNT, FIRST_PAGE = "/api/comments/count?url={url}", f"/api/comments?url={{url}}&limit={LIST}"
+UNHEARD: Final = f"&token={MARK}"  # old clients send it, and nobody reads it
+KINDS: Final = (
+    Kind("count", COUNT, "store", FLAT),
+    Kind("list", FIRST_PAGE, "store", FLAT),
+    Kind("count-miss", COUNT + UNHEARD, "python", NEARLY),
+    Kind("list-miss", FIRST_PAGE + UNHEARD, "python", NEARLY),
+    Kind("queue", "/moderation/queue", "python", NEARLY, clients=10),
+    Kind("submit", "", "python", WRITES, clients=WRITERS),
+)
+START: Final = "start"
+
+
+def data_of(size: int) -> Path:
+    """The data folder with so many comments, made where it is not there yet, with a bar."""
+    folder = BUILD / "growth" / str(size)
+    told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
+    stamp, path = folder / "made-by", folder / datadir.DATABASE
+    if stamp.exists() and stamp.read_text() == told:
+        migrations.upgrade(path)  # it may be of a version before this one
+        return folder
+    datadir.prepare(folder)
+    stamp.unlink(missing_ok=True)
+    for old in folder.glob(f"{datadir.DATABASE}*"):
+        old.unlink()
+    with click.progressbar(length=2 * size, label=f"{size:,} comments", show_pos=False) as bar:
+        bulk.make(path, size, WORDS, lambda done: bar.update(done - bar.pos), (SITE, "notes"))
+    stamp.write_text(told)
+    return folder
+
+
+def pages_of(data: Path, size: int) -> list[Page]:
+    """Pages that are spread evenly over all of them, with the comments that they have."""
+    last = size // bulk.PAGES
+    asked = min(ASKED, last)
+    ids = {1 + (2 * index + 1) * last // (2 * asked) for index in range(asked)}
+    with closing(sqlite3.connect(data / datadir.DATABASE)) as connection:
+        rows = connection.execute("SELECT id, url, count FROM thread WHERE site_id = 1").fetchall()
+    return [Page(url, count) for page_id, url, count in rows if page_id in ids]
+
+
+class Growth:
+    """A data folder of one size, asked by kinds of requests."""
+
+    def __init__(self, size: int, extent: Extent, cores: tuple[int, int]) -> None:
+        """Make the data where it is missing."""
+        self._size = size
+        self._data = data_of(size)
+        self._pages = pages_of(self._data, size)
+        self._extent = extent
+        self._cores = cores
+        self._plan = BUILD / "growth" / "plan"
+        self._asked = 0
+
+    def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
+        """One round: a start, and each kind. Raises ServiceError or ClientError."""
+        [browser] = accounts.sign_in(self._data)
+        self._cookie = browser.cookie
+        rows = []
+        os.sync()
+        with Service(self._data, self._cores[:1], settings=SETTINGS) as service:
+            rows.append(self._row(START, round_number, service))
+            for kind in KINDS:
+                rows.append(self._measure(kind, round_number, service))
+                report(rows[-1])
+            rows[0]["rss_end_mib"] = service.rss()
+        return rows
+
+    def _row(self, kind: str, round_number: int, service: Service) -> Row:
+        about = {"scenario": f"{kind} at {self._size}", "round": round_number}
+        figures = {"start_ms": service.start_ms, "rss_mib": service.rss(), "comments": self._size}
+        return {**about, **figures, "disturbed": False, "disturbance": 0.0}
+
+    def _measure(self, kind: Kind, round_number: int, service: Service) -> Row:
+        """Measure until nobody disturbs, but not for ever; the least disturbed one."""
+        tries: list[Row] = []
+        while not tries or (tries[-1]["disturbed"] and len(tries) < self._extent.tries):
+            tries.append(self._once(kind, round_number, service))
+        return min(tries, key=lambda one: float(one["disturbance"]))
+
+    def _once(self, kind: Kind, round_number: int, service: Service) -> Row:
+        requests = self._requests(kind, service.port)
+        order = range(len(requests)) if not kind.target else draw(SEQUENCE, len(requests), seed=3)
+        self._plan.write_bytes(client.pack(requests, order))
+        server, other = self._cores
+        if kind.answered_by == "store":
+            client.demand(kind.name, self._ask(kind, service.port, WARMING))
+        before = hits(service)
+        reading = Reading.take(service.cpu(), {server}, other)
+        outcome = self._ask(kind, service.port, self._extent.seconds)
+        used = Reading.take(service.cpu(), {server}, other).since(reading)
+        client.demand(kind.name, outcome)
+        stored = (hits(service) - before) / outcome.answered
+        if stored < 1 - SLACK if kind.answered_by == "store" else stored > SLACK:
+            raise ServiceError(f"{kind.name}: {stored:.0%} came out of the store")
+        name = f"{kind.name} at {self._size}"
+        made = Measurement.of(name, round_number, outcome, used, service.rss())
+        return as_row(made) | {"comments": self._size}
+
+    def _ask(self, kind: Kind, port: int, seconds: float) -> Outcome:
+        """Ask what was never asked before, where that matters."""
+        first, core = self._asked if kind.target else self._serial(), str(self._cores[1])
+        outcome = client.generate(port, self._plan, kind.clients, 1, seconds, first, core)
+        self._asked += outcome.answered
+        return outcome
+
+    def _serial(self) -> int:
+        """A serial number above those of all submissions to this data: each took an id."""
+        with closing(sqlite3.connect(self._data / datadir.DATABASE)) as connection:
+            return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
+
+    def _requests(self, kind: Kind, port: int) -> list[Request]:
+        """The distinct requests; what is asked of pages is asked once and checked."""
+        if not kind.target:
+            return submissions(self._pages, port)
+        visitor, made = Visitor(port), []
+        asked = self._pages if "{url}" in kind.target else self._pages[:1]
+        if kind.answered_by == "store":
+            asked = asked[:: max(1, round(len(asked) / STORED))]
+        for page in asked:
+            target = kind.target.format(url=page.url)
+            body, fields = None, f"Cookie: {self._cookie}\r\n"
+            if "{url}" in kind.target:
+                body, fields = visitor.get(target.replace(MARK, "x")), ""
+                if json.loads(body)["count"] < page.count:
+                    raise ServiceError(f"{target} counts wrongly: {body[:200]!r}")
+            text = f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n"
+            made.append(Request(text.encode(), 200, body))
+        visitor.close()
+        return made
+
+
+def judge(rows: Sequence[Row]) -> list[Verdict]:
+    """Each size by the smallest one, and the start at the largest."""
+    sizes = sorted({one["comments"] for one in rows})
+    found = [
+        ratio(
+            rows,
+            f"{kind.name} at {size}",
+            [f"{kind.name} at {sizes[0]}"],
+            kind.goal,
+            "rate" if kind.clients == WRITERS else "cpu_ns",
+        )
+        for kind in KINDS
+        for size in sizes[1:]
+    ]
+    starts = [one["start_ms"] for one in rows if one["scenario"] == f"{START} at {sizes[-1]}"]
+    name = f"{START} at {sizes[-1]:,} comments"
+    most = max(starts)
+    return [*found, Verdict(name, STARTING, most, STARTING.holds(most), (min(starts), most))]
+
+
+def table(result: Result) -> str:
+    """Each kind at each size; what a start takes."""
+    rows: list[tuple[str, ...]] = [("kind at comments", "requests/s", "CPU-µs", "p50 ms", "p99 ms")]
+    starts: list[tuple[str, ...]] = [
+        ("start at comments", "ms", "MiB at the start", "MiB at the end")
+    ]
+    for one in result.summaries:
+        name, _, size = one.name.partition(" at ")
+        figures = one.medians
+        label = f"{name} at {int(size):,}" + " (disturbed)" * one.disturbed
+        if name == START:
+            cells = (figures["start_ms"], figures["rss_mib"], figures["rss_end_mib"])
+            starts.append((label, *map(number, cells)))
+        else:
+            times = (milliseconds(figures["p50"]), milliseconds(figures["p99"]))
+            rows.append((label, number(figures["rate"]), number(figures["cpu_ns"] / 1e3), *times))
+    return f"{align(rows)}\n\n{align(starts)}"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@options(seconds=5)
+@click.option("--largest", type=int, default=SIZES[-1], show_default=True, help="Of the sizes.")
+def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int) -> None:
+    """Measure each kind of request at ten thousand, one million and five million comments."""
+    before = Result.read(add) if add else None
+    extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
+    cores = machine.choose_cores()
+    about = {**machine.commit(), "date": machine.now(), "machine": machine.describe()}
+    about |= asdict(extent)
+    sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
+    places = [Growth(size, extent, cores) for size in sizes]
+    begin = first_round(before)
+    rows = [
+        row
+        for number in range(begin, begin + extent.rounds)
+        for place in (*places[number % len(places) :], *places[: number % len(places)])
+        for row in place.play(number, told)
+    ]
+    every = names([*(before.rounds if before else ()), *rows])
+    result = sum_up(about, {name: name for name in every}, rows, judge, before)
+    finish(result, "growth", table(result), short, add)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,251 @@
+"""Endurance: what a great many clients cost who do little, or harm: `loadtest/endure`.
+
+DESIGN. Memory is that of the whole server, less what it had before. Times are those that readers
+see; they are judged within a round, with the disturbance against without it, on the same server and
+within seconds. The readers are so few that nobody waits for another one's answer.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+import click
+
+from loadtest.data.blog import draw
+from loadtest.harness import client
+from loadtest.harness.browsers import Row, as_row, ratio
+from loadtest.harness.client import Request
+from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.programs import ROOT
+from loadtest.harness.result import Result, Verdict
+from loadtest.harness.running import Running, free_port
+from loadtest.harness.scenario import Goal
+from loadtest.harness.service import Service, ServiceError, Visitor
+from loadtest.report.table import align, goals, milliseconds, number
+from loadtest.workloads import hostile
+from loadtest.workloads.environment import Stage, first_round, stage, sum_up
+from loadtest.workloads.options import extent_of, options, run
+
+READERS: Final = 4  # connections
+IDLE: Final = 10_000
+STREAMS: Final = 5_000
+EACH: Final = 1_000  # of each kind of slow clients
+ANSWERS: Final = 10_000  # under the tag that is purged
+OTHERS: Final = 1_000  # beside it
+PURGE_EACH: Final = 0.1  # seconds
+CONNECTIONS: Final = "commentsvc_core_connections"
+COUNT: Final = "/api/comments/count?url={0}"
+
+MIB = {"idle": 40.0, "streams": 60.0}
+SLOW = Goal("times", "most", 2.0, "slow and silent clients hold no reader up")
+STALL = Goal("times", "most", 1.2, "a purge is one store into a table, and no hit waits for it")
+PURGE = Goal("ms", "most", 5.0, "however many answers carry the tag")
+TOLD = Goal("ms", "most", 1_000.0, "with what it takes one client to read them all")
+
+
+def _text(target: str) -> bytes:
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+class Endurance:
+    """The tests, each of which gives the rows of one round."""
+
+    def __init__(self, play: Stage) -> None:
+        """Take the stage with its seeded blog."""
+        self._play = play
+        self._urls = [page.url for page in play.pages]
+        self._plan = play.folder / "plan"
+
+    def idle(self, round_number: int) -> list[Row]:
+        """Connections that have had an answer, and rest."""
+        with self._serve() as service:
+            Visitor(service.port).get(COUNT.format(self._urls[0]))
+            before = service.rss()
+            said = _text(COUNT.format(self._urls[0]))
+            with hostile.crowd(service.port, IDLE, said) as clients:
+                hostile.hear(clients, b'{"count"')
+                grown = service.rss() - before
+        return [_row("idle", round_number, clients=IDLE, mib=grown)]
+
+    def streams(self, round_number: int) -> list[Row]:
+        """Pages that are kept open, one of which gets a comment that all are told of."""
+        url = self._urls[0]
+        with self._serve() as service:
+            visitor = Visitor(service.port)
+            visitor.get(COUNT.format(url))
+            before = service.rss()
+            said = _text(f"/api/comments/stream?url={url}")
+            with hostile.crowd(service.port, STREAMS, said) as clients:
+                hostile.hear(clients, b'{"count"')
+                grown, used = service.rss() - before, service.cpu()
+                fields = {"url": url, "author": "Ann", "message": f"To all {round_number}"}
+                begin = time.monotonic()
+                visitor.post("/api/comments", json.dumps(fields).encode())
+                took = (hostile.hear(clients, b'{"count"') - begin) * 1e3
+                cost = (service.cpu() - used) / STREAMS
+                after = service.rss() - before
+            visitor.close()
+        figures = {"mib": grown, "mib_told": after, "told_ms": took, "cpu_ns": cost}
+        return [_row("streams", round_number, clients=STREAMS, **figures)]
+
+    def slow(self, round_number: int) -> list[Row]:
+        """Readers, undisturbed and beside slow heads, slow bodies and clients that never read."""
+        requests = []
+        with self._serve() as service:
+            visitor = Visitor(service.port)
+            for url in self._urls:
+                body = visitor.get(COUNT.format(url))
+                requests.append(Request(_text(COUNT.format(url)), 200, body))
+            self._plan.write_bytes(client.pack(requests, draw(12_000, len(requests), seed=5)))
+            port, seen = service.port, (service.cpu, service.rss)
+            rows = [self._read("calm", round_number, port, *seen)]
+            with hostile.slow(port, EACH, requests[0].text):
+                _await_all(visitor, 3 * EACH)
+                rows.append(self._read("slow", round_number, port, *seen))
+            visitor.close()
+        return rows
+
+    def purge(self, round_number: int) -> list[Row]:
+        """Readers of other answers while the tag of ten thousand is purged again and again."""
+        port = free_port()
+        words = [sys.executable, "-m", "loadtest.servers.implementations.purging", str(port)]
+        log = self._play.folder / "purging.log"
+        with Running(words, port, log, self._play.cores[:1]) as server:
+            _keep(port, "kept", ANSWERS)
+            _keep(port, "other", OTHERS)
+            others = [f"/other/{i}" for i in range(OTHERS)]
+            requests = [Request(_text(target), 200, target.encode()) for target in others]
+            self._plan.write_bytes(client.pack(requests, draw(12_000, OTHERS, seed=6)))
+            rows = [self._read("unpurged", round_number, port, server.cpu, server.rss)]
+            ending, took = Event(), list[float]()
+            purging = Thread(target=_purge_often, args=(port, ending, took))
+            purging.start()
+            rows.append(self._read("purged", round_number, port, server.cpu, server.rss))
+            ending.set()
+            purging.join()
+        return [*rows[:1], rows[1] | {"purges": len(took), "purge_ms": max(took) / 1e3}]
+
+    def _serve(self) -> Service:
+        return Service(self._play.folder / "data", self._play.cores[:1])
+
+    def _read(
+        self, name: str, number: int, port: int, cpu: Callable[[], int], rss: Callable[[], float]
+    ) -> Row:
+        """Measure what a few readers see."""
+        server, other = self._play.cores
+        begin = Reading.take(cpu(), {server}, other)
+        seconds = self._play.extent.seconds
+        outcome = client.generate(port, self._plan, READERS, 1, seconds, 0, str(other))
+        client.demand(name, outcome)
+        used = Reading.take(cpu(), {server}, other).since(begin)
+        return as_row(Measurement.of(name, number, outcome, used, rss()))
+
+
+def _await_all(visitor: Visitor, clients: int) -> None:
+    """Wait until so many have been let in: to stand in a queue behind them is another matter."""
+    end = time.monotonic() + hostile.PATIENCE
+    while visitor.counters([CONNECTIONS])[CONNECTIONS] < clients:
+        if time.monotonic() > end:
+            raise TimeoutError(f"{clients} clients were not let in")
+        time.sleep(0.05)
+
+
+def _keep(port: int, tag: str, count: int) -> None:
+    """Have so many answers stored under a tag."""
+    visitor = Visitor(port)
+    for index in range(count):
+        visitor.get(f"/{tag}/{index}")
+    visitor.close()
+
+
+def _purge_often(port: int, ending: Event, took: list[float]) -> None:
+    connection = HTTPConnection("127.0.0.1", port, timeout=hostile.PATIENCE)
+    while not ending.wait(PURGE_EACH):
+        connection.request("POST", "/purge")
+        took.append(float(connection.getresponse().read()))
+    connection.close()
+
+
+def _row(name: str, round_number: int, **figures: float) -> Row:
+    return {"scenario": name, "round": round_number, "disturbed": False, **figures}
+
+
+def judge(rows: Sequence[Row]) -> list[Verdict]:
+    """What was asked of each test that was played."""
+    found = []
+    for name, most in MIB.items():
+        goal = Goal("rss_mib", "most", most, "the kernel's part apart")
+        found += _most(rows, name, "mib_told" if name == "streams" else "mib", goal)
+    found += _most(rows, "streams", "told_ms", TOLD)
+    found += _most(rows, "purged", "purge_ms", PURGE)
+    for name, calm, figure, goal in (
+        ("slow", "calm", "p99", SLOW),
+        ("purged", "unpurged", "p99", STALL),
+    ):
+        if any(one["scenario"] == name for one in rows):
+            found.append(ratio(rows, name, [calm], goal, figure))
+    return found
+
+
+def _most(rows: Sequence[Row], name: str, figure: str, goal: Goal) -> list[Verdict]:
+    """The greatest value of all rounds, judged; nothing where the test was not played."""
+    values = [float(one[figure]) for one in rows if one["scenario"] == name]
+    if not values:
+        return []
+    label, most = f"{name}: {figure}", max(values)
+    return [Verdict(label, goal, most, goal.holds(most), (min(values), most))]
+
+
+def table(result: Result) -> str:
+    """What was measured, each test as it is."""
+    rows: list[tuple[str, ...]] = [("test", "figures")]
+    for one in result.summaries:
+        shown = {
+            figure: milliseconds(value) if figure in TIMES else number(value)
+            for figure, value in one.medians.items()
+            if figure in SHOWN
+        }
+        told = ", ".join(f"{figure} {value}" for figure, value in shown.items())
+        rows.append((one.name + " (disturbed)" * one.disturbed, told))
+    return align(rows)
+
+
+TIMES: Final = ("p50", "p99", "max")  # shown in ms
+SHOWN: Final = ("clients", "mib", "mib_told", "told_ms", "rate", "purges", "purge_ms", *TIMES)
+TESTS: Final = ("idle", "streams", "slow", "purge")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("tests", metavar="[TEST]...", nargs=-1, type=click.Choice(TESTS))
+@options(seconds=3)
+def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+    """Measure idle connections, open streams, slow clients, and purges."""
+    before = Result.read(add) if add else None
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < IDLE + 100:
+        raise ServiceError(f"the limit of open files is {hard}: ulimit -Hn {IDLE + 500}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with stage(extent_of(short, rounds, seconds)) as play:
+        endurance, begin, rows = Endurance(play), first_round(before), list[Row]()
+        for round_number in range(begin, begin + play.extent.rounds):
+            for name in tests or TESTS:
+                made = getattr(endurance, name)(round_number)
+                rows += made
+                click.echo(f"round {round_number}  {name}")
+        names = {str(one["scenario"]): str(one["scenario"]) for one in rows}
+        result = sum_up(play.about, names, rows, judge, before)
+    click.echo(f"\n{table(result)}\n\n{goals(result.verdicts)}\n")
+    if add:
+        result.write(add)
+    elif not short:
+        click.echo(f"stored as {result.store('endure').relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    run(main)

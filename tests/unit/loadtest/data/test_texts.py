@@ -1,0 +1,35 @@
+"""loadtest/prose.py: texts of people and of spammers, nearly all of them different."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from commentsvc.config import Comments
+from commentsvc.submission import Fields, check
+from loadtest.data.texts import Words, person, spammer
+
+SORTS = (person, spammer)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_the_same_seed_gives_the_same_texts(sort: Callable[[random.Random], Words]) -> None:
+    first, again, other = (random.Random(seed) for seed in (1, 1, 2))
+    assert [sort(first) for _ in range(20)] == [sort(again) for _ in range(20)]
+    assert sort(first) != sort(other)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_every_one_can_be_sent(sort: Callable[[random.Random], Words]) -> None:
+    source = random.Random(3)
+    for _ in range(500):
+        fields = Fields(url="/p/", **sort(source)._asdict())
+        check(fields, Comments(), lambda url: ("blog", url))
+
+
+def test_no_spammer_says_a_thing_twice() -> None:
+    source = random.Random(4)
+    texts = [spammer(source).message for _ in range(10_000)]
+    assert len(set(texts)) > 9_990
+    linked = sum("https://" in text for text in texts)
+    assert 5_000 < linked < 8_000, "the others praise, and have their link in the name"

@@ -1,0 +1,26 @@
+"""loadtest/service.py: what is read of a running server."""
+
+import pytest
+
+from loadtest.harness.service import START, ServiceError, parse_counters
+
+METRICS = """# TYPE commentsvc_core_hits_total counter
+commentsvc_core_hits_total 1.5e+06
+commentsvc_core_misses_total 12.0
+"""
+
+
+def test_the_port_is_read_from_the_announcement() -> None:
+    match = START.match("commentsvc listens on http://127.0.0.1:34567")
+    assert match is not None
+    assert match[1] == "34567"
+
+
+def test_counters_are_read_whole() -> None:
+    names = ("commentsvc_core_hits_total", "commentsvc_core_misses_total")
+    assert parse_counters(METRICS, names) == dict(zip(names, (1_500_000, 12), strict=True))
+
+
+def test_a_counter_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ServiceError, match="absent"):
+        parse_counters(METRICS, ["absent"])
