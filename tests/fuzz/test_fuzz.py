@@ -10,11 +10,10 @@ from subprocess import PIPE, STDOUT, Popen
 import pytest
 
 from tests.conftest import cannot_run, find_program
+from tests.fuzz.seed_corpus import BUILD, TARGETS, unpack
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-BUILD = ROOT / "build"
-TARGETS = ("parse", "peer", "body", "conn")
 # All targets at once; on two cores each gets two thirds of it.
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "60"))
 # Bytes of one input: a head over its limit fits, and so does a long pipeline.
@@ -28,7 +27,7 @@ def build(name: str, compiler: str) -> Path:
         options = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
         environment = {**os.environ, "CC": compiler}
         run(["meson", "setup", str(folder), str(ROOT), *options], environment)
-    run(["meson", "compile", "-C", str(folder), *(f"fuzz_{target}" for target in TARGETS)])
+    run(["meson", "compile", "-C", str(folder), *TARGETS])
     return folder / "tests/fuzz"
 
 
@@ -44,7 +43,7 @@ def replaying() -> Path:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_corpus_brings_out_nothing_that_is_not_allowed(target: str, replaying: Path) -> None:
-    run([str(replaying / f"fuzz_{target}"), "-runs=0", str(HERE / "corpus" / target)])
+    run([str(replaying / target), "-runs=0", str(unpack(target))])
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +67,14 @@ def start(folder: Path, target: str) -> Popen[str]:
     found = BUILD / "found" / target
     found.mkdir(parents=True, exist_ok=True)
     command = [
-        str(folder / f"fuzz_{target}"),
+        str(folder / target),
         f"-max_total_time={SECONDS}",
         f"-max_len={LONGEST}",
         "-timeout=10",
         f"-dict={HERE / 'http.dict'}",
         f"-artifact_prefix={BUILD / 'found'}/{target}-",
         str(found),
-        str(HERE / "corpus" / target),
+        str(unpack(target)),
     ]
     return Popen(command, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
 

@@ -6,12 +6,12 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from commentsvc import _core
 from tests.bridge.application import PATIENCE, Application, running
+from tests.fuzz import seed_corpus
 from tests.wire import obscured
 from tests.wire.cases import all_cases
 from tests.wire.readers import (
@@ -23,7 +23,6 @@ from tests.wire.readers import (
     read_by_llhttp,
 )
 
-CORPUS = Path(__file__).parent.parent / "fuzz/corpus"
 READERS: dict[str, Callable[[bytes], Readings]] = {
     "h11": read_by_h11,
     "llhttp": read_by_llhttp,
@@ -62,15 +61,14 @@ def streams() -> Iterator[tuple[str, bytes]]:
         yield str(case), b"".join(step.data for step in case.steps)
     for number, stream in enumerate(obscured.streams()):
         yield f"obscured/{number}", stream
-    for target in ("parse", "conn"):
-        for path in sorted((CORPUS / target).iterdir()):
-            yield f"{target}/{path.name}", path.read_bytes()
-    for path in sorted((CORPUS / "body").iterdir()):
-        data = path.read_bytes()
+    for target in ("fuzz_parse", "fuzz_conn"):
+        for name, data in seed_corpus.read(target).items():
+            yield f"{target}/{name}", data
+    for name, data in seed_corpus.read("fuzz_body").items():
         chunked = data[:1] and data[0] & 1
         frame = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(data) // 2}"
         yield (
-            f"body/{path.name}",
+            f"fuzz_body/{name}",
             f"POST / HTTP/1.1\r\nHost: a\r\n{frame}\r\n\r\n".encode() + data[1:],
         )
 

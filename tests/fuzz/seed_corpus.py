@@ -1,0 +1,71 @@
+"""The seed corpus of each fuzz target: one archive, TARGET_seed_corpus.zip, as OSS-Fuzz has it.
+
+    python -m tests.fuzz.seed_corpus add TARGET FILE...       add inputs
+    python -m tests.fuzz.seed_corpus replace TARGET FOLDER    hold the files of FOLDER alone
+
+An input keeps its file's name; libFuzzer names files by the SHA-1 of their bytes. The same inputs
+make the same archive, byte by byte: sorted, dated 1980, and not compressed, which git does anyway.
+"""
+
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BUILD = HERE.parent.parent / "build"
+TARGETS = ("fuzz_parse", "fuzz_peer", "fuzz_body", "fuzz_conn")
+
+
+def archive(target: str) -> Path:
+    """Return the path of the target's archive."""
+    return HERE / f"{target}_seed_corpus.zip"
+
+
+def read(target: str) -> dict[str, bytes]:
+    """Return the inputs of the target by their names, in the order of these."""
+    with zipfile.ZipFile(archive(target)) as file:
+        return {name: file.read(name) for name in sorted(file.namelist())}
+
+
+def write(path: Path, inputs: dict[str, bytes]) -> None:
+    """Make the archive at `path` of `inputs`; of equal ones it holds the first."""
+    with zipfile.ZipFile(path, "w") as file:
+        held = set()
+        for name, data in sorted(inputs.items()):
+            if data not in held:
+                entry = zipfile.ZipInfo(name)
+                entry.create_system = 3  # Unix, wherever this runs
+                file.writestr(entry, data)
+                held.add(data)
+
+
+def unpack(target: str) -> Path:
+    """Return a folder below build/ that holds the target's inputs, and nothing else."""
+    folder = BUILD / "seed_corpus" / target
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, data in read(target).items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def main(command: str, target: str, *paths: str) -> None:
+    """Run the command line that the module's docstring describes."""
+    if target not in TARGETS:
+        sys.exit(f"no fuzz target {target}; there are {', '.join(TARGETS)}")
+    match command:
+        case "add":
+            held, files = read(target), [Path(path) for path in paths]
+        case "replace":
+            held, files = {}, [*Path(paths[0]).iterdir()]
+        case _:
+            sys.exit(__doc__)
+    write(archive(target), held | {file.name: file.read_bytes() for file in files})
+    print(f"{archive(target).name}: {len(read(target))} inputs")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
