@@ -3,8 +3,9 @@
 DESIGN. What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
 what it is: in the text behind ">", in the HTML inside a frame, where `markup` has let nothing but
 its allow-list through; a mail loads no picture, so nobody learns when it is read. Headers are made
-by the standard library's email policy, which refuses line breaks; names and titles are made one
-line before they come near it.
+by the standard library's email policy, which refuses line breaks but decodes encoded words
+(RFC 2047), where they may hide. So names and titles are made one line, and `=?`, which begins such
+a word, is broken, before they come near it; `smtp` looks once more.
 
 A message has the same Message-ID at every attempt, made of its row. Mails about one page refer to
 the same message that never was, so that mail programs show them together.
@@ -227,9 +228,9 @@ class Mails:
         message = EmailMessage(policy=SMTP)
         site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
         name = line(site.title) or site.name
-        message["From"] = Address(name, addr_spec=self._mail.sender)
+        message["From"] = Address(_header_text(name), addr_spec=self._mail.sender)
         message["To"] = Address(addr_spec=recipient)
-        message["Subject"] = line(subject)[:SUBJECT_LENGTH]
+        message["Subject"] = _header_text(subject)[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(created // 1_000, UTC)
         message["Message-ID"] = f"<{template}.{serial}.{created}@{self._domain}>"
         if entry:
@@ -243,6 +244,11 @@ class Mails:
         message.set_content(text, cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         return Letter(self._mail.sender, recipient, message)
+
+
+def _header_text(text: str) -> str:
+    """Return `text` as one line without encoded words, for a header field."""
+    return line(text).replace("=?", "= ?")
 
 
 def _quoted(text: str) -> str:

@@ -8,6 +8,10 @@ With "starttls" there is no way around encryption: a server that does not offer 
 certificate that cannot be verified, gets nothing. No other server is looked for: the operator's
 takes mail for everyone.
 
+No header field of a mail ends early. Where a value decodes to a line break, Pythons before 3.11.10
+and 3.12.5 write it as it is (CVE-2024-6923), and what follows it is read as further fields. Such a
+mail is refused here, since every mail passes here.
+
 SMTP has no way to ask whether a mail was taken when the line breaks after its last byte. Such a
 mail is sent again, with the Message-ID that it had, by which mailboxes can tell.
 """
@@ -18,7 +22,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator
 from email.message import EmailMessage
-from email.policy import SMTP, SMTPUTF8
+from email.policy import EmailPolicy
 from typing import Final, NamedTuple
 
 import aiosmtplib
@@ -33,8 +37,26 @@ CONNECT_DEADLINE: Final = 60.0
 SEND_DEADLINE: Final = 600.0
 QUIT_DEADLINE: Final = 5.0  # seconds
 
-# Nothing in an address may end it, or begin a command.
-_ADDRESS: Final = re.compile(r"[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
+# Nothing in an address may end it, begin a command, or be decoded as another text (RFC 2047).
+_ADDRESS: Final = re.compile(r"(?!.*=\?)[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
+
+# A line break that does not continue a field (RFC 5322, 2.2.3), or half of one.
+_BREAK: Final = re.compile(rb"\r\n(?![ \t])|\r(?!\n)|(?<!\r)\n").search
+
+
+class _WholeFields(EmailPolicy):
+    """Writes header fields none of which ends early."""
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        """Return the field as bytes. Raise Refused for a value with a line break."""
+        field = super().fold_binary(name, value)
+        if _BREAK(field.removesuffix(b"\r\n")):
+            raise Refused(f"{name} has a line break")
+        return field
+
+
+_ASCII: Final = _WholeFields(linesep="\r\n")
+_UTF8: Final = _ASCII.clone(utf8=True)
 
 
 class Letter(NamedTuple):
@@ -107,7 +129,7 @@ class Conversation:
             if not _ADDRESS(address):
                 raise Refused(f"{address!r} is no address")
         plain = (letter.sender + letter.recipient).isascii()
-        data = letter.message.as_bytes(policy=SMTP if plain else SMTPUTF8)
+        data = letter.message.as_bytes(policy=_ASCII if plain else _UTF8)
         options = () if plain else ("SMTPUTF8", "BODY=8BITMIME")
         try:
             await self._client.sendmail(

@@ -114,7 +114,10 @@ _INVISIBLE = dict.fromkeys(
     ]
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
-_EMAIL = re.compile(r"[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+")
+# Without "=?": mail programs and libraries decode what follows it (RFC 2047).
+_EMAIL = re.compile(
+    r"(?!.*=\?)[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+"
+)
 _SITE = re.compile(
     r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
     re.IGNORECASE,

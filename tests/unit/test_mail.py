@@ -40,6 +40,9 @@ HOSTILE = (
     "\u202emoc.elpmaxe",
     "{{ 7 * 7 }} {% raw %}",
     "=?utf-8?q?x?= <a@b.example>,",
+    "=?utf-8?q?=0D=0ABcc:_all@evil.example=0D=0A=0D=0AHi?=",
+    "a =\x00?utf-8?b?DQpCY2M6IHg=?= b",
+    "==\r\n?utf-8?q?=0ABcc:_x?=",
     "x" * 70_000,
 )
 
@@ -197,6 +200,19 @@ def test_no_name_or_title_makes_a_mail_impossible(name: str, title: str) -> None
     names = [line.split(b":")[0] for line in head.split(b"\r\n") if line[:1] not in b" \t"]
     assert names == [name.encode() for name in letter.message.keys()]  # noqa: SIM118 - no dict
     assert letter.message["To"] == "a@b.example"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: str) -> None:
+    add(database, status="pending")
+    site = Site(name="blog", origins=("https://blog.example",), title=hostile)
+    mails = Mails(replace(SETTINGS, sites=(site,)), LINKS)
+    letter = database.read_now(lambda reader: mails.compose(reader, POST))
+    assert letter
+    parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    assert parsed.keys() == letter.message.keys()
+    [sender] = parsed["From"].addresses
+    assert sender.addr_spec == "comments@blog.example"
 
 
 def digest(database: Database, number: int) -> EmailMessage:

@@ -1,6 +1,7 @@
 """smtp: real conversations with a real server, good ones and those that fail."""
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import Coroutine
@@ -207,7 +208,14 @@ def test_an_international_address_is_sent_as_utf8() -> None:
     run(talk())
 
 
-@pytest.mark.parametrize("bad", ["a@b.example>\r\nRCPT TO:<c@d.example", "a@b.example\nX: y"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "a@b.example>\r\nRCPT TO:<c@d.example",
+        "a@b.example\nX: y",
+        "=?utf-8?q?=0D=0ABcc=3A_x?=@b.example",
+    ],
+)
 def test_no_command_can_be_smuggled_in_by_an_address(bad: str) -> None:
     async def talk() -> None:
         async with mail_server() as server:
@@ -215,5 +223,44 @@ def test_no_command_can_be_smuggled_in_by_an_address(bad: str) -> None:
             with pytest.raises(Refused, match="no address"):
                 await send(Smtp(mail_settings(server.port), "me.test"), forged)
         assert not server.recipients
+
+    run(talk())
+
+
+INJECTED = "=?utf-8?q?=0D=0ABcc:_all@evil.example=0D=0A=0D=0AHi?="
+HALF = "=?utf-8?q?a=0DBcc:_all@evil.example?="
+OTHER_HALF = "=?utf-8?q?a=0ABcc:_all@evil.example?="
+
+
+@pytest.mark.parametrize("injected", [INJECTED, HALF, OTHER_HALF])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Subject", "{}"),
+        ("From", "{} <comments@blog.example>"),
+        ("To", '"{}" <mo@blog.example>'),
+        ("Reply-To", "{}@blog.example, mo@blog.example"),
+        ("List-Unsubscribe", "<https://c.example/{}>"),
+        ("List-Id", "{} <blog.example>"),
+        ("References", "<a@b.example> {}"),
+        ("Content-Description", "{}"),
+    ],
+)
+def test_no_header_field_ends_early(name: str, value: str, injected: str) -> None:
+    """Addresses refuse it themselves; newer Pythons encode it again and send it as one field."""
+    forged = letter()
+    del forged.message[name]
+    try:
+        forged.message[name] = value.format(injected)
+    except ValueError:
+        return
+
+    async def talk() -> None:
+        async with mail_server() as server:
+            with contextlib.suppress(Refused):
+                await send(Smtp(mail_settings(server.port), "me.test"), forged)
+        for mail in server.mails:
+            assert sorted(mail.keys()) == sorted(forged.message.keys())
+            assert mail.get_content().splitlines() == ["Hello", ".", "world"]
 
     run(talk())

@@ -97,6 +97,7 @@ def test_the_avatar_is_the_digest_of_the_tidy_address() -> None:
         ("email", "a@b.example, c@d.example"),
         ("email", "a@b@c.example"),
         ("email", "a\u202e@b.example"),
+        ("email", "=?utf-8?q?=0D=0ABcc=3A_x?=@b.example"),
         ("email", "a" * 255 + "@b.example"),
         ("email", True),
         ("site", "blog.example"),
