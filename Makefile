@@ -42,10 +42,10 @@ load: ## measure the server (the load test's own arguments: loadtest/run)
 fmt: ## format all sources
 	ruff format .
 	ruff check --fix .
-	clang-format -i core/*.[ch] tests/*/*.[ch] loadtest/*/*/*.[ch]
+	find core tests loadtest -name '*.[ch]' -exec clang-format -i {} +
 
 tidy: ## clang-tidy with the list in .clang-tidy
-	clang-tidy -p build/cp3* --quiet core/*.c
+	clang-tidy -p build/cp3* --quiet core/*/*.c
 
 clean: ## remove what was built; .venv and var/ stay
 	rm -rf build dist

@@ -115,13 +115,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "server": "tests/wire: the Bridge needs the core and a socket",
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
-    "answer": "tests/core/test_conn*.c: what a client hears of its connection",
-    "module": "tests/wire: it needs Python",
-    "module_request": "tests/wire: it needs Python",
-    "module_server": "tests/wire: it needs Python",
-    "scan_any": "tests/core/test_scan.c, where it is the one in use",
-    "turn": "tests/core/test_worker*.c: what becomes of a worker's connections",
-    "scan_x86": "tests/core/test_scan.c, which runs all that the processor can",
+    "server/answer": "tests/core/server/test_conn*.c: what a client hears of its connection",
+    "python/module": "tests/wire: it needs Python",
+    "python/request_object": "tests/wire: it needs Python",
+    "python/server_object": "tests/wire: it needs Python",
+    "http/scan_any": "tests/core/http/test_scan.c, where it is the one in use",
+    "server/turn": "tests/core/server/test_worker*.c: what becomes of a worker's connections",
+    "http/scan_x86": "tests/core/http/test_scan.c, which runs all that the processor can",
 }
 
 # The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
@@ -144,7 +144,7 @@ def python_files(*folders: Path) -> list[Path]:
 
 def c_files(suffix: str) -> list[Path]:
     """The core's, and those of the load test's programs."""
-    return [*CORE.glob(f"*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*/*.{suffix}")]
+    return [*CORE.glob(f"*/*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*/*.{suffix}")]
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -218,16 +218,18 @@ def test_only_config_reads_the_environment() -> None:
 
 
 def test_only_the_module_of_the_core_knows_python() -> None:
-    knowing = {path.name for path in CORE.glob("*.[ch]") if "Python.h" in path.read_text()}
+    knowing = {path.name for path in CORE.glob("*/*.[ch]") if "Python.h" in path.read_text()}
     assert knowing <= {"module.h"}
-    including = {path.name for path in CORE.glob("*.[ch]") if '"module.h"' in path.read_text()}
-    assert including <= {"module.c", "module_request.c", "module_server.c"}
+    including = {
+        path.name for path in CORE.glob("*/*.[ch]") if '"python/module.h"' in path.read_text()
+    }
+    assert including <= {"module.c", "request_object.c", "server_object.c"}
 
 
 def test_the_core_has_no_word_of_ours() -> None:
     found = [
         f"{relative(path)}:{number}: {match.group()}"
-        for path in sorted(CORE.glob("*.[ch]"))
+        for path in sorted(CORE.glob("*/*.[ch]"))
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if (match := FOREIGN_TO_CORE.search(line))
     ]
@@ -242,15 +244,18 @@ def test_every_module_has_its_test_file() -> None:
 
 
 def test_every_c_file_has_its_test_and_meson_knows_it() -> None:
-    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests/core").glob("test_*.c")}
-    known = re.findall(r"^  '(\w+)'", (ROOT / "tests/core/meson.build").read_text(), re.MULTILINE)
-    assert {path.stem for path in CORE.glob("*.c")} - tests <= set(CORE_TESTED_ELSEWHERE)
+    paths = (ROOT / "tests/core").glob("*/test_*.c")
+    tests = {f"{path.parent.name}/{path.stem.removeprefix('test_')}" for path in paths}
+    build = (ROOT / "tests/core/meson.build").read_text()
+    known = re.findall(r"^  '([\w/]+)'", build, re.MULTILINE)
+    files = {f"{path.parent.name}/{path.stem}" for path in CORE.glob("*/*.c")}
+    assert files - tests <= set(CORE_TESTED_ELSEWHERE)
     assert set(known) == tests, "c_tests in tests/core/meson.build and the files differ"
 
 
 def test_no_folder_of_tests_is_forgotten() -> None:
-    tests = [*(ROOT / "tests").glob("*/test_*.py"), *(ROOT / "tests").glob("*/test_*.c")]
-    folders = {path.parent.name for path in tests}
+    tests = [*(ROOT / "tests").glob("*/test_*.py"), *(ROOT / "tests").glob("*/*/test_*.c")]
+    folders = {path.relative_to(ROOT / "tests").parts[0] for path in tests}
     parts = re.search(r"^    ''\) set -- (.*) ;;$", (ROOT / "test").read_text(), re.MULTILINE)
     assert parts
     assert folders <= set(parts[1].split())
@@ -310,7 +315,7 @@ def test_c_headers_are_short_enough_to_be_the_contract() -> None:
 def test_lines_of_c_keep_their_budget() -> None:
     """The formatter leaves comments as they were written."""
     files = [
-        *CORE.glob("*.[ch]"),
+        *CORE.glob("*/*.[ch]"),
         *(ROOT / "loadtest").rglob("*.[ch]"),
         *(ROOT / "tests").rglob("*.[ch]"),
     ]

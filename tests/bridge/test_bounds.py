@@ -26,7 +26,7 @@ def test_a_full_store_takes_no_more_memory_than_its_bound() -> None:
 def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
     """Whoever does the work, and when: CPU time of the whole process, as a machine may be busy.
 
-    That no look-up waits for it is shown in tests/core/test_store.c.
+    That no look-up waits for it is shown in tests/core/cache/test_cache.c.
     """
     took = []
     with running(echo, store_bytes=64 << 20) as app, app.dial() as client:

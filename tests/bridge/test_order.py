@@ -1,6 +1,6 @@
 """Rules 1 to 4 of the seam (core/README.md): who holds what, in which order, and never stale.
 
-Rule 4 has its races in tests/core/test_stale.c as well, where they are run without the rule too.
+Rule 4 has its races in tests/core/server/test_stale.c as well, with the rule and without it.
 """
 
 import gc

@@ -7,7 +7,7 @@
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
-#include "slice.h"
+#include "base/slice.h"
 
 #include <stdbool.h>
 #include <stdio.h>

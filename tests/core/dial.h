@@ -5,7 +5,7 @@
 
 #include "make.h"
 
-#include "listener.h"
+#include "io/listener.h"
 
 #include <dirent.h>
 #include <errno.h>

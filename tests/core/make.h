@@ -2,10 +2,10 @@
 #ifndef TESTS_MAKE_H
 #define TESTS_MAKE_H
 
+#include "cache/purge.h"
 #include "check.h"
-#include "parse.h"
-#include "purges.h"
-#include "reply.h"
+#include "http/head.h"
+#include "seam/reply.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 
 #include "make.h"
 
-#include "conn.h"
+#include "server/conn.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 
 #include "dial.h"
 
-#include "worker.h"
+#include "server/worker.h"
 
 static struct limits limits;
 static struct purges purges;

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 
-#include "slice.h"
+#include "base/slice.h"
 
 #include <stdint.h>
 #include <stdio.h>

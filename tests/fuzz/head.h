@@ -4,8 +4,8 @@
 
 #include "fuzz.h"
 
-#include "limit.h"
-#include "parse.h"
+#include "base/limits.h"
+#include "http/head.h"
 
 /* The result of `input` when it arrives little by little. */
 static inline int parse_in_pieces(struct slice input, struct head *head)

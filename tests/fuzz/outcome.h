@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "body.h"
+#include "http/body.h"
 
 enum { BODY_LIMIT = 100 };
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent.parent / "build"
-TARGETS = ("fuzz_parse", "fuzz_peer", "fuzz_body", "fuzz_conn")
+TARGETS = ("fuzz_head", "fuzz_proxy_header", "fuzz_body", "fuzz_conn")
 
 
 def archive(target: str) -> Path:

@@ -4,8 +4,8 @@
 
 #include "pair.h"
 
-#include "conn_stream.h"
-#include "event.h"
+#include "server/conn_stream.h"
+#include "sse/event.h"
 
 #include <stdint.h>
 #include <sys/epoll.h>

@@ -61,7 +61,7 @@ def streams() -> Iterator[tuple[str, bytes]]:
         yield str(case), b"".join(step.data for step in case.steps)
     for number, stream in enumerate(obscured.streams()):
         yield f"obscured/{number}", stream
-    for target in ("fuzz_parse", "fuzz_conn"):
+    for target in ("fuzz_head", "fuzz_conn"):
         for name, data in seed_corpus.read(target).items():
             yield f"{target}/{name}", data
     for name, data in seed_corpus.read("fuzz_body").items():

@@ -1,0 +1,26 @@
+/* The time of one pass of a worker: monotonic for deadlines, the date for heads. */
+#ifndef CORE_BASE_CLOCK_H
+#define CORE_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Bytes of an IMF-fixdate (RFC 9110 section 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT". */
+enum { CLOCK_DATE_SIZE = 29 };
+
+struct clock {
+    int64_t now;   /* monotonic milliseconds */
+    time_t second; /* what `date` was written for */
+    char date[CLOCK_DATE_SIZE + 1];
+};
+
+/* Read both clocks; the date is written anew once a second. */
+void clock_update(struct clock *clock);
+
+/* Monotonic nanoseconds, read exactly, for what is measured. */
+int64_t clock_exact(void);
+
+/* Write the IMF-fixdate of `second` and a final NUL. */
+void clock_write_date(time_t second, char date[CLOCK_DATE_SIZE + 1]);
+
+#endif

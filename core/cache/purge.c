@@ -1,0 +1,38 @@
+/* The table of purges; see purge.h for the design. */
+#include "cache/purge.h"
+
+#include "base/hash.h"
+
+uint32_t purges_place(struct slice tag)
+{
+    /* Tags come from our own program, so the key need not be secret. */
+    static const struct hash_key key = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
+    return (uint32_t)hash_bytes(&key, tag.data, tag.size) % PURGES_PLACES;
+}
+
+uint64_t purges_now(struct purges *purges)
+{
+    return atomic_load(&purges->sequence);
+}
+
+uint64_t purges_last(struct purges *purges, uint32_t place)
+{
+    return atomic_load(&purges->last[place]);
+}
+
+void purges_add(struct purges *purges, uint32_t place)
+{
+    uint64_t moment = atomic_fetch_add(&purges->sequence, 1) + 1;
+    uint64_t last = atomic_load(&purges->last[place]);
+    /* Two purges of one tag may arrive here in the wrong order: the later one stays. */
+    while (last < moment && !atomic_compare_exchange_weak(&purges->last[place], &last, moment))
+        continue;
+}
+
+bool purges_spare(struct purges *purges, const uint32_t *places, size_t count, uint64_t since)
+{
+    for (size_t i = 0; i < count; i++)
+        if (atomic_load_explicit(&purges->last[places[i]], memory_order_acquire) > since)
+            return false;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* Purges: for every tag the moment of its last purge, so that nothing stale is ever served.
+ *
+ * DESIGN. One global sequence number grows with every purge. A request notes it (`purges_now`)
+ * when Python takes it, before anything is read for it; the answer that is made carries that
+ * number and its tags. The answer is fresh as long as none of its tags was purged after that
+ * number. The test is made at every hit, so a purge is one store into a table, however many
+ * answers carry the tag, and no worker has to be told. An answer made stale stays in memory until
+ * it is looked up or evicted.
+ *
+ * The table has a fixed number of places that tags share by hash. Two tags in one place only cost a
+ * needless miss.
+ *
+ * Every function may run in any pthread at any time. The order "commit, purge, acknowledge" is the
+ * caller's; then a reader who has seen the acknowledgement finds the purge.
+ */
+#ifndef CORE_CACHE_PURGE_H
+#define CORE_CACHE_PURGE_H
+
+#include "base/slice.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 2^16 places of 8 bytes: half a megabyte; with 10,000 tags in use one purge in seven hits a
+ * second tag. */
+enum { PURGES_PLACES = 1 << 16 };
+
+struct purges {
+    _Atomic uint64_t sequence;
+    _Atomic uint64_t last[PURGES_PLACES];
+};
+
+/* The place of a tag, which stands for it everywhere else. */
+uint32_t purges_place(struct slice tag);
+
+/* The sequence number of this moment. */
+uint64_t purges_now(struct purges *purges);
+
+/* The sequence number of the last purge of this tag; 0 when there was none. */
+uint64_t purges_last(struct purges *purges, uint32_t place);
+
+/* Make every answer with this tag stale, stored or still to come for an earlier request. */
+void purges_add(struct purges *purges, uint32_t place);
+
+/* True when none of the tags was purged after `since`. */
+bool purges_spare(struct purges *purges, const uint32_t *places, size_t count, uint64_t since);
+
+#endif

@@ -1,0 +1,49 @@
+/* Entity tags. */
+#include "http/etag.h"
+
+#include "base/hash.h"
+
+#include <stdint.h>
+
+static char *write_hex(char *at, uint64_t number)
+{
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *at++ = "0123456789abcdef"[number >> shift & 15];
+    return at;
+}
+
+struct slice etag_make(struct slice body, char text[ETAG_SIZE])
+{
+    static const struct hash_key first = {0xa4093822299f31d0u, 0x082efa98ec4e6c89u};
+    static const struct hash_key second = {0x452821e638d01377u, 0xbe5466cf34e90c6cu};
+    char *at = text;
+    *at++ = '"';
+    at = write_hex(at, hash_bytes(&first, body.data, body.size));
+    at = write_hex(at, hash_bytes(&second, body.data, body.size));
+    *at = '"';
+    return slice_of(text, ETAG_SIZE);
+}
+
+bool etag_is_named(struct slice value, struct slice etag)
+{
+    if (slice_equal(value, SLICE("*")))
+        return true;
+    while (value.size > 0) {
+        if (value.data[0] == ',' || value.data[0] == ' ' || value.data[0] == '\t') {
+            slice_skip(&value, 1);
+            continue;
+        }
+        if (value.size > 2 && value.data[0] == 'W' && value.data[1] == '/')
+            slice_skip(&value, 2);
+        if (value.data[0] != '"')
+            return false;
+        const char *end = memchr(value.data + 1, '"', value.size - 1);
+        if (!end)
+            return false;
+        size_t size = (size_t)(end - value.data) + 1;
+        if (slice_equal(slice_of(value.data, size), etag))
+            return true;
+        slice_skip(&value, size);
+    }
+    return false;
+}

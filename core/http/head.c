@@ -1,0 +1,428 @@
+/* The head parser.
+ *
+ * DESIGN. One pass over a head that is whole, which nearly every head is at its first read. When
+ * it is not, the next calls only look for its end among the new bytes, and the pass is made again
+ * when it has come. So the cost is linear however the bytes arrive, and no state lives between
+ * calls but one offset.
+ *
+ * A cursor walks the bytes; each `take_` function moves it over one element and returns
+ * PARSE_DONE, PARSE_NEED_MORE at the end of the bytes, or the status of a refusal.
+ */
+#include "http/head.h"
+
+#include "base/limits.h"
+#include "http/scan.h"
+
+struct cursor {
+    const char *at;
+    const char *end;
+};
+
+static struct slice take_run(struct cursor *cursor, enum scan_class class)
+{
+    const char *start = cursor->at;
+    cursor->at = scan_run(start, cursor->end, class);
+    return slice_of(start, (size_t)(cursor->at - start));
+}
+
+static bool is_all(struct slice text, enum scan_class class)
+{
+    struct cursor cursor = {text.data, text.data + text.size};
+    return take_run(&cursor, class).size == text.size;
+}
+
+bool parse_is_token(struct slice text)
+{
+    return text.size > 0 && is_all(text, SCAN_TOKEN);
+}
+
+bool parse_is_field_value(struct slice text)
+{
+    return is_all(text, SCAN_VALUE);
+}
+
+/* Exactly CRLF: a bare CR or LF is where servers differ. */
+static int take_line_end(struct cursor *cursor)
+{
+    if (cursor->at == cursor->end)
+        return PARSE_NEED_MORE;
+    if (*cursor->at != '\r')
+        return 400;
+    if (cursor->at + 1 == cursor->end)
+        return PARSE_NEED_MORE;
+    if (cursor->at[1] != '\n')
+        return 400;
+    cursor->at += 2;
+    return PARSE_DONE;
+}
+
+static const struct slice METHODS[] = {
+    [METHOD_GET] = SLICE("GET"),         [METHOD_HEAD] = SLICE("HEAD"),
+    [METHOD_POST] = SLICE("POST"),       [METHOD_PUT] = SLICE("PUT"),
+    [METHOD_PATCH] = SLICE("PATCH"),     [METHOD_DELETE] = SLICE("DELETE"),
+    [METHOD_OPTIONS] = SLICE("OPTIONS"),
+};
+
+struct slice method_name(enum method method)
+{
+    return METHODS[method];
+}
+
+static int take_method(struct cursor *cursor, struct head *head)
+{
+    if (cursor->end - cursor->at > 4 && memcmp(cursor->at, "GET ", 4) == 0) {
+        cursor->at += 4;
+        head->method = METHOD_GET;
+        return PARSE_DONE;
+    }
+    struct slice name = take_run(cursor, SCAN_TOKEN);
+    if (name.size > LIMIT_METHOD)
+        return 501;
+    if (cursor->at == cursor->end)
+        return PARSE_NEED_MORE;
+    if (name.size == 0 || *cursor->at != ' ')
+        return 400;
+    cursor->at++;
+    for (enum method method = METHOD_GET; method <= METHOD_OPTIONS; method++) {
+        if (slice_equal(name, METHODS[method])) {
+            head->method = method;
+            return PARSE_DONE;
+        }
+    }
+    return 501;
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* host [":" port], RFC 9110 section 7.2. An empty host is refused: no http URI has one. */
+static bool is_authority(struct slice text)
+{
+    struct cursor cursor = {text.data, text.data + text.size};
+    if (text.size > 0 && text.data[0] == '[') {
+        cursor.at++;
+        while (cursor.at < cursor.end &&
+               (is_digit(*cursor.at) || *cursor.at == ':' || *cursor.at == '.' ||
+                ((*cursor.at | 0x20) >= 'a' && (*cursor.at | 0x20) <= 'f')))
+            cursor.at++;
+        if (cursor.at == cursor.end || *cursor.at != ']' || cursor.at == text.data + 1)
+            return false;
+        cursor.at++;
+    } else if (take_run(&cursor, SCAN_HOST).size == 0) {
+        return false;
+    }
+    if (cursor.at == cursor.end)
+        return true;
+    if (*cursor.at++ != ':')
+        return false;
+    size_t digits = (size_t)(cursor.end - cursor.at);
+    while (cursor.at < cursor.end && is_digit(*cursor.at))
+        cursor.at++;
+    return cursor.at == cursor.end && digits <= 5;
+}
+
+/* Reduce an absolute-form target (RFC 9112 section 3.2.2) to its path and query. A query right
+ * behind the authority is refused: the origin-form of it, with a "/" put in, is not in the
+ * bytes. */
+static int reduce_absolute(struct slice *target)
+{
+    struct slice rest = *target;
+    if (rest.size > 7 && slice_equal_nocase(slice_of(rest.data, 7), SLICE("http://")))
+        slice_skip(&rest, 7);
+    else if (rest.size > 8 && slice_equal_nocase(slice_of(rest.data, 8), SLICE("https://")))
+        slice_skip(&rest, 8);
+    else
+        return 400;
+    const char *slash = memchr(rest.data, '/', rest.size);
+    size_t size = slash ? (size_t)(slash - rest.data) : rest.size;
+    if (!is_authority(slice_of(rest.data, size)))
+        return 400;
+    slice_skip(&rest, size);
+    *target = rest.size > 0 ? rest : SLICE("/");
+    return PARSE_DONE;
+}
+
+static int take_target(struct cursor *cursor, struct head *head)
+{
+    struct slice target = take_run(cursor, SCAN_TARGET);
+    if (target.size > LIMIT_TARGET)
+        return 414;
+    if (cursor->at == cursor->end)
+        return PARSE_NEED_MORE;
+    if (target.size == 0 || *cursor->at != ' ')
+        return 400;
+    cursor->at++;
+    head->target = target;
+    if (target.data[0] == '/')
+        return PARSE_DONE;
+    if (slice_equal(target, SLICE("*")))
+        return head->method == METHOD_OPTIONS ? PARSE_DONE : 400;
+    return reduce_absolute(&head->target);
+}
+
+static int take_version(struct cursor *cursor, struct head *head)
+{
+    static const char pattern[] = "HTTP/#.#";
+    size_t i = 0;
+    for (; pattern[i] && cursor->at + i < cursor->end; i++)
+        if (pattern[i] == '#' ? !is_digit(cursor->at[i]) : cursor->at[i] != pattern[i])
+            return 400;
+    if (pattern[i])
+        return PARSE_NEED_MORE;
+    char major = cursor->at[5], minor = cursor->at[7];
+    if (major != '1' || minor > '1')
+        return 505;
+    cursor->at += i;
+    head->http10 = minor == '0';
+    return take_line_end(cursor);
+}
+
+/* What the fields have said so far about the frame of the message. */
+struct framing {
+    unsigned hosts;
+    bool has_length;
+    bool has_coding;
+    bool close;
+    bool keep_alive;
+    bool conditional;
+};
+
+/* A tab among the blanks behind a value does not belong to it (RFC 9110 section 5.5), but there are
+ * servers to which it does. They would not know the length or the coding again. */
+static bool has_tab_behind(struct slice value)
+{
+    const char *at = value.data + value.size;
+    while (*at == ' ') /* the line ends in CRLF */
+        at++;
+    return *at == '\t';
+}
+
+static int read_length(struct slice value, struct head *head, struct framing *framing)
+{
+    if (framing->has_length || value.size == 0 || has_tab_behind(value))
+        return 400;
+    framing->has_length = true;
+    uint64_t length = 0;
+    for (size_t i = 0; i < value.size; i++) {
+        if (!is_digit(value.data[i]))
+            return 400;
+        if (length > (UINT64_MAX - 9) / 10)
+            return 413;
+        length = length * 10 + (uint64_t)(value.data[i] - '0');
+    }
+    head->content_length = length;
+    return PARSE_DONE;
+}
+
+/* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
+static int read_coding(struct slice value, struct head *head, struct framing *framing)
+{
+    if (framing->has_coding || head->http10 || has_tab_behind(value))
+        return 400;
+    framing->has_coding = true;
+    if (slice_equal_nocase(value, SLICE("chunked"))) {
+        head->chunked = true;
+        return PARSE_DONE;
+    }
+    struct slice member = {0};
+    unsigned members = 0, chunked = 0;
+    bool last_is_chunked = false;
+    while (slice_next_member(&value, &member)) {
+        last_is_chunked = slice_equal_nocase(member, SLICE("chunked"));
+        chunked += last_is_chunked;
+        members++;
+    }
+    return members > 1 && chunked == 1 && last_is_chunked ? 501 : 400;
+}
+
+static void read_connection(struct slice value, struct framing *framing)
+{
+    struct slice member;
+    while (slice_next_member(&value, &member)) {
+        framing->close |= slice_equal_nocase(member, SLICE("close"));
+        framing->keep_alive |= slice_equal_nocase(member, SLICE("keep-alive"));
+    }
+}
+
+/* Act on the few fields that concern the core; the length of a name tells most others apart. */
+static int read_field(struct slice name, struct slice value, struct head *head,
+                      struct framing *framing)
+{
+    switch (name.size) {
+    case 4:
+        if (slice_equal_nocase(name, SLICE("host")))
+            return ++framing->hosts > 1 || !is_authority(value) ? 400 : PARSE_DONE;
+        break;
+    case 6:
+        if (slice_equal_nocase(name, SLICE("expect")) && !head->http10) {
+            head->expect_continue = true;
+            return slice_equal_nocase(value, SLICE("100-continue")) ? PARSE_DONE : 417;
+        }
+        break;
+    case 10:
+        if (slice_equal_nocase(name, SLICE("connection")))
+            read_connection(value, framing);
+        break;
+    case 13:
+        if (slice_equal_nocase(name, SLICE("if-none-match"))) {
+            head->if_none_match = framing->conditional ? slice_of("", 0) : value;
+            framing->conditional = true;
+        }
+        break;
+    case 14:
+        if (slice_equal_nocase(name, SLICE("content-length")))
+            return read_length(value, head, framing);
+        break;
+    case 17:
+        if (slice_equal_nocase(name, SLICE("transfer-encoding")))
+            return read_coding(value, head, framing);
+        break;
+    }
+    return PARSE_DONE;
+}
+
+static int take_field(struct cursor *cursor, struct head *head, struct framing *framing)
+{
+    struct slice name = take_run(cursor, SCAN_TOKEN);
+    if (cursor->at == cursor->end)
+        return PARSE_NEED_MORE;
+    /* A space here is obs-fold or a name with a space before its colon. */
+    if (name.size == 0 || *cursor->at != ':')
+        return 400;
+    cursor->at++;
+    struct slice value = slice_trim(take_run(cursor, SCAN_VALUE));
+    int result = take_line_end(cursor);
+    return result == PARSE_DONE ? read_field(name, value, head, framing) : result;
+}
+
+static int settle(struct head *head, const struct framing *framing)
+{
+    if (!head->http10 && framing->hosts != 1)
+        return 400;
+    if (framing->has_length && framing->has_coding)
+        return 400;
+    head->keep_alive = !framing->close && (!head->http10 || framing->keep_alive);
+    return PARSE_DONE;
+}
+
+static int take_fields(struct cursor *cursor, struct head *head)
+{
+    struct framing framing = {0};
+    head->fields = slice_of(cursor->at, 0);
+    for (unsigned count = 0;; count++) {
+        if (cursor->at == cursor->end)
+            return PARSE_NEED_MORE;
+        if (*cursor->at == '\r')
+            break;
+        if (count == LIMIT_FIELDS)
+            return 431;
+        int result = take_field(cursor, head, &framing);
+        if (result != PARSE_DONE)
+            return result;
+    }
+    head->fields.size = (size_t)(cursor->at - head->fields.data);
+    int result = take_line_end(cursor);
+    return result == PARSE_DONE ? settle(head, &framing) : result;
+}
+
+/* Take over what was concluded from the same bytes in an earlier head; false when they differ. */
+static bool take_rest_again(struct cursor *cursor, struct head *head)
+{
+    size_t size = head->rest.size;
+    if (size == 0 || size > (size_t)(cursor->end - cursor->at) ||
+        memcmp(cursor->at, head->rest.data, size) != 0)
+        return false;
+    ptrdiff_t moved = cursor->at - head->rest.data;
+    head->rest.data += moved;
+    head->fields.data += moved;
+    if (head->if_none_match.size > 0)
+        head->if_none_match.data += moved;
+    cursor->at += size;
+    return true;
+}
+
+static int take_rest(struct cursor *cursor, struct head *head)
+{
+    if (take_rest_again(cursor, head))
+        return PARSE_DONE;
+    *head = (struct head){.method = head->method, .target = head->target};
+    const char *start = cursor->at;
+    int result = take_version(cursor, head);
+    if (result == PARSE_DONE)
+        result = take_fields(cursor, head);
+    if (result == PARSE_DONE)
+        head->rest = slice_of(start, (size_t)(cursor->at - start));
+    return result;
+}
+
+/* What it says of any bytes it also says of them and more, or it has asked for more: so the answer
+ * does not depend on how the bytes arrive. */
+static int parse_whole(struct slice input, struct head *head)
+{
+    bool is_cut = input.size > LIMIT_HEAD;
+    struct cursor cursor = {input.data, input.data + (is_cut ? LIMIT_HEAD : input.size)};
+    /* RFC 9112 section 2.2: one empty line before the request is forgiven. */
+    if (input.size > 0 && input.data[0] == '\r') {
+        int result = take_line_end(&cursor);
+        if (result != PARSE_DONE)
+            return result;
+    }
+    int result = take_method(&cursor, head);
+    if (result == PARSE_DONE)
+        result = take_target(&cursor, head);
+    if (result == PARSE_DONE)
+        result = take_rest(&cursor, head);
+    head->size = (size_t)(cursor.at - input.data);
+    return result == PARSE_NEED_MORE && is_cut ? 431 : result;
+}
+
+/* True when the bytes from `*scanned` on hold the end of a head, or anything else that the whole
+ * pass must judge: a bare LF, or more bytes than a head may have. */
+static bool is_ripe(struct slice input, size_t *scanned)
+{
+    if (input.size > LIMIT_HEAD)
+        return true;
+    while (*scanned < input.size) {
+        const char *end = memchr(input.data + *scanned, '\n', input.size - *scanned);
+        if (!end)
+            break;
+        size_t at = (size_t)(end - input.data);
+        *scanned = at + 1;
+        if (at == 0 || end[-1] != '\r' || (at >= 3 && end[-2] == '\n'))
+            return true;
+    }
+    *scanned = input.size;
+    return false;
+}
+
+int parse_next_head(struct slice input, size_t *scanned, struct head *head)
+{
+    if (*scanned > 0 && !is_ripe(input, scanned))
+        return PARSE_NEED_MORE;
+    int result = parse_whole(input, head);
+    if (result == PARSE_NEED_MORE)
+        *scanned = input.size;
+    return result;
+}
+
+int parse_head(struct slice input, size_t *scanned, struct head *head)
+{
+    head->rest.size = 0;
+    return parse_next_head(input, scanned, head);
+}
+
+bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value)
+{
+    while (fields->size > 0) {
+        const char *colon = memchr(fields->data, ':', fields->size);
+        struct slice name = slice_of(fields->data, (size_t)(colon - fields->data));
+        const char *end = memchr(colon, '\r', fields->size - name.size);
+        *value = slice_trim(slice_of(colon + 1, (size_t)(end - colon) - 1));
+        slice_skip(fields, (size_t)(end - fields->data) + 2);
+        if (slice_equal_nocase(name, lower))
+            return true;
+    }
+    return false;
+}

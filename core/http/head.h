@@ -1,0 +1,60 @@
+/* The head of a request (RFC 9112 sections 2 to 5), read strictly: whatever two servers could read
+ * differently is refused. */
+#ifndef CORE_HTTP_HEAD_H
+#define CORE_HTTP_HEAD_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum method {
+    METHOD_GET,
+    METHOD_HEAD,
+    METHOD_POST,
+    METHOD_PUT,
+    METHOD_PATCH,
+    METHOD_DELETE,
+    METHOD_OPTIONS,
+};
+
+/* What `parse_head` returns; any other value is the status of a refusal. */
+enum parse_result { PARSE_DONE, PARSE_NEED_MORE };
+
+/* A parsed head. Every slice borrows from the bytes that were parsed. */
+struct head {
+    enum method method;
+    bool http10;
+    bool keep_alive;
+    bool chunked;         /* the body comes in chunks; never together with a length */
+    bool expect_continue; /* the client waits for "100 Continue" */
+    uint64_t content_length;
+    struct slice target;        /* path?query, or "*" for OPTIONS */
+    struct slice fields;        /* the field lines, each with its CRLF */
+    struct slice if_none_match; /* empty when absent or given twice */
+    struct slice rest;          /* from the version to the empty line */
+    size_t size;                /* bytes of the whole head */
+};
+
+struct slice method_name(enum method method);
+
+/* Parse the head at the start of `input`. `*scanned` is 0 for a new request and the caller's to
+ * keep while more is needed; with it a head that comes byte by byte is read twice, not a thousand
+ * times. `head` holds a result only after PARSE_DONE. */
+int parse_head(struct slice input, size_t *scanned, struct head *head);
+
+/* The same, where `head` is the one before in a pipeline, its bytes still in place, or all zero:
+ * where only method and target differ, what was concluded from the rest is taken over. */
+int parse_next_head(struct slice input, size_t *scanned, struct head *head);
+
+/* The value of the field `lower` (a name in small letters) in validated field lines: cut the
+ * next such line off `fields`; false when there is none left. */
+bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value);
+
+/* True for the bytes of a token (RFC 9110 section 5.6.2). */
+bool parse_is_token(struct slice text);
+/* True when no byte of `text` could end a field line: no control character but the tab. */
+bool parse_is_field_value(struct slice text);
+
+#endif

@@ -1,0 +1,245 @@
+/* Rendering. A head is written once, with a date that each use overwrites in its copy; so a hit
+ * costs two copies, of what its head has in common with others and of the rest, and 29 bytes of
+ * date. */
+#include "http/render.h"
+
+#include "base/limits.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A place for the date that is written at each use. */
+static const char DATE_FIELD[] = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
+
+/* Bytes of status line, Content-Length, ETag's name, date and empty line, generously. */
+enum { HEAD_ROOM = 256 };
+
+/* clang-format off */
+static const char *reason(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return ""; /* RFC 9112 section 4: the phrase may be empty */
+    }
+}
+/* clang-format on */
+
+static char *put(char *at, const char *data, size_t size)
+{
+    if (size > 0)
+        memcpy(at, data, size);
+    return at + size;
+}
+
+bool render_may_send(struct slice name, struct slice value)
+{
+    static const struct slice ours[] = {
+        {"connection", 10}, {"content-length", 14}, {"date", 4},
+        {"etag", 4},        {"keep-alive", 10},     {"transfer-encoding", 17},
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (slice_equal_nocase(name, ours[i]))
+            return false;
+    return parse_is_token(name) && parse_is_field_value(value);
+}
+
+bool render_field(struct buffer *lines, struct slice name, struct slice value)
+{
+    return buffer_append(lines, name.data, name.size) && buffer_append(lines, ": ", 2) &&
+           buffer_append(lines, value.data, value.size) && buffer_append(lines, "\r\n", 2);
+}
+
+size_t render_bound(const struct response *response, struct slice etag)
+{
+    return HEAD_ROOM + response->fields.size + etag.size + response->body.size;
+}
+
+static char *put_status(char *at, int status)
+{
+    return at + sprintf(at, "HTTP/1.1 %d %s\r\n", status, reason(status));
+}
+
+/* The line of the date, which ends what heads have in common. */
+static char *put_date(char *at, const char *start, struct part *part)
+{
+    part->date = (uint32_t)(at - start) + 6;
+    return put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
+}
+
+/* The entity tag, and the empty line. */
+static char *put_end(char *at, const char *start, struct slice etag, struct part *part)
+{
+    if (etag.size > 0) {
+        at = put(at, "ETag: ", 6);
+        at = put(at, etag.data, etag.size);
+        at = put(at, "\r\n", 2);
+    }
+    at = put(at, "\r\n", 2);
+    part->head_size = (uint32_t)(at - start);
+    return at;
+}
+
+char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part)
+{
+    char *start = at;
+    at = put_status(at, response->status);
+    at = put(at, response->fields.data, response->fields.size);
+    at = put_date(at, start, part);
+    /* RFC 9110 section 8.6: none with 204. */
+    if (response->status != 204) {
+        at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
+        part->body_size = (uint32_t)response->body.size;
+    }
+    at = put_end(at, start, etag, part);
+    return put(at, response->body.data, part->body_size);
+}
+
+char *render_chunk(char *at, struct slice data)
+{
+    at += sprintf(at, "%zx\r\n", data.size);
+    at = put(at, data.data, data.size);
+    return put(at, "\r\n", 2);
+}
+
+char *render_stream(char *at, const struct response *response, bool chunked, struct part *part)
+{
+    static const struct slice coding = {"Transfer-Encoding: chunked\r\n", 28};
+    char *start = at;
+    at = put_status(at, response->status);
+    at = put(at, response->fields.data, response->fields.size);
+    at = put_date(at, start, part);
+    if (chunked)
+        at = put(at, coding.data, coding.size);
+    at = put_end(at, start, slice_of("", 0), part);
+    char *body = at;
+    if (chunked && response->body.size > 0)
+        at = render_chunk(at, response->body);
+    else
+        at = put(at, response->body.data, response->body.size);
+    part->body_size = (uint32_t)(at - body);
+    return at;
+}
+
+char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part)
+{
+    char *start = at;
+    struct slice fields = response->fields;
+    at = put_status(at, 304);
+    /* All but what describes the body that is not sent. */
+    while (fields.size > 0) {
+        const char *end = memchr(fields.data, '\n', fields.size);
+        size_t size = (size_t)(end - fields.data) + 1;
+        if (size < 8 || !slice_equal_nocase(slice_of(fields.data, 8), SLICE("content-")))
+            at = put(at, fields.data, size);
+        slice_skip(&fields, size);
+    }
+    at = put_date(at, start, part);
+    return put_end(at, start, etag, part);
+}
+
+static struct slice connection_field(enum persistence persistence)
+{
+    switch (persistence) {
+    case PERSIST_SAY_SO:
+        return SLICE("Connection: keep-alive\r\n");
+    case PERSIST_NOT:
+        return SLICE("Connection: close\r\n");
+    default:
+        return SLICE("");
+    }
+}
+
+bool render_reply(struct buffer *out, const struct pieces *pieces, enum persistence persistence,
+                  struct slice own, const struct clock *clock)
+{
+    struct slice field = connection_field(persistence);
+    if (!buffer_reserve(out, pieces->common.size + field.size + own.size + pieces->rest.size))
+        return false;
+    char *start = out->data + out->size, *at = start;
+    at = put(at, pieces->common.data, pieces->common.size);
+    memcpy(start + pieces->date, clock->date, CLOCK_DATE_SIZE);
+    at = put(at, field.data, field.size);
+    at = put(at, own.data, own.size);
+    at = put(at, pieces->rest.data, pieces->rest.size);
+    out->size += (size_t)(at - start);
+    return true;
+}
+
+/* The refusals: what the core answers by itself, and what the client should do next. */
+static const struct refusal {
+    int status;
+    const char *advice;
+} REFUSALS[] = {
+    {400, "The request is malformed. Send it as RFC 9112 describes."},
+    {408, "The request took too long to arrive. Send it again."},
+    {413, "The body is too large. Send a shorter one."},
+    {414, "The address is too long. Ask for fewer things at once."},
+    {417, "Only \"Expect: 100-continue\" is understood. Leave the field out."},
+    {431, "The header fields are too large. Send fewer or shorter ones."},
+    {501, "The method or transfer coding is not known here. Use another one."},
+    {503, "The service is busy. Try again in a moment."},
+    {504, "The answer took too long to make. Try again in a moment."},
+    {505, "Only HTTP/1.1 and HTTP/1.0 are spoken here. Use one of them."},
+};
+
+/* "*" lets a script of another origin read the status of a refusal; nothing secret is in one. */
+static const char REFUSAL_HEAD[] =
+    "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
+    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%s%.*sDate: %s\r\n"
+    "Connection: close\r\n\r\n%s\n";
+
+/* With leave for a script of another origin to read it. */
+static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
+
+int render_refused_status(size_t index)
+{
+    return index < sizeof REFUSALS / sizeof *REFUSALS ? REFUSALS[index].status : 0;
+}
+
+bool render_refusal(struct buffer *out, int status, bool with_body, struct slice own,
+                    const struct clock *clock)
+{
+    const struct refusal *refusal = REFUSALS;
+    while (refusal->status != status) {
+        refusal++;
+        assert(refusal < REFUSALS + sizeof REFUSALS / sizeof *REFUSALS);
+    }
+    char text[512 + LIMIT_SECURE_FIELDS];
+    int size = snprintf(text, sizeof text, REFUSAL_HEAD, status, reason(status),
+                        strlen(refusal->advice) + 1, status == 503 ? RETRY : "", (int)own.size,
+                        own.data, clock->date, refusal->advice);
+    assert(size > 0 && (size_t)size < sizeof text);
+    if (!with_body)
+        size -= (int)strlen(refusal->advice) + 1;
+    return buffer_append(out, text, (size_t)size);
+}

@@ -1,0 +1,85 @@
+/* Sending. What a client does not take at once is copied; an outlet that owes nothing holds no
+ * memory. */
+#include "io/send_buffer.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+void outlet_fini(struct outlet *outlet)
+{
+    buffer_fini(&outlet->kept);
+    outlet->sent = 0;
+}
+
+static ssize_t send_both(int fd, struct slice first, struct slice second)
+{
+    if (second.size == 0)
+        return send(fd, first.data, first.size, MSG_NOSIGNAL);
+    struct iovec pieces[] = {
+        {.iov_base = (void *)first.data, .iov_len = first.size},
+        {.iov_base = (void *)second.data, .iov_len = second.size},
+    };
+    const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+/* Cut `count` bytes off the front of both. */
+static void skip_both(struct slice *first, struct slice *second, size_t count)
+{
+    size_t of_first = count < first->size ? count : first->size;
+    slice_skip(first, of_first);
+    slice_skip(second, count - of_first);
+}
+
+/* Send as often as bytes are taken, and cut off what was; false when the client is gone. */
+static bool send_some(int fd, struct slice *first, struct slice *second, counter *writes)
+{
+    while (first->size + second->size > 0) {
+        ssize_t count = send_both(fd, *first, *second);
+        if (count >= 0) {
+            skip_both(first, second, (size_t)count);
+            counter_add(writes, 1);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            break;
+        } else if (errno != EINTR) {
+            /* ENOBUFS, too: the poller would not tell us when it is over. */
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool keep(struct outlet *outlet, struct slice first, struct slice second)
+{
+    return buffer_append(&outlet->kept, first.data, first.size) &&
+           buffer_append(&outlet->kept, second.data, second.size);
+}
+
+static enum outlet_result send_kept(struct outlet *outlet, int fd, size_t *taken, counter *writes)
+{
+    struct slice owed = buffer_slice(&outlet->kept), nothing = {0};
+    slice_skip(&owed, outlet->sent);
+    size_t before = owed.size;
+    if (!send_some(fd, &owed, &nothing, writes))
+        return OUTLET_GONE;
+    *taken = before - owed.size;
+    outlet->sent += *taken;
+    if (owed.size == 0)
+        outlet_fini(outlet);
+    return OUTLET_SENT;
+}
+
+enum outlet_result outlet_send(struct outlet *outlet, int fd, struct slice first,
+                               struct slice second, size_t *taken, counter *writes)
+{
+    if (outlet_owes(outlet))
+        return keep(outlet, first, second) ? send_kept(outlet, fd, taken, writes)
+                                           : OUTLET_NO_MEMORY;
+    size_t before = first.size + second.size;
+    if (!send_some(fd, &first, &second, writes))
+        return OUTLET_GONE;
+    *taken = before - first.size - second.size;
+    return keep(outlet, first, second) ? OUTLET_SENT : OUTLET_NO_MEMORY;
+}

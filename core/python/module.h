@@ -1,0 +1,38 @@
+/* The Python face of the core: commentsvc._core, as commentsvc/_core.pyi describes it.
+ *
+ * Each method converts its arguments, calls the server, converts the result. Nothing here runs in a
+ * worker. A Request object owns its envelope until it is answered or dies, and holds its Server, so
+ * that the mailbox of the reply outlives it.
+ */
+#ifndef CORE_PYTHON_MODULE_H
+#define CORE_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "server/server.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct module_state {
+    PyTypeObject *server_type;
+    PyTypeObject *request_type;
+    PyObject *methods[METHOD_OPTIONS + 1]; /* interned names */
+};
+
+typedef struct {
+    PyObject_HEAD struct server *server; /* owns */
+} ServerObject;
+
+/* Read `tag`, a str, as a place in the table of purges; false with an exception. */
+bool module_read_tag(PyObject *tag, uint32_t *place);
+
+/* The types of both objects. */
+extern PyType_Spec server_spec;
+extern PyType_Spec request_spec;
+
+/* A Request object, which takes `request`; NULL with an exception, and then takes nothing. */
+PyObject *request_object(ServerObject *server, struct request *request);
+
+#endif

@@ -1,0 +1,443 @@
+/* The Server object; see module.h. */
+#include "python/module.h"
+
+#include "server/figures.h"
+
+#include <unistd.h>
+
+static int64_t milliseconds(double seconds)
+{
+    return (int64_t)(seconds * 1000 + 0.5);
+}
+
+/* The field by which a browser learns to come by TLS for good (RFC 6797 section 6.1). */
+static const char HSTS[] = "Strict-Transport-Security";
+
+/* What __init__ takes from the operator, before it is checked. */
+struct options {
+    int workers;
+    Py_ssize_t store_bytes;
+    int connections;
+    int waiting;
+    int trace_lines;
+    int streams;
+    Py_ssize_t body_bytes;
+    double seconds[5]; /* keep_alive, head_deadline, body_deadline, handler_deadline, beat */
+    int prefaced;
+    const char *hsts;
+};
+
+static int read_limits(const struct options *options, struct limits *limits)
+{
+    int64_t times[5];
+    for (int i = 0; i < 5; i++) {
+        if (!(options->seconds[i] >= 0.001 && options->seconds[i] <= 86400))
+            return PyErr_SetString(PyExc_ValueError, "times must be 0.001 to 86400 seconds"), -1;
+        times[i] = milliseconds(options->seconds[i]);
+    }
+    if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->store_bytes < 0 ||
+        options->connections < 1 || options->waiting < 1 || options->trace_lines < 0 ||
+        options->streams < 0 || options->body_bytes < 0)
+        return PyErr_Format(PyExc_ValueError,
+                            "workers must be 1 to %d, connections and waiting at least 1, "
+                            "store_bytes, trace_lines, streams and body_bytes at least 0",
+                            LIMIT_WORKERS),
+               -1;
+    *limits = (struct limits){
+        .body = (size_t)options->body_bytes,
+        .store_bytes = (size_t)options->store_bytes,
+        .connections = (uint32_t)options->connections,
+        .waiting = (uint32_t)options->waiting,
+        .trace_lines = (uint32_t)options->trace_lines,
+        .streams = (uint32_t)options->streams,
+        .keep_alive = times[0],
+        .head_deadline = times[1],
+        .body_deadline = times[2],
+        .handler_deadline = times[3],
+        .beat = times[4],
+        .prefaced = options->prefaced,
+    };
+    struct slice value = slice_of(options->hsts, strlen(options->hsts));
+    if (value.size == 0)
+        return 0;
+    size_t room = sizeof limits->secure_fields;
+    int size = snprintf(limits->secure_fields, room, "%s: %s\r\n", HSTS, options->hsts);
+    if (size < 0 || (size_t)size >= room || !parse_is_field_value(value))
+        return PyErr_SetString(PyExc_ValueError, "hsts is no value of a field, or too long"), -1;
+    return 0;
+}
+
+static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"listen",     "workers",       "store_bytes",   "connections",
+                            "waiting",    "trace_lines",   "streams",       "body_bytes",
+                            "keep_alive", "head_deadline", "body_deadline", "handler_deadline",
+                            "beat",       "prefaced",      "hsts",          NULL};
+    ServerObject *self = (ServerObject *)object;
+    const char *listen;
+    struct options options = {1, 64 << 20, 20000, 1024, 0, 5000, 256 << 10, {75, 10, 30, 30, 15},
+                              0, ""};
+    double *seconds = options.seconds;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiiindddddps:Server", names, &listen,
+                                     &options.workers, &options.store_bytes, &options.connections,
+                                     &options.waiting, &options.trace_lines, &options.streams,
+                                     &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
+                                     &seconds[3], &seconds[4], &options.prefaced, &options.hsts))
+        return -1;
+    struct limits limits;
+    struct endpoint endpoint;
+    if (read_limits(&options, &limits) < 0)
+        return -1;
+    if (!endpoint_read(&endpoint, listen))
+        return PyErr_Format(PyExc_ValueError,
+                            "cannot listen on '%s': write HOST:PORT, [IPv6]:PORT or unix:PATH",
+                            listen),
+               -1;
+    if (self->server)
+        return PyErr_SetString(PyExc_RuntimeError, "the server is already made"), -1;
+    self->server = server_new(&endpoint, (uint32_t)options.workers, &limits);
+    return self->server ? 0 : (PyErr_SetFromErrno(PyExc_OSError), -1);
+}
+
+static void Server_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    struct server *server = ((ServerObject *)object)->server;
+    Py_BEGIN_ALLOW_THREADS server_free(server);
+    Py_END_ALLOW_THREADS type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* The server of an object whose __init__ has succeeded, else NULL with an exception. */
+static struct server *server_of(PyObject *object)
+{
+    struct server *server = ((ServerObject *)object)->server;
+    if (!server)
+        PyErr_SetString(PyExc_RuntimeError, "the server is not made");
+    return server;
+}
+
+static PyObject *Server_address(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct server *server = server_of(object);
+    return server ? PyUnicode_DecodeFSDefault(server->endpoint.text) : NULL;
+}
+
+/* Read a sequence of descriptors into a new array, the caller's to free; NULL with an exception. */
+static int *read_descriptors(PyObject *numbers, uint32_t *count)
+{
+    PyObject *fast = PySequence_Fast(numbers, "descriptors must be a sequence of int");
+    if (!fast)
+        return NULL;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    int *descriptors = PyMem_New(int, (size_t)size + 1); /* so that none is an array, too */
+    if (!descriptors)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; descriptors && i < size; i++) {
+        descriptors[i] = PyObject_AsFileDescriptor(PySequence_Fast_GET_ITEM(fast, i));
+        if (descriptors[i] < 0) {
+            PyMem_Free(descriptors);
+            descriptors = NULL;
+        }
+    }
+    Py_DECREF(fast);
+    *count = (uint32_t)size;
+    return descriptors;
+}
+
+/* Read a sequence of (descriptor, note) into a new array, the caller's to free; NULL with an
+ * exception. */
+static struct parked *read_parked(PyObject *pairs, uint32_t *count)
+{
+    PyObject *fast = PySequence_Fast(pairs, "connections must be a sequence of (int, str)");
+    if (!fast)
+        return NULL;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    struct parked *parked = PyMem_New(struct parked, (size_t)size + 1);
+    if (!parked)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; parked && i < size; i++) {
+        const char *note;
+        PyObject *pair = PySequence_Fast_GET_ITEM(fast, i);
+        if (!PyTuple_Check(pair)) {
+            PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
+        } else if (PyArg_ParseTuple(pair, "is:connection", &parked[i].fd, &note)) {
+            /* One that is too long is none of ours, and stays so when it is cut. */
+            snprintf(parked[i].note, sizeof parked[i].note, "%s", note);
+            continue;
+        }
+        PyMem_Free(parked);
+        parked = NULL;
+    }
+    Py_DECREF(fast);
+    *count = (uint32_t)size;
+    return parked;
+}
+
+static PyObject *start(struct server *server, const struct sockets *sockets)
+{
+    if (sockets->listener_count > LIMIT_LISTENERS)
+        return PyErr_Format(PyExc_ValueError, "there are at most %d listeners", LIMIT_LISTENERS);
+    if (server->state != SERVER_NEW)
+        return PyErr_SetString(PyExc_RuntimeError, "a server starts only once"), NULL;
+    if (server_start(server, sockets) < 0)
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, server->endpoint.text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"listeners", "connections", "lent", NULL};
+    struct server *server = server_of(object);
+    PyObject *listeners = NULL, *connections = NULL, *result = NULL;
+    int lent = 0;
+    if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:start", names, &listeners,
+                                                &connections, &lent))
+        return NULL;
+    struct sockets sockets = {.lent = lent};
+    int *first = NULL;
+    struct parked *second = NULL;
+    if ((!listeners || (first = read_descriptors(listeners, &sockets.listener_count))) &&
+        (!connections || (second = read_parked(connections, &sockets.connection_count)))) {
+        sockets.listeners = first;
+        sockets.connections = second;
+        result = start(server, &sockets);
+    }
+    PyMem_Free(first);
+    PyMem_Free(second);
+    return result;
+}
+
+static PyObject *Server_fileno(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    return server ? PyLong_FromLong(server->requests.event) : NULL;
+}
+
+static PyObject *Server_drain(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    PyObject *list = server ? PyList_New(0) : NULL;
+    if (!list)
+        return NULL;
+    struct request *request = server_drain(server);
+    bool failed = false;
+    while (request) {
+        struct request *next = (struct request *)request->message.next;
+        PyObject *item = failed ? NULL : request_object((ServerObject *)object, request);
+        /* Once there is no memory the rest is dropped; their clients get 504 at the deadline. */
+        if (!item)
+            request_free(request);
+        failed = !item || PyList_Append(list, item) < 0;
+        Py_XDECREF(item);
+        request = next;
+    }
+    if (failed)
+        Py_CLEAR(list);
+    return list;
+}
+
+bool module_read_tag(PyObject *tag, uint32_t *place)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(tag, &size);
+    if (text)
+        *place = purges_place(slice_of(text, (size_t)size));
+    return text != NULL;
+}
+
+static PyObject *Server_cork(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    server_cork(server);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_uncork(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    server_uncork(server);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_purge(PyObject *object, PyObject *tags)
+{
+    struct server *server = server_of(object);
+    PyObject *fast = server ? PySequence_Fast(tags, "tags must be a sequence of str") : NULL;
+    if (!fast)
+        return NULL;
+    uint32_t place;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
+    for (; done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &place); done++)
+        purges_add(&server->purges, place);
+    Py_DECREF(fast);
+    if (done < count)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_purged(PyObject *object, PyObject *tag)
+{
+    struct server *server = server_of(object);
+    uint32_t place;
+    if (!server || !module_read_tag(tag, &place))
+        return NULL;
+    return PyLong_FromUnsignedLongLong(purges_last(&server->purges, place));
+}
+
+static PyObject *Server_is_followed(PyObject *object, PyObject *tag)
+{
+    struct server *server = server_of(object);
+    uint32_t place;
+    if (!server || !module_read_tag(tag, &place))
+        return NULL;
+    return PyBool_FromLong(audience_follows(&server->audience, place));
+}
+
+static PyObject *Server_publish(PyObject *object, PyObject *args)
+{
+    struct server *server = server_of(object);
+    const char *tag, *data;
+    Py_ssize_t tag_size, data_size;
+    if (!server || !PyArg_ParseTuple(args, "s#y#:publish", &tag, &tag_size, &data, &data_size))
+        return NULL;
+    if (data_size < 1 || data_size > LIMIT_EVENT)
+        return PyErr_Format(PyExc_ValueError, "an event has 1 to %d bytes", LIMIT_EVENT);
+    return PyBool_FromLong(
+        server_publish(server, slice_of(tag, (size_t)tag_size), slice_of(data, (size_t)data_size)));
+}
+
+static PyObject *Server_stop(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"grace", "keep", NULL};
+    struct server *server = server_of(object);
+    double seconds;
+    int keep = 0;
+    if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "d|$p:stop", names, &seconds, &keep))
+        return NULL;
+    if (!(seconds >= 0 && seconds <= 86400))
+        return PyErr_SetString(PyExc_ValueError, "grace must be 0 to 86400 seconds"), NULL;
+    server_stop(server, milliseconds(seconds), keep);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_join(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    if (server->state == SERVER_RUNNING)
+        return PyErr_SetString(PyExc_RuntimeError, "call stop before join"), NULL;
+    Py_BEGIN_ALLOW_THREADS server_join(server);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* Append an object that stands for `fd`, and takes it, to a list; NULL for both with an
+ * exception. */
+static PyObject *append(PyObject *list, PyObject *item, int fd)
+{
+    if (!item || PyList_Append(list, item) < 0) {
+        close(fd);
+        Py_CLEAR(list);
+    }
+    Py_XDECREF(item);
+    return list;
+}
+
+static PyObject *list_listeners(struct server *server)
+{
+    PyObject *list = PyList_New(0);
+    for (int fd; list && (fd = server_take_listener(server)) >= 0;)
+        list = append(list, PyLong_FromLong(fd), fd);
+    return list;
+}
+
+static PyObject *list_parked(struct server *server)
+{
+    PyObject *list = PyList_New(0);
+    for (struct parked parked; list && (parked = server_take_connection(server)).fd >= 0;)
+        list = append(list, Py_BuildValue("(is)", parked.fd, parked.note), parked.fd);
+    return list;
+}
+
+static PyObject *Server_release(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    PyObject *listeners = list_listeners(server);
+    PyObject *connections = listeners ? list_parked(server) : NULL;
+    PyObject *pair = connections ? PyTuple_Pack(2, listeners, connections) : NULL;
+    Py_XDECREF(listeners);
+    Py_XDECREF(connections);
+    return pair;
+}
+
+static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    struct counters sum;
+    struct figure figures[FIGURES];
+    server_sum(server, &sum);
+    size_t count = figures_tell(&sum, figures);
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict && i < count; i++) {
+        PyObject *value = PyLong_FromUnsignedLongLong(figures[i].value);
+        if (!value || PyDict_SetItemString(dict, figures[i].name, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+/* Bytes of the trace taken at once: a line of each worker, if there are as many as there may be. */
+enum { TRACE_TAKEN = LIMIT_WORKERS * TRACE_LINE };
+
+static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    PyObject *text = server ? PyBytes_FromStringAndSize(NULL, TRACE_TAKEN) : NULL;
+    if (!text)
+        return NULL;
+    /* With the interpreter's lock held, so that there is one reader. */
+    size_t size = server_read_trace(server, PyBytes_AS_STRING(text), TRACE_TAKEN);
+    return _PyBytes_Resize(&text, (Py_ssize_t)size) < 0 ? NULL : text;
+}
+
+static PyMethodDef Server_methods[] = {
+    {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"fileno", Server_fileno, METH_NOARGS, NULL},
+    {"drain", Server_drain, METH_NOARGS, NULL},
+    {"cork", Server_cork, METH_NOARGS, NULL},
+    {"uncork", Server_uncork, METH_NOARGS, NULL},
+    {"purge", Server_purge, METH_O, NULL},
+    {"purged", Server_purged, METH_O, NULL},
+    {"is_followed", Server_is_followed, METH_O, NULL},
+    {"publish", Server_publish, METH_VARARGS, NULL},
+    {"stop", (PyCFunction)(void (*)(void))Server_stop, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"join", Server_join, METH_NOARGS, NULL},
+    {"release", Server_release, METH_NOARGS, NULL},
+    {"stats", Server_stats, METH_NOARGS, NULL},
+    {"take_trace", Server_take_trace, METH_NOARGS, NULL},
+    {0},
+};
+
+static PyGetSetDef Server_getset[] = {{"address", Server_address, NULL, NULL, NULL}, {0}};
+
+static PyType_Slot Server_slots[] = {
+    {Py_tp_init, Server_init},     {Py_tp_dealloc, Server_dealloc}, {Py_tp_methods, Server_methods},
+    {Py_tp_getset, Server_getset}, {Py_tp_new, PyType_GenericNew},  {0, NULL},
+};
+
+PyType_Spec server_spec = {
+    .name = "commentsvc._core.Server",
+    .basicsize = sizeof(ServerObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = Server_slots,
+};

@@ -1,0 +1,47 @@
+/* A bounded queue of envelopes, with a descriptor that tells when it is not empty.
+ *
+ * Many may push, one takes. The lock covers a few pointers and is never held across a system call
+ * or another module's function. The descriptor is written only when the mailbox was empty, so a
+ * burst of messages wakes the other side once.
+ */
+#ifndef CORE_SEAM_MAILBOX_H
+#define CORE_SEAM_MAILBOX_H
+
+#include "seam/message.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct message *first; /* owns the whole list */
+    struct message **end;
+    uint32_t count;
+    uint32_t limit;
+    int event; /* an eventfd */
+};
+
+/* 0, or -1 with errno. `limit` is the number of messages it holds at most. */
+int mailbox_init(struct mailbox *mailbox, uint32_t limit);
+
+/* Nobody may push any more; the messages left are freed by `free`, without what they may hold. */
+void mailbox_fini(struct mailbox *mailbox);
+
+/* Takes `message` and returns true; when the mailbox is full returns false and takes nothing. */
+bool mailbox_push(struct mailbox *mailbox, struct message *message);
+
+/* As `mailbox_push`, but wakes nobody: who has added some calls `mailbox_wake` once, soon. */
+bool mailbox_add(struct mailbox *mailbox, struct message *message);
+
+/* Take all messages, oldest first, linked by `next`; the caller owns them. NULL when empty.
+ * Quiets the descriptor. */
+struct message *mailbox_take(struct mailbox *mailbox);
+
+/* Make the descriptor readable although no message came. */
+void mailbox_wake(struct mailbox *mailbox);
+
+/* How many messages wait. */
+uint32_t mailbox_depth(struct mailbox *mailbox);
+
+#endif

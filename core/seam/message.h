@@ -1,0 +1,25 @@
+/* What the two envelopes that cross the seam have in common.
+ *
+ * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker, each
+ * one malloc block that holds copies. Pushing one into a mailbox gives it away, popping receives
+ * it, and whoever holds it frees it. A reply is addressed by worker, slot and serial, never by a
+ * pointer.
+ */
+#ifndef CORE_SEAM_MESSAGE_H
+#define CORE_SEAM_MESSAGE_H
+
+#include <stdint.h>
+
+/* The link of a mailbox; the first member of both envelopes. */
+struct message {
+    struct message *next;
+};
+
+/* Where a reply goes: a worker, a slot in it, and the tenant that the slot had. */
+struct address {
+    uint32_t worker;
+    uint32_t slot;
+    uint32_t serial;
+};
+
+#endif

@@ -1,0 +1,63 @@
+/* The envelope of an answer, on its way from Python to a worker.
+ *
+ * It is rendered whole when it is made, in Python's pthread, so that the worker only copies bytes.
+ */
+#ifndef CORE_SEAM_REPLY_H
+#define CORE_SEAM_REPLY_H
+
+#include "base/slice.h"
+#include "http/part.h"
+#include "seam/message.h"
+#include "seam/request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What Python answers; all slices are borrowed. */
+struct response {
+    int status;
+    struct slice fields; /* lines, each with its CRLF, without those the core writes */
+    struct slice body;
+    const uint32_t *tags; /* places in the table of purges */
+    size_t tag_count;     /* 0: not to be stored */
+    struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
+};
+
+/* A stream's target is the tag that it follows, since its answer is for one client only; an event's
+ * is the tag whose streams get it, and it has no address. */
+enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
+
+struct reply {
+    struct message message;
+    struct address address;
+    uint64_t sequence; /* the moment of the request, by `purges_now` */
+    uint32_t size;     /* of the block */
+    uint32_t target_size;
+    uint32_t tag_count; /* 0: not to be stored */
+    struct part whole;
+    struct part brief; /* the 304 answer; empty unless there are tags */
+    bool without_body; /* the request was HEAD */
+    bool not_modified; /* the request's If-None-Match names our ETag */
+    enum reply_kind kind;
+    bool chunked;    /* a stream's body is, since its client speaks HTTP/1.1 */
+    uint32_t python; /* microseconds from Python's taking the request to this answer */
+    uint32_t tags[]; /* then the bytes of target, whole, brief */
+};
+
+/* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
+struct reply *reply_new(const struct request *request, const struct response *response);
+
+void reply_free(struct reply *reply);
+
+static inline struct slice reply_target(const struct reply *reply)
+{
+    return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
+}
+
+static inline const char *reply_bytes(const struct reply *reply, const struct part *part)
+{
+    return (const char *)reply + part->start;
+}
+
+#endif

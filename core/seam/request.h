@@ -1,0 +1,42 @@
+/* The envelope of a request, on its way from a worker to Python. */
+#ifndef CORE_SEAM_REQUEST_H
+#define CORE_SEAM_REQUEST_H
+
+#include "base/slice.h"
+#include "http/head.h"
+#include "http/proxy_header.h"
+#include "seam/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request {
+    struct message message;
+    struct address address;
+    uint64_t sequence; /* of the purges, when Python took it */
+    int64_t taken;     /* when Python took it, by `clock_exact` */
+    enum method method;
+    bool http10;
+    bool storable; /* a GET or HEAD without a body */
+    struct peer peer;
+    void *stale; /* owns: the block of the answer whose place the new one takes, or NULL */
+    size_t target_size, fields_size;
+    size_t body_size, body_capacity;
+    char bytes[]; /* target, fields, body */
+};
+
+/* An envelope for `head` with room for its body; NULL without memory. */
+struct request *request_new(const struct head *head);
+
+/* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`
+ * is freed. */
+struct request *request_append(struct request *request, struct slice piece);
+
+void request_free(struct request *request);
+
+struct slice request_target(const struct request *request);
+struct slice request_fields(const struct request *request);
+struct slice request_body(const struct request *request);
+
+#endif

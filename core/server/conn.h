@@ -1,0 +1,99 @@
+/* A connection: one client over TCP or a unix socket, and what is left to do for it.
+ *
+ *   READING ──(hit, refusal)──▶ READING, or WRITING while the client does not take its answers
+ *   READING ──(miss)──▶ WAITING ──(reply)──▶ READING
+ *   WAITING ──(the beginning of a stream)──▶ STREAMING; see conn_stream.h
+ *   any ──(last answer sent)──▶ LINGERING ──▶ closed
+ *
+ * All functions run in the worker's pthread. They say by their return value what the worker has to
+ * do; a connection never calls its worker.
+ */
+#ifndef CORE_SERVER_CONN_H
+#define CORE_SERVER_CONN_H
+
+#include "http/body.h"
+#include "http/render.h"
+#include "io/send_buffer.h"
+#include "seam/reply.h"
+#include "seam/request.h"
+#include "server/context.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum conn_state {
+    CONN_READING,   /* the next bytes are asked for */
+    CONN_WAITING,   /* for Python's reply; later requests wait in `input` */
+    CONN_WRITING,   /* too much is unsent to serve the pipeline on */
+    CONN_STREAMING, /* its answer goes on; what still comes is read and dropped */
+    CONN_LINGERING, /* all is said; what still comes is read and dropped */
+};
+
+/* What the worker does next. */
+enum conn_next {
+    CONN_GO_ON,
+    CONN_MISS,    /* take the request with `conn_take_request` and push it */
+    CONN_CLOSE,   /* call `conn_free` */
+    CONN_STARVED, /* never returned: no whole request is left among the bytes of a turn */
+};
+
+struct conn {
+    struct deadline deadline; /* first, so that a deadline leads back to its connection */
+    int fd;                   /* owns */
+    uint32_t slot;
+    enum conn_state state;
+    enum persistence persistence; /* of the request in hand */
+    bool without_body;            /* it is HEAD: a refusal of it has no body either */
+    enum closed closed;           /* why it ends, if it ends now */
+    bool closing;                 /* the last answer is written; nothing more is served */
+    bool muted;                   /* while WAITING: bytes came and are not asked for again */
+    bool again;                   /* there may be more to read than was read: watch anew */
+    uint32_t watched;             /* events that the poller watches, the worker's to keep */
+    struct buffer input;          /* bytes read but not served */
+    size_t scanned;               /* of them looked at, for the parser */
+    struct request *request;      /* owns: its body is arriving, or it waits to be taken */
+    int64_t asked;                /* while WAITING: since when, by `clock_exact` */
+    struct body body;
+    struct outlet outlet;
+    struct stream *stream;   /* owns: while STREAMING */
+    size_t dropped;          /* bytes read while LINGERING or STREAMING */
+    struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
+    struct peer peer;
+};
+
+/* Takes `fd`, which is non-blocking; NULL without memory, and then `fd` is closed. */
+struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools);
+void conn_free(struct conn *conn);
+
+/* Frees an idle connection, but gives its descriptor to the caller. */
+struct parked conn_detach(struct conn *conn);
+
+/* The events to watch for in the present state. */
+uint32_t conn_interest(const struct conn *conn);
+
+/* There are bytes, or the end of them. */
+enum conn_next conn_read(struct conn *conn, struct tools *tools);
+
+/* The client takes bytes again. */
+enum conn_next conn_write(struct conn *conn, struct tools *tools);
+
+/* After CONN_MISS: the request, which the caller owns. */
+struct request *conn_take_request(struct conn *conn);
+
+/* Deliver Python's reply, which is borrowed. */
+enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct reply *reply);
+
+/* Answer with a refusal, and close after it. */
+enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status);
+
+/* The client has gone, both ways. */
+enum conn_next conn_hang_up(struct conn *conn);
+
+/* The deadline has come. */
+enum conn_next conn_expire(struct conn *conn, struct tools *tools);
+
+/* True when nothing of a request has been read and nothing is owed to the client. */
+bool conn_is_idle(const struct conn *conn);
+
+#endif

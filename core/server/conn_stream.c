@@ -1,0 +1,87 @@
+/* The stream on a connection.
+ *
+ * A client that does not take its events is let go: when more than LIMIT_STREAM_UNSENT bytes lie
+ * here for it, or when a beat finds any. One that is gone without a word does not acknowledge the
+ * beat, and then the kernel ends the connection after LIMIT_WRITE_MS (tcp(7), TCP_USER_TIMEOUT). So
+ * what is unsent is bounded here and there.
+ */
+#include "server/conn_stream.h"
+
+#include "server/answer.h"
+#include "sse/event.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* Let the kernel tell us of a client that acknowledges nothing any more. */
+static void expect_life(int fd)
+{
+    unsigned milliseconds = LIMIT_WRITE_MS;
+    /* On a unix socket it fails, and is not needed: the other end cannot vanish unnoticed. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const struct reply *reply)
+{
+    conn->stream = stream_new(&tools->streams, reply, conn->slot);
+    if (!conn->stream)
+        return CONN_CLOSE;
+    if (!reply->chunked)
+        conn->persistence = PERSIST_NOT;
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    if (answer_give(conn, tools, &pieces, true, reply->python) == CONN_CLOSE ||
+        !answer_send(conn, tools))
+        return CONN_CLOSE;
+    expect_life(conn->fd);
+    buffer_fini(&conn->input);
+    conn->state = CONN_STREAMING;
+    conn->closed = CLOSED_CLIENT;
+    tools_set_deadline(tools, &conn->deadline, DEADLINE_STREAM);
+    return CONN_GO_ON;
+}
+
+static enum conn_next say(struct conn *conn, struct tools *tools, struct slice piece)
+{
+    size_t taken;
+    enum outlet_result result = outlet_send(&conn->outlet, conn->fd, piece, slice_of(NULL, 0),
+                                            &taken, &tools->counters.writes);
+    if (result == OUTLET_NO_MEMORY)
+        conn->closed = CLOSED_FAILED;
+    if (result != OUTLET_SENT)
+        return CONN_CLOSE;
+    if (conn->outlet.kept.size <= LIMIT_STREAM_UNSENT) {
+        tools_set_deadline(tools, &conn->deadline, DEADLINE_STREAM);
+        return CONN_GO_ON;
+    }
+    conn->closed = CLOSED_UNREAD;
+    return CONN_CLOSE;
+}
+
+enum conn_next conn_stream_tell(struct conn *conn, struct tools *tools, const struct reply *event)
+{
+    counter_add(&tools->counters.told, 1);
+    return say(conn, tools, event_piece(event, conn->stream->chunked));
+}
+
+enum conn_next conn_stream_beat(struct conn *conn, struct tools *tools)
+{
+    if (outlet_owes(&conn->outlet)) {
+        conn->closed = CLOSED_UNREAD;
+        return CONN_CLOSE;
+    }
+    return say(conn, tools, event_beat(conn->stream->chunked));
+}
+
+enum conn_next conn_stream_end(struct conn *conn, struct tools *tools)
+{
+    struct slice last = event_end(conn->stream->chunked);
+    stream_free(conn->stream);
+    conn->stream = NULL;
+    enum conn_next next = say(conn, tools, last);
+    /* Whoever has not taken all of it gets no more: we do not wait at a stop. */
+    if (next == CONN_GO_ON)
+        next = outlet_owes(&conn->outlet) ? CONN_CLOSE : answer_linger(conn, tools);
+    conn->closed = CLOSED_STOPPED;
+    return next;
+}

@@ -1,0 +1,21 @@
+/* A connection whose answer goes on: what is published under the tag that it follows is sent to it,
+ * until one side ends. What the client still sends is read and dropped. */
+#ifndef CORE_SERVER_CONN_STREAM_H
+#define CORE_SERVER_CONN_STREAM_H
+
+#include "server/conn.h"
+
+/* Deliver the beginning of a stream, which is borrowed, to a connection that waits. */
+enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const struct reply *reply);
+
+/* Send an event, which is borrowed. */
+enum conn_next conn_stream_tell(struct conn *conn, struct tools *tools, const struct reply *event);
+
+/* Say that we are still there, as nothing has been said for a while. A client that has not taken
+ * what it was told before is let go. */
+enum conn_next conn_stream_beat(struct conn *conn, struct tools *tools);
+
+/* End it from our side. */
+enum conn_next conn_stream_end(struct conn *conn, struct tools *tools);
+
+#endif

@@ -1,0 +1,40 @@
+/* The tools of a worker. */
+#include "server/context.h"
+
+#include <stdlib.h>
+
+int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
+               struct purges *purges, struct audience *audience, struct hash_key key)
+{
+    *tools = (struct tools){.limits = limits};
+    const int64_t durations[DEADLINE_KINDS] = {
+        [DEADLINE_IDLE] = limits->keep_alive,
+        [DEADLINE_PREFACE] = limits->head_deadline,
+        [DEADLINE_HEAD] = limits->head_deadline,
+        [DEADLINE_BODY] = limits->body_deadline,
+        [DEADLINE_HANDLER] = limits->handler_deadline,
+        [DEADLINE_WRITE] = LIMIT_WRITE_MS,
+        [DEADLINE_STREAM] = limits->beat,
+        [DEADLINE_LINGER] = LIMIT_LINGER_MS,
+    };
+    deadlines_init(&tools->deadlines, durations);
+    clock_update(&tools->clock);
+    buffer_init(&tools->out);
+    tools->in = malloc(LIMIT_READ);
+    if (limits->trace_lines > 0 && !(tools->trace = trace_new(limits->trace_lines)))
+        return -1;
+    if (streams_init(&tools->streams, audience) < 0)
+        return -1;
+    return store_init(&tools->store, store_bytes, purges, key) < 0 || !tools->in ? -1 : 0;
+}
+
+void tools_fini(struct tools *tools)
+{
+    store_fini(&tools->store);
+    streams_fini(&tools->streams);
+    buffer_fini(&tools->out);
+    free(tools->in);
+    tools->in = NULL;
+    trace_free(tools->trace);
+    tools->trace = NULL;
+}

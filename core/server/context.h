@@ -1,0 +1,43 @@
+/* What a worker lends its connections: one of each, used by whichever connection has its turn. */
+#ifndef CORE_SERVER_CONTEXT_H
+#define CORE_SERVER_CONTEXT_H
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "cache/cache.h"
+#include "io/timers.h"
+#include "server/counters.h"
+#include "server/trace.h"
+#include "sse/subscriptions.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tools {
+    const struct limits *limits; /* borrows */
+    struct store store;
+    struct streams streams;
+    struct clock clock;
+    struct deadlines deadlines;
+    struct buffer out;   /* the answers of this turn, glued; empty between turns */
+    char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
+    bool stopping;       /* what answers the last request read is a connection's last */
+    struct trace *trace; /* owns; NULL: nothing is traced */
+    struct counters counters;
+};
+
+/* 0, or -1 without memory; fini is safe in either case. `store_bytes` bounds this worker's
+ * store. */
+int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
+               struct purges *purges, struct audience *audience, struct hash_key key);
+void tools_fini(struct tools *tools);
+
+/* Let a deadline of this kind begin now, in the place of the one that runs. */
+static inline void tools_set_deadline(struct tools *tools, struct deadline *deadline,
+                                      enum deadline_kind kind)
+{
+    deadline_set(deadline, &tools->deadlines, kind, tools->clock.now);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* What a worker counts. Numbers read one after another are a moment apart. */
+#ifndef CORE_SERVER_COUNTERS_H
+#define CORE_SERVER_COUNTERS_H
+
+#include "base/counter.h"
+
+#include <stdint.h>
+
+/* Why a connection ended. */
+enum closed {
+    CLOSED_LAST,    /* after its last answer, a refusal for instance */
+    CLOSED_CLIENT,  /* the client left */
+    CLOSED_IDLE,    /* no request came in time */
+    CLOSED_UNREAD,  /* the client did not take its answers in time */
+    CLOSED_REAPED,  /* idle, to make room for another one */
+    CLOSED_FULL,    /* as it came: all places were taken by connections at work */
+    CLOSED_STOPPED, /* by the server's stop */
+    CLOSED_STRANGE, /* a preface was to come, and none did, or one that made no sense */
+    CLOSED_FAILED,  /* the system had no memory for it, or would not watch it */
+    CLOSED_REASONS,
+};
+
+enum {
+    /* Statuses of refusals are 400 to 505. */
+    REFUSED_FIRST = 400,
+    REFUSED_STATUSES = 106,
+    /* Misses by how long they took: up to 2^5 microseconds, 2^6 … 2^24 (17 seconds), and longer. */
+    LATENCY_FIRST = 5,
+    LATENCY_BUCKETS = 21,
+};
+
+/* All members are of the type `counter`. */
+struct counters {
+    counter requests;     /* heads parsed */
+    counter hits;         /* of them answered from the store */
+    counter not_modified; /* of the hits: with 304 */
+    counter misses;       /* handed to Python */
+    counter refusals;     /* answered by the core itself, with an error */
+    counter accepted;     /* connections, ever */
+    counter connections;  /* now */
+    counter slots;        /* places for them */
+    counter dropped;      /* replies whose client had left, or has been refused meanwhile */
+    counter starved;      /* accepts for which the system had no descriptor or memory */
+    counter overflows;    /* requests for which the mailbox to Python had no room */
+    counter stored;       /* answers in the store now */
+    counter stored_bytes; /* and their bytes */
+    counter evictions;    /* answers that had to leave the store */
+    counter stale;        /* answers that a purge made useless, found so when asked for or kept */
+    counter writes;       /* send calls that took bytes */
+    counter waiting;      /* of a whole server: requests in the mailbox to Python now */
+    counter returning;    /* and replies in those of its workers */
+    counter streams;      /* of a whole server: open now */
+    counter streams_refused;           /* of a whole server: that found all places taken */
+    counter told;                      /* events, each once for each stream that it was sent on */
+    counter latency_sum;               /* of all misses, in microseconds */
+    counter latency[LATENCY_BUCKETS];  /* misses that took no longer, and longer than the last */
+    counter closed[CLOSED_REASONS];    /* connections */
+    counter refused[REFUSED_STATUSES]; /* refusals by status, from REFUSED_FIRST on */
+};
+
+/* Count a refusal. */
+void counters_refuse(struct counters *counters, int status);
+
+/* Count a miss that took so many nanoseconds from its parsing to its reply's being written. */
+void counters_take_time(struct counters *counters, int64_t nanoseconds);
+
+/* Add all numbers of `more` to `sum`, which nobody else sees. */
+void counters_add(struct counters *sum, const struct counters *more);
+
+#endif

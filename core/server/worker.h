@@ -1,0 +1,79 @@
+/* A worker: one pthread with its own poller, door, connections and store. It never takes the
+ * interpreter's lock, and shares with others only two kinds of mailboxes and the table of
+ * purges. */
+#ifndef CORE_SERVER_WORKER_H
+#define CORE_SERVER_WORKER_H
+
+#include "base/hash.h"
+#include "io/acceptor.h"
+#include "io/poller.h"
+#include "seam/mailbox.h"
+#include "server/conn_table.h"
+#include "server/context.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct worker {
+    uint32_t index;
+    pthread_t pthread;
+    struct mailbox replies;
+    struct mailbox *requests; /* borrows: the one to Python */
+    struct poller poller;
+    struct door door;
+    struct slots slots;
+    struct tools tools;
+    bool asks;               /* requests were added of which Python has not been told */
+    int64_t starved_at;      /* monotonic milliseconds: when Python was told so last */
+    bool parks;              /* at a stop; set before `stop_at` */
+    bool stopping;           /* the stop has begun */
+    _Atomic int64_t stop_at; /* monotonic milliseconds; 0: go on */
+};
+
+/* What all workers of a server have in common; borrowed for their lifetime. */
+struct worker_setup {
+    const struct limits *limits;
+    struct purges *purges;
+    struct audience *audience;
+    struct mailbox *requests;
+    struct hash_key key;
+    uint32_t workers;
+    uint32_t adopted; /* connections of another server for each of them, at most */
+};
+
+/* 0, or -1 with errno; fini is safe in either case. */
+int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup);
+void worker_fini(struct worker *worker);
+
+/* Before the start: accept clients from `listener`, too, which the caller keeps. 0, or -1 with
+ * errno. */
+int worker_listen(struct worker *worker, int listener);
+
+/* Before the start: go on with a connection of another server, even beyond the limit: its client
+ * was promised an answer. Takes its descriptor. */
+void worker_adopt(struct worker *worker, const struct parked *parked);
+
+/* Start the pthread, and wait for its end. 0, or -1 with errno. */
+int worker_start(struct worker *worker);
+void worker_join(struct worker *worker);
+
+/* From any pthread: stop when nothing is owed any more, and at `moment` (monotonic milliseconds)
+ * at the latest; what is owed then gets 503. Clients that wait to be accepted are served, and
+ * those who rest are let go. Where the worker `parks`, which only the first call says, neither is
+ * touched: they are another server's. */
+void worker_stop(struct worker *worker, int64_t moment, bool parks);
+
+/* After the end: a parked connection, whose descriptor the caller owns. */
+struct parked worker_take_parked(struct worker *worker);
+
+/* From any pthread: takes `reply` and delivers it, or frees it if its client has left; an event is
+ * dealt out to all streams that follow its tag. */
+void worker_send(struct worker *worker, struct reply *reply);
+
+/* The same for many replies: the worker is woken once, after all of them were added. */
+void worker_add(struct worker *worker, struct reply *reply);
+void worker_wake(struct worker *worker);
+
+#endif

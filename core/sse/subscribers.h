@@ -1,0 +1,34 @@
+/* The audience: how many streams follow each tag, on all workers together.
+ *
+ * A stream takes its place when Python begins it and leaves it when its connection ends, or when
+ * its client turns out to have left before. So whoever changes something and then asks here misses
+ * no stream that was begun before the change was looked at. Tags share places by hash: two tags in
+ * one place only cost an event that is made for nobody.
+ *
+ * Every function may run in any pthread at any time.
+ */
+#ifndef CORE_SSE_SUBSCRIBERS_H
+#define CORE_SSE_SUBSCRIBERS_H
+
+#include "cache/purge.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct audience {
+    uint32_t limit;           /* streams at the same time */
+    _Atomic uint32_t streams; /* now */
+    _Atomic uint64_t refused; /* that found no place */
+    _Atomic uint32_t events;  /* that workers still have to deal out */
+    _Atomic uint32_t places[PURGES_PLACES];
+};
+
+/* Take a place for a stream that follows the tag of `place`; false when there is none left. */
+bool audience_join(struct audience *audience, uint32_t place);
+void audience_leave(struct audience *audience, uint32_t place);
+
+/* Whether somebody may follow the tag of `place`. */
+bool audience_follows(struct audience *audience, uint32_t place);
+
+#endif

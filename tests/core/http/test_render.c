@@ -1,0 +1,174 @@
+/* Rendering: what the heads say of length, date, connection, and the table of refusals. */
+#include "make.h"
+
+#include "http/render.h"
+
+static struct clock clock_at(time_t second)
+{
+    struct clock clock = {.now = 1, .second = second};
+    clock_write_date(second, clock.date);
+    return clock;
+}
+
+static struct reply *reply_with(int status, const char *fields, const char *body, bool tagged)
+{
+    static const uint32_t place = 7;
+    const struct response response = {
+        .status = status,
+        .fields = text_of(fields),
+        .body = text_of(body),
+        .tags = &place,
+        .tag_count = tagged,
+    };
+    struct request *request = make_request("GET / HTTP/1.0\r\n\r\n");
+    struct reply *reply = reply_new(request, &response);
+    request_free(request);
+    return reply;
+}
+
+static void each_use_is_dated_now(void)
+{
+    struct reply *reply = reply_with(200, "", "hi", false);
+    struct buffer out;
+    buffer_init(&out);
+    struct clock clock = clock_at(784111777);
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
+    clock = clock_at(0);
+    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
+    CHECK_TEXT(buffer_slice(&out),
+               "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n\r\n"
+               "hi"
+               "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n"
+               "hi");
+    buffer_fini(&out);
+    reply_free(reply);
+}
+
+static void the_connection_field_stands_where_it_is_due(void)
+{
+    struct reply *reply = reply_with(200, "", "hi", false);
+    struct clock clock = clock_at(0);
+    static const struct {
+        enum persistence persistence;
+        const char *text;
+    } cases[] = {
+        {PERSIST, "GMT\r\nContent-Length: 2\r\n\r\nhi"},
+        {PERSIST_SAY_SO, "GMT\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi"},
+        {PERSIST_NOT, "GMT\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer out;
+        buffer_init(&out);
+        struct pieces pieces = part_pieces(reply, &reply->whole);
+        CHECK(render_reply(&out, &pieces, cases[i].persistence, SLICE(""), &clock));
+        CHECK(has(buffer_slice(&out), cases[i].text));
+        buffer_fini(&out);
+    }
+    reply_free(reply);
+}
+
+static void head_says_the_length_and_sends_no_body(void)
+{
+    struct reply *reply = reply_with(200, "", "hello", false);
+    struct buffer out;
+    struct clock clock = clock_at(0);
+    buffer_init(&out);
+    struct pieces pieces = part_pieces(reply, &reply->whole);
+    CHECK_TEXT(pieces_take_body(&pieces), "hello");
+    CHECK(render_reply(&out, &pieces, PERSIST_NOT, SLICE(""), &clock));
+    CHECK(has(buffer_slice(&out), "Content-Length: 5\r\n"));
+    CHECK(!has(buffer_slice(&out), "hello"));
+    CHECK_EQUAL(memcmp(out.data + out.size - 4, "\r\n\r\n", 4), 0);
+    buffer_fini(&out);
+    reply_free(reply);
+}
+
+static void no_content_has_neither_length_nor_body(void)
+{
+    struct reply *reply = reply_with(204, "Allow: GET\r\n", "surplus", false);
+    struct slice text = part_text(reply, &reply->whole);
+    CHECK(has(text, "HTTP/1.1 204 No Content\r\nAllow: GET\r\n"));
+    CHECK(!has(text, "Content-Length"));
+    CHECK(!has(text, "surplus"));
+    reply_free(reply);
+}
+
+static void an_unknown_status_has_an_empty_phrase(void)
+{
+    struct reply *reply = reply_with(299, "", "", false);
+    CHECK(has(part_text(reply, &reply->whole), "HTTP/1.1 299 \r\n"));
+    reply_free(reply);
+}
+
+static void the_304_keeps_the_fields_that_do_not_describe_the_body(void)
+{
+    struct reply *reply = reply_with(200,
+                                     "Content-Type: text/plain\r\nCache-Control: no-cache\r\n"
+                                     "CONTENT-Language: en\r\nVary: Origin\r\n",
+                                     "hello", true);
+    struct slice text = part_text(reply, &reply->brief);
+    CHECK(has(text, "HTTP/1.1 304 Not Modified\r\nCache-Control: no-cache\r\nVary: Origin\r\n"
+                    "Date: "));
+    CHECK(has(text, "GMT\r\nETag: \""));
+    CHECK(!has(text, "ontent-"));
+    CHECK(!has(text, "CONTENT-"));
+    CHECK(!has(text, "hello"));
+    reply_free(reply);
+}
+
+static void every_refusal_is_whole_and_closes(void)
+{
+    static const int statuses[] = {400, 408, 413, 414, 417, 431, 501, 503, 504, 505};
+    struct clock clock = clock_at(784111777);
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct buffer out;
+        char line[32];
+        buffer_init(&out);
+        CHECK(render_refusal(&out, statuses[i], true, SLICE(""), &clock));
+        struct slice text = buffer_slice(&out);
+        snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
+        CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
+        CHECK(text.data[strlen(line)] != '\r');
+        CHECK(has(text, "\r\nConnection: close\r\n"));
+        CHECK(has(text, "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
+        CHECK_EQUAL(has(text, "\r\nRetry-After: 1\r\n"), statuses[i] == 503);
+        const char *body = memmem(text.data, text.size, "\r\n\r\n", 4);
+        const char *length = memmem(text.data, text.size, "Content-Length: ", 16);
+        CHECK(body && length);
+        CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
+        size_t head_size = (size_t)(body + 4 - text.data), whole_size = text.size;
+        CHECK(render_refusal(&out, statuses[i], false, SLICE(""), &clock));
+        CHECK_EQUAL(out.size - whole_size, head_size);
+        CHECK_EQUAL(memcmp(out.data, out.data + whole_size, head_size), 0);
+        buffer_fini(&out);
+    }
+}
+
+static void the_bound_holds_for_the_longest_head(void)
+{
+    const struct response response = {
+        .status = 431,
+        .fields = SLICE("A: b\r\n"),
+        .body = SLICE("0123456789"),
+    };
+    struct slice etag = SLICE("\"0123456789abcdef0123456789abcdef\"");
+    struct part part = {0};
+    char *room = malloc(render_bound(&response, etag)); /* the sanitizer watches its end */
+    char *end = render_whole(room, &response, etag, &part);
+    CHECK((size_t)(end - room) <= render_bound(&response, etag));
+    free(room);
+}
+
+int main(void)
+{
+    RUN(each_use_is_dated_now);
+    RUN(the_connection_field_stands_where_it_is_due);
+    RUN(head_says_the_length_and_sends_no_body);
+    RUN(no_content_has_neither_length_nor_body);
+    RUN(an_unknown_status_has_an_empty_phrase);
+    RUN(the_304_keeps_the_fields_that_do_not_describe_the_body);
+    RUN(every_refusal_is_whole_and_closes);
+    RUN(the_bound_holds_for_the_longest_head);
+    return check_end();
+}

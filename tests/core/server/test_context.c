@@ -1,0 +1,48 @@
+/* The tools of a worker, and that their end is safe after any beginning. */
+#include "make.h"
+
+#include "server/context.h"
+
+static struct purges purges;
+
+static const struct limits limits = {
+    .keep_alive = 1,
+    .head_deadline = 2,
+    .body_deadline = 3,
+    .handler_deadline = 4,
+};
+
+static void the_limits_become_deadlines(void)
+{
+    struct tools tools;
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_IDLE], 1);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_PREFACE], 2);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HEAD], 2);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_BODY], 3);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HANDLER], 4);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_WRITE], LIMIT_WRITE_MS);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_LINGER], LIMIT_LINGER_MS);
+    CHECK(tools.clock.now > 0);
+    memset(tools.in, 'x', LIMIT_READ);
+    tools_fini(&tools);
+}
+
+static void the_end_frees_what_was_stored_and_may_come_twice(void)
+{
+    struct tools tools;
+    CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
+    struct reply *reply = make_answer("/", "1", "t", 0);
+    CHECK(store_keep(&tools.store, reply));
+    reply_free(reply);
+    CHECK(buffer_append(&tools.out, "x", 1));
+    tools_fini(&tools);
+    tools_fini(&tools);
+}
+
+int main(void)
+{
+    RUN(the_limits_become_deadlines);
+    RUN(the_end_frees_what_was_stored_and_may_come_twice);
+    return check_end();
+}

@@ -1,0 +1,35 @@
+/* Any bytes as the first ones of a connection behind a terminator of TLS. Allowed are: known, and
+ * then a preface was cut off and the address is one; more to come, while it is within its bound;
+ * strange. However the bytes are cut, the same is concluded, and nothing is said of TLS before it
+ * is known. */
+#include "fuzz.h"
+
+#include "base/limits.h"
+#include "http/proxy_header.h"
+
+#include <arpa/inet.h>
+
+static bool is_address(const char *text)
+{
+    char bytes[16];
+    return !*text || inet_pton(strchr(text, ':') ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct peer whole = {.awaited = true}, cut = {.awaited = true};
+    struct slice input = slice_of_bytes(data, size), rest = input, piece = input;
+    enum peer_result result = peer_read(&whole, &rest), other = PEER_NEED_MORE;
+    for (size_t come = 0; come <= size && other == PEER_NEED_MORE; come++) {
+        ALLOW(cut.awaited && !cut.proxied && !cut.secure && !*cut.client);
+        piece = slice_of(input.data, come);
+        other = peer_read(&cut, &piece);
+    }
+    ALLOW(other == result);
+    ALLOW(memcmp(&whole, &cut, sizeof whole) == 0);
+    ALLOW(result != PEER_NEED_MORE || (size < LIMIT_PREFACE && rest.size == size));
+    ALLOW(result != PEER_KNOWN || (!whole.awaited && whole.proxied && rest.size < size));
+    ALLOW(result != PEER_KNOWN || (piece.size == 0 && is_address(whole.client)));
+    ALLOW(result == PEER_KNOWN || whole.awaited);
+    return 0;
+}
