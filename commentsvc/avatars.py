@@ -33,14 +33,16 @@ RATE: Final = "300/minute"  # of fetches
 QUERY: Final = "?d=404&s=96"  # Gravatar's words: none instead of a drawn one, and pixels
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
-NONE: Final = HttpError(404, "not_found", "There is no such picture.")
-
 _HEADERS: Final = (
     ("Cache-Control", f"public, max-age={DAY:.0f}"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
     NO_SNIFFING,
 )
+
+
+def _no_picture() -> HttpError:
+    return HttpError(404, "not_found", "There is no such picture.")
 
 
 class Avatars:
@@ -67,10 +69,10 @@ class Avatars:
         source = self._sources[self._sites.named(first(request.parameters(), "site"))]
         name = request.path.removeprefix(PREFIX)
         if not source or not is_digest(name):
-            raise NONE
+            raise _no_picture()
         found = await self._find(f"{source}/{name}{QUERY}")
         if found is None:
-            raise NONE
+            raise _no_picture()
         return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
 
     async def _find(self, url: str) -> Fetched | None:

@@ -10,7 +10,7 @@ from commentsvc.gate import Gate, Visit
 from commentsvc.models import BANS
 from commentsvc.moments import DAY
 from commentsvc.pages import number, see
-from commentsvc.reviewing import UNREADABLE
+from commentsvc.reviewing import unreadable_decision
 from commentsvc.router import Route
 from commentsvc.web import Request, Response, first
 
@@ -46,7 +46,7 @@ class BanPages:
         """POST /moderation/ban: 303 to the bans, with a new one. 400, 422."""
         kind, value, days = first(form, "kind"), first(form, "value"), first(form, "days")
         if kind not in BANS or days not in SPANS:
-            raise UNREADABLE
+            raise unreadable_decision()
         expires = visit.now + int(days) * DAY if days else None
         who = visit.moderator.name
         try:

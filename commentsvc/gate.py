@@ -63,18 +63,25 @@ Shown = Callable[[Request, Visit], Answer]
 Acted = Callable[[Request, Visit, Form], Answer]
 Handler = Callable[[Request], Answer]
 
-FOREIGN_FORM: Final = HttpError(
-    403,
-    "foreign_form",
-    "This form was not sent by the moderation pages, so nothing was changed. If you did send it"
-    " from there, open the page again and repeat it.",
-)
-NO_COOKIE: Final = HttpError(
-    403,
-    "no_cookie",
-    "Your browser did not send our cookie back. The moderation pages need cookies, and a browser"
-    " keeps ours only where the address begins with https:// or is localhost.",
-)
+
+def foreign_form() -> HttpError:
+    """Return the error for a form that is not one of ours."""
+    return HttpError(
+        403,
+        "foreign_form",
+        "This form was not sent by the moderation pages, so nothing was changed. If you did send it"
+        " from there, open the page again and repeat it.",
+    )
+
+
+def no_cookie() -> HttpError:
+    """Return the error for a form of ours that came without our cookie."""
+    return HttpError(
+        403,
+        "no_cookie",
+        "Your browser did not send our cookie back. The moderation pages need cookies, and a"
+        " browser keeps ours only where the address begins with https:// or is localhost.",
+    )
 
 
 class Gate:
@@ -123,12 +130,12 @@ class Gate:
         async def answer(request: Request) -> Response:
             visit = self._visit(request)
             if not _is_same_origin(request):
-                raise FOREIGN_FORM
+                raise foreign_form()
             if visit is None:
-                raise NO_COOKIE
+                raise no_cookie()
             form = request.form()
             if not sessions.is_form_token(first(form, TOKEN_FIELD), visit.token):
-                raise FOREIGN_FORM
+                raise foreign_form()
             return await handler(request, visit, form)
 
         return _told(answer)

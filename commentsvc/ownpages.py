@@ -36,9 +36,11 @@ SENT: Final = (
     "If comments were written with this address, a mail is on its way to it.",
     "If none comes within an hour, look into the spam folder, or try another address of yours.",
 )
-NO_MAIL: Final = HttpError(
-    404, "no_mail", "This service sends no mail. Please ask whoever runs the blog."
-)
+
+
+def _no_mail() -> HttpError:
+    message = "This service sends no mail. Please ask whoever runs the blog."
+    return HttpError(404, "no_mail", message)
 
 
 class OwnPages:
@@ -76,7 +78,7 @@ class OwnPages:
     async def page(self, request: Request) -> Response:
         """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
         if not self._sends:
-            raise NO_MAIL
+            raise _no_mail()
         return _asking()
 
     async def ask(self, request: Request) -> Response:
@@ -85,7 +87,7 @@ class OwnPages:
         It is mailed two links where it is. 400, 404, 415, 429.
         """
         if not self._sends:
-            raise NO_MAIL
+            raise _no_mail()
         email = first(request.form(), "email").strip()
         if not is_email(email):
             problem = "This is not an e-mail address. Please correct it."

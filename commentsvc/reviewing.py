@@ -153,7 +153,7 @@ class Reviewing:
         """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
         act, who = whole_number(first(form, "act")), visit.moderator.name
         if act is None:
-            raise UNREADABLE
+            raise unreadable_decision()
         outcome = await self._database.write(lambda tx: moderation.undo(tx, act, who, visit.now))
         return _back(form, TAKE_BACK, outcome)
 
@@ -172,9 +172,10 @@ def _part(reader: Reader, status: str, query: str, site: str, after: str, who: s
     return Part(items, more, unfed, told, moderation.last_act(reader, who))
 
 
-UNREADABLE: Final = HttpError(
-    400, "invalid", "This decision cannot be read. Open the page again and repeat it."
-)
+def unreadable_decision() -> HttpError:
+    """Return the error for a form whose decision cannot be read."""
+    message = "This decision cannot be read. Open the page again and repeat it."
+    return HttpError(400, "invalid", message)
 
 
 def _decision(form: Form) -> tuple[str, list[int]]:
@@ -183,7 +184,7 @@ def _decision(form: Form) -> tuple[str, list[int]]:
     verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), form.get("id", []))
     ids = [number for text in texts if (number := whole_number(text)) is not None]
     if verb not in VERBS or len(ids) < len(texts):
-        raise UNREADABLE
+        raise unreadable_decision()
     return VERBS[verb], ids
 
 

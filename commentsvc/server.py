@@ -33,14 +33,18 @@ Answer = web.Response | web.Later | Awaitable[web.Response]
 Shared = dict[tuple[str, str, str], web.Response]
 STORABLE = ("GET", "HEAD")
 
-FULL = web.HttpError(
-    503,
-    "too_many_streams",
-    "Too many pages are kept open for live updates. Ask for the comments now and then instead.",
-    headers=(("Retry-After", "300"),),
+FULL = web.refusal(
+    web.HttpError(
+        503,
+        "too_many_streams",
+        "Too many pages are kept open for live updates. Ask for the comments now and then instead.",
+        headers=(("Retry-After", "300"),),
+    )
 )
-FAILURE = web.HttpError(
-    500, "failed", "The server made a mistake. It is in its log; please try again later."
+FAILURE = web.refusal(
+    web.HttpError(
+        500, "failed", "The server made a mistake. It is in its log; please try again later."
+    )
 )
 
 
@@ -237,7 +241,7 @@ class Bridge:
             if response.follows:
                 if call.stream(response.headers, response.body, response.follows):
                     return
-                response = web.refusal(FULL)
+                response = FULL
             call.respond(response.status, response.headers, response.body, response.tags)
         except ValueError as error:  # a handler of ours made a header that cannot be sent
             response = _failure(request, error)
@@ -252,4 +256,4 @@ class Bridge:
 def _failure(request: web.Request, error: Exception) -> web.Response:
     """Log what nobody foresaw, and give an answer that says nothing of it."""
     _log.error("cannot answer %s %s", request.method, request.path, exc_info=error)
-    return web.refusal(FAILURE)
+    return FAILURE

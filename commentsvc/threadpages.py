@@ -11,7 +11,7 @@ from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.models import STATES
 from commentsvc.pages import number, see
-from commentsvc.reviewing import UNREADABLE, address
+from commentsvc.reviewing import address, unreadable_decision
 from commentsvc.router import FAILURES, Route, as_http
 from commentsvc.threads import Listed
 from commentsvc.urls import Sites
@@ -98,12 +98,12 @@ class ThreadPages:
         site, url = thread.site, thread.url
         if verb == "state":
             if value not in STATES:
-                raise UNREADABLE
+                raise unreadable_decision()
             return _same(thread, lambda tx: threads.set_state(tx, site, url, value))
         if verb == "unalias":
             return _same(thread, lambda tx: threads.remove_alias(tx, site, value))
         if verb not in DONE:
-            raise UNREADABLE
+            raise unreadable_decision()
         place = self._places.locate(value, site)
         if place.site != site:
             raise HttpError(400, "invalid", "That address belongs to another site.")

@@ -21,13 +21,6 @@ from commentsvc.web import HttpError
 
 T = TypeVar("T")
 
-BUSY: Final = HttpError(
-    503,
-    "busy",
-    "Too many people try to sign in just now. Try again in a moment.",
-    headers=(("Retry-After", "5"),),
-)
-
 PER_NETWORK: Final = "20/hour"
 PER_NAME: Final = "30/hour"
 PER_KNOWN_BROWSER: Final = "30/hour"
@@ -40,6 +33,12 @@ def _too_many(wait: int) -> HttpError:
     message = f"Too many attempts. Try again in {-(-wait // 60)} min."
     headers = (("Retry-After", str(wait)),)
     return HttpError(429, "too_many_attempts", message, headers=headers)
+
+
+def _busy() -> HttpError:
+    """Return the error for a guess that finds too many others waiting."""
+    message = "Too many people try to sign in just now. Try again in a moment."
+    return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
 
 class Throttle:
@@ -68,7 +67,7 @@ class Throttle:
     async def fits(self, password: str, stored: str, *, known: bool) -> bool:
         """Whether the password fits. Raises HttpError 503 where too many strangers guess."""
         if self._waiting >= WAITING and not known:
-            raise BUSY
+            raise _busy()
         return await self._in_lane(passwords.fits, password, stored)
 
     async def new_hash(self, password: str) -> str:

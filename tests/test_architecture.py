@@ -6,6 +6,8 @@ That each setting stands in config/commentsvc.toml is checked in tests/unit/test
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -343,6 +345,40 @@ def test_c_functions_keep_their_budget() -> None:
 def test_scripts_keep_their_budget() -> None:
     scripts = sorted([*STATIC.glob("*.js"), *STATIC.glob("lang/*.js")])
     assert not over(JS_FILE, {relative(path): lines_of(path) for path in scripts})
+
+
+# Imports the whole package and names the exceptions that are there, as an attribute, a default
+# or in a closure.
+KEPT_EXCEPTIONS = """
+import gc, importlib, pkgutil, commentsvc
+for module in pkgutil.walk_packages(commentsvc.__path__, "commentsvc."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+for found in gc.get_objects():
+    if isinstance(found, BaseException):
+        print(repr(found))
+"""
+
+
+def test_no_exception_is_made_by_an_import() -> None:
+    """Each `raise` of the same one lengthens its traceback, whose frames hold the request."""
+    words = (sys.executable, "-c", KEPT_EXCEPTIONS)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+def test_no_exception_that_is_kept_is_raised() -> None:
+    """An error is made where it is raised, or was caught just before."""
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in python_files(PACKAGE)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Raise)
+        if (isinstance(node.exc, ast.Name) and node.exc.id.isupper())
+        or (isinstance(node.exc, ast.Attribute) and not node.exc.attr[0].isupper())
+        or (isinstance(node.exc, ast.Attribute) and node.exc.attr.isupper())
+    ]
+    assert not found
 
 
 def test_an_ignored_type_error_has_its_reason_on_the_line() -> None:

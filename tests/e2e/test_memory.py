@@ -1,0 +1,235 @@
+"""Refusing costs no memory: whatever is refused, and however often, nothing of it stays.
+
+Every route is asked in every way that might be refused: without a cookie, with a foreign form, with
+a body that is no JSON, for what does not exist. Answers that differ are different kinds of refusal,
+and many more of each kind are sent, so large that one that stays is noticed.
+"""
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.e2e.program import ROOT, Service, command, serving
+
+REFUSALS = 20_000  # of all kinds together
+PIPELINED = 20  # requests that are sent before their answers are read
+GROWTH = 4 << 20  # bytes of memory that all of them may cost
+PADDING = b"x" * 3_000  # of a head, below the limit of heads
+BODY = b"x" * 8_000
+PASSWORD = "correct horse battery"
+
+JSON = b"application/json"
+FORM = b"application/x-www-form-urlencoded"
+Fields = tuple[tuple[str, bytes], ...]
+Sent = tuple[Fields, bytes]  # header fields and a body
+
+METHODS = ("GET", "POST", "PATCH", "DELETE", "PUT")
+
+
+class Refusal(NamedTuple):
+    """A request that was refused; `kind` is what it was answered, without its numbers."""
+
+    kind: bytes
+    request: bytes
+
+
+# The connection ends with each of them.
+REFUSED_BY_THE_CORE = [
+    Refusal(b"413", b"POST /newcomment HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"),
+    Refusal(b"400", b"GET / HTTP/1.1\r\n\r\n"),
+    Refusal(b"431", b"GET / HTTP/1.1\r\nHost: x\r\nX: " + 30 * PADDING + b"\r\n\r\n"),
+]
+
+
+class Client:
+    """A connection that is kept alive, and opened again where the server closed it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._socket = service.connected()
+        self._read = b""
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def ask(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Send all `requests` at once and give the answers; fewer where the server closed."""
+        requests = list(requests)
+        try:
+            self._socket.sendall(b"".join(requests))
+            for _ in requests:
+                yield self._answer()
+        except (ConnectionError, EOFError):
+            self.close()
+            self._socket = self._service.connected()
+            self._read = b""
+
+    def _answer(self) -> bytes:
+        while b"\r\n\r\n" not in self._read:
+            self._receive()
+        head = self._read.partition(b"\r\n\r\n")[0]
+        length = re.search(rb"(?i)\ncontent-length: (\d+)", head)
+        if length is None and head[9:12] == b"200":
+            raise EOFError  # it is a stream, which goes on
+        size = len(head) + 4 + (int(length[1]) if length else 0)
+        while len(self._read) < size:
+            self._receive()
+        answer, self._read = self._read[:size], self._read[size:]
+        return answer
+
+    def _receive(self) -> None:
+        data = self._socket.recv(1 << 18)
+        if not data:
+            raise EOFError
+        self._read += data
+
+
+def request(method: str, target: str, fields: Fields = (), body: bytes = b"") -> bytes:
+    head = [f"{method} {target} HTTP/1.1".encode(), b"Host: x", b"X-Padding: " + PADDING]
+    head += [name.encode() + b": " + value for name, value in fields]
+    if body or method not in ("GET", "DELETE"):
+        head.append(b"Content-Length: %d" % len(body))
+    return b"\r\n".join(head) + b"\r\n\r\n" + body
+
+
+def targets() -> list[str]:
+    """What all routes answer, as their tables in the source tell, and addresses of nothing."""
+    found = {
+        str(constant.value)
+        for path in (ROOT / "commentsvc").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name == "routes"
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant) and str(constant.value).startswith("/")
+    }
+    known = [path.replace("{id}", "123456").replace("{path}", "x") for path in sorted(found)]
+    return [*known, "/nothing", "/api/avatar/" + "0" * 32]
+
+
+def queries() -> Iterator[str]:
+    """Queries that some route or other refuses."""
+    yield ""
+    for query in (
+        {"url": "/\x01"},
+        {"url": "https://other.example/"},
+        {"url": "/a/", "after": "x", "limit": "x", "sort": "x"},
+        {"site": "none", "url": "/a/"},
+        {"id": "123456", "t": "x", "parent": "x", "lang": "de"},
+    ):
+        yield "?" + urlencode(query)
+    yield "?%ff=%zz&&" + "a=b&" * 50
+
+
+def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
+    """Header fields and a body that some route or other refuses."""
+    padding = b"&padding=" + BODY
+    ours = (("Cookie", cookie), ("Sec-Fetch-Site", b"same-origin"), ("Content-Type", FORM))
+    yield (), b""
+    yield (), BODY
+    yield (("Content-Type", FORM),), b"form=x" + padding
+    yield (("Content-Type", FORM), ("Sec-Fetch-Site", b"same-origin")), b"form=x" + padding
+    yield (("Content-Type", FORM), ("Origin", b"https://other.example")), b"url=/a/" + padding
+    yield (("Content-Type", FORM),), b"a=%zz" + padding
+    yield (("Content-Type", b"multipart/form-data; boundary=b"),), b"--b" + BODY
+    yield (("Content-Type", JSON),), b'{"message": "' + BODY
+    yield (("Content-Type", JSON),), b'{"message": "%b"}' % BODY
+    yield (("Content-Type", JSON), ("Origin", b"https://other.example")), b'{"url": "/a/"}'
+    yield ours, b"form=x" + padding
+    yield ours, b"id=123456&form=%b" % token + padding
+    yield ours, b"name=eve&password=wrong&act=x&one=x&form=%b" % token + padding
+
+
+def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
+    """One request for each kind of refusal."""
+    found: dict[bytes, bytes] = {}
+    nothing: list[Sent] = [((), b""), ((("Cookie", cookie),), b"")]
+    with closing(Client(service)) as client:
+        for method, target, query in itertools.product(METHODS, targets(), queries()):
+            for fields, body in nothing if method == "GET" else bodies(cookie, token):
+                asked = request(method, target + query, fields, body)
+                for answer in client.ask([asked]):
+                    if answer[9:12] >= b"400":
+                        found.setdefault(kind_of(answer), asked)
+    return [Refusal(*item) for item in found.items()] + REFUSED_BY_THE_CORE
+
+
+def kind_of(answer: bytes) -> bytes:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return re.sub(rb"\d+", b"0", head.split(b"\r\n", 1)[0][9:12] + b" ") + body
+
+
+def refuse(service: Service, kinds: list[Refusal], number: int) -> None:
+    """Let the service refuse `number` requests of each of the `kinds`."""
+    with closing(Client(service)) as client:
+        for kind in kinds:
+            refused = 0
+            while refused < number:
+                asked = [kind.request] * min(PIPELINED, number - refused)
+                # Where the server closed, the answer may be lost behind what it did not read.
+                refused += len(list(client.ask(asked))) or 1
+
+
+def abort(service: Service, number: int) -> None:
+    """Send `number` requests whose bodies never end."""
+    asked = request("POST", "/api/comments", (("Content-Type", JSON),), BODY)
+    for _ in range(number):
+        with service.connected() as connection:
+            connection.sendall(asked[:-1])
+
+
+def resident(service: Service) -> int:
+    """The memory of the server, in bytes."""
+    status = Path(f"/proc/{service.process.pid}/status").read_text()
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+    assert found
+    return int(found[1]) << 10
+
+
+@pytest.fixture
+def service(data: Path) -> Iterator[Service]:
+    """A server whose rate limit refuses nothing before the handlers do."""
+    with serving(data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off"}) as service:
+        yield service
+
+
+def sign_in(service: Service) -> tuple[bytes, bytes]:
+    """The cookie of a moderator, and the token of their forms."""
+    made = command("moderator", "add", "ann", "--data", service.data, given=PASSWORD)
+    assert made.code == 0, made
+    page = service.request("GET", "/moderation/sign-in")
+    fields = {"name": "ann", "password": PASSWORD, "form": form_token(page.body)}
+    connection = service.connection()
+    headers = {
+        "Content-Type": FORM.decode(),
+        "Cookie": page.headers["Set-Cookie"].partition(";")[0],
+        "Sec-Fetch-Site": "same-origin",
+    }
+    connection.request("POST", "/moderation/sign-in", urlencode(fields), headers)
+    given = connection.getresponse().headers.get_all("Set-Cookie", [])
+    connection.close()
+    cookie = "; ".join(one.partition(";")[0] for one in given)
+    page = service.request("GET", "/moderation/account", Cookie=cookie)
+    return cookie.encode(), form_token(page.body).encode()
+
+
+def form_token(page: bytes) -> str:
+    found = re.search(rb'name="form" value="([^"]+)"', page)
+    assert found, page
+    return found[1].decode()
+
+
+def test_refusing_costs_no_memory(service: Service) -> None:
+    kinds = refusals(service, *sign_in(service))
+    refuse(service, kinds, 3 * PIPELINED)
+    before = resident(service)
+    refuse(service, kinds, REFUSALS // len(kinds))
+    abort(service, PIPELINED)
+    grown = resident(service) - before
+    assert grown < GROWTH
