@@ -9,7 +9,7 @@
 #define CORE_CACHE_ENTRY_H
 
 #include "cache/shared_head.h"
-#include "http/part.h"
+#include "http/response.h"
 #include "seam/reply.h"
 
 #include <stddef.h>

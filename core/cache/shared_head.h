@@ -9,7 +9,7 @@
 #ifndef CORE_CACHE_SHARED_HEAD_H
 #define CORE_CACHE_SHARED_HEAD_H
 
-#include "http/part.h"
+#include "http/response.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "python/module.h"
 
 #include "base/buffer.h"
-#include "http/render.h"
+#include "http/response.h"
 
 #include <string.h>
 

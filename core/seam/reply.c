@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "http/etag.h"
-#include "http/render.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,23 +6,13 @@
 #define CORE_SEAM_REPLY_H
 
 #include "base/slice.h"
-#include "http/part.h"
+#include "http/response.h"
 #include "seam/message.h"
 #include "seam/request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What Python answers; all slices are borrowed. */
-struct response {
-    int status;
-    struct slice fields; /* lines, each with its CRLF, without those the core writes */
-    struct slice body;
-    const uint32_t *tags; /* places in the table of purges */
-    size_t tag_count;     /* 0: not to be stored */
-    struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
-};
 
 /* A stream's target is the tag that it follows, since its answer is for one client only; an event's
  * is the tag whose streams get it, and it has no address. */

@@ -12,7 +12,7 @@
 #define CORE_SERVER_CONN_H
 
 #include "http/body.h"
-#include "http/render.h"
+#include "http/response.h"
 #include "io/send_buffer.h"
 #include "seam/reply.h"
 #include "seam/request.h"

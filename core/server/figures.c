@@ -1,7 +1,7 @@
 /* The names of the figures stand here and nowhere else. */
 #include "server/figures.h"
 
-#include "http/render.h"
+#include "http/response.h"
 
 #include <assert.h>
 #include <stdio.h>

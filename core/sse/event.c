@@ -1,7 +1,7 @@
 /* Events; see event.h. */
 #include "sse/event.h"
 
-#include "http/render.h"
+#include "http/response.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "cache/entry.h"
 #include "http/etag.h"
-#include "http/render.h"
+#include "http/response.h"
 
 #include <malloc.h>
 

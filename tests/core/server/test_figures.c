@@ -1,7 +1,7 @@
 /* The figures: every number is told once, under its name. */
 #include "check.h"
 
-#include "http/render.h"
+#include "http/response.h"
 #include "server/figures.h"
 
 #include <stdlib.h>

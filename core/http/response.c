@@ -1,9 +1,10 @@
 /* Rendering. A head is written once, with a date that each use overwrites in its copy; so a hit
  * costs two copies, of what its head has in common with others and of the rest, and 29 bytes of
  * date. */
-#include "http/render.h"
+#include "http/response.h"
 
 #include "base/limits.h"
+#include "http/head.h"
 
 #include <assert.h>
 #include <stdio.h>

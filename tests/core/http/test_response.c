@@ -1,7 +1,7 @@
 /* Rendering: what the heads say of length, date, connection, and the table of refusals. */
 #include "make.h"
 
-#include "http/render.h"
+#include "http/response.h"
 
 static struct clock clock_at(time_t second)
 {
