@@ -117,7 +117,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "server": "tests/wire: the Bridge needs the core and a socket",
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
-    "server/answer": "tests/core/server/test_conn*.c: what a client hears of its connection",
     "python/module": "tests/wire: it needs Python",
     "python/request_object": "tests/wire: it needs Python",
     "python/server_object": "tests/wire: it needs Python",

@@ -12,8 +12,6 @@
 
 #include "cache/prefetch.h"
 #include "http/etag.h"
-#include "server/answer.h"
-#include "server/conn_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,6 +78,92 @@ uint32_t conn_interest(const struct conn *conn)
 bool conn_is_idle(const struct conn *conn)
 {
     return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
+}
+
+/* Send the answers of this turn, then `body`, behind what is owed already; false when the
+ * connection must close. */
+static bool send_with(struct conn *conn, struct tools *tools, struct slice body)
+{
+    struct slice answers = buffer_slice(&tools->out);
+    tools->out.size = 0;
+    size_t taken = 0;
+    enum outlet_result result =
+        outlet_send(&conn->outlet, conn->fd, answers, body, &taken, &tools->counters.writes);
+    if (result == OUTLET_GONE)
+        conn->closed = CLOSED_CLIENT;
+    if (taken > 0 && outlet_owes(&conn->outlet) && conn->state == CONN_WRITING)
+        tools_set_deadline(tools, &conn->deadline, DEADLINE_WRITE);
+    return result == OUTLET_SENT;
+}
+
+bool conn_send(struct conn *conn, struct tools *tools)
+{
+    return send_with(conn, tools, slice_of(NULL, 0));
+}
+
+enum conn_next conn_linger(struct conn *conn, struct tools *tools)
+{
+    conn->closed = CLOSED_LAST;
+    /* RFC 9112 section 9.6: half close and read on, lest a reset destroy the last answer. */
+    if (shutdown(conn->fd, SHUT_WR) < 0)
+        return CONN_CLOSE;
+    buffer_fini(&conn->input);
+    conn->state = CONN_LINGERING;
+    tools_set_deadline(tools, &conn->deadline, DEADLINE_LINGER);
+    return CONN_GO_ON;
+}
+
+/* Trace the end of the request in hand. Its answer begins in `out` behind `before` bytes, and goes
+ * on with `apart` others. */
+static void tell(const struct conn *conn, struct tools *tools, enum trace_kind kind, size_t before,
+                 size_t apart, uint32_t python)
+{
+    size_t size = tools->out.size - before + apart;
+    trace_end(tools->trace, conn->line, kind, slice_of(tools->out.data + before, size), python);
+}
+
+/* What clients get who came by TLS, and others must not. */
+static struct slice own_fields(const struct conn *conn, const struct tools *tools)
+{
+    if (!conn->peer.secure)
+        return SLICE("");
+    return slice_of(tools->limits->secure_fields, strlen(tools->limits->secure_fields));
+}
+
+static enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int status)
+{
+    counters_refuse(&tools->counters, status);
+    request_free(conn->request);
+    conn->request = NULL;
+    conn->closing = true;
+    size_t before = tools->out.size;
+    if (!render_refusal(&tools->out, status, !conn->without_body, own_fields(conn, tools),
+                        &tools->clock))
+        return CONN_CLOSE;
+    if (tools->trace)
+        tell(conn, tools, TRACE_REFUSED, before, 0, 0);
+    return CONN_GO_ON;
+}
+
+enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
+                           uint32_t python)
+{
+    /* At a stop all that was read is answered, so "close" goes with the last of it. */
+    if (tools->stopping && !more)
+        conn->persistence = PERSIST_NOT;
+    if (conn->persistence == PERSIST_NOT)
+        conn->closing = true;
+    struct slice apart = slice_of(NULL, 0);
+    if (pieces->body_size >= LIMIT_COPIED)
+        apart = pieces_take_body(pieces);
+    size_t before = tools->out.size;
+    if (!render_reply(&tools->out, pieces, conn->persistence, own_fields(conn, tools),
+                      &tools->clock))
+        return CONN_CLOSE;
+    if (tools->trace)
+        tell(conn, tools, conn->state == CONN_WAITING ? TRACE_MISS : TRACE_HIT, before, apart.size,
+             python);
+    return apart.size > 0 && !send_with(conn, tools, apart) ? CONN_CLOSE : CONN_GO_ON;
 }
 
 static enum conn_next miss(struct conn *conn, struct tools *tools)
@@ -153,7 +237,7 @@ static enum conn_next serve_head(struct conn *conn, struct tools *tools, const s
             struct pieces pieces = known ? kept_brief(kept) : kept_whole(kept);
             if (conn->without_body)
                 pieces_take_body(&pieces);
-            return answer_give(conn, tools, &pieces, in->size > 0, 0);
+            return conn_answer(conn, tools, &pieces, in->size > 0, 0);
         }
     }
     return begin_request(conn, tools, head, in);
@@ -230,7 +314,7 @@ static enum conn_next serve_all(struct conn *conn, struct tools *tools, struct s
         if (foresight_is_spent(&foresight) && next == CONN_GO_ON && !conn->request && in->size > 0)
             foresight_look(&foresight, &tools->store, *in, &head);
         *served |= in->size < before && !conn->request;
-        if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !answer_send(conn, tools))
+        if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !conn_send(conn, tools))
             return CONN_CLOSE;
     }
     return next;
@@ -244,7 +328,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     do {
         next = serve_all(conn, tools, &in, &served);
         held_up = next == CONN_GO_ON && outlet_owes(&conn->outlet);
-        if (next == CONN_CLOSE || !keep_rest(conn, in) || !answer_send(conn, tools))
+        if (next == CONN_CLOSE || !keep_rest(conn, in) || !conn_send(conn, tools))
             return CONN_CLOSE;
         in = buffer_slice(&conn->input);
         /* The client may have taken the rest just now: nothing else will wake us for `in`. */
@@ -258,7 +342,7 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
         return CONN_GO_ON;
     }
     if (conn->closing)
-        return answer_linger(conn, tools);
+        return conn_linger(conn, tools);
     conn->state = CONN_READING;
     conn->again |= !conn_is_idle(conn); /* the rest may have come while this was served */
     await_bytes(conn, tools, served);
@@ -317,8 +401,8 @@ enum conn_next conn_read(struct conn *conn, struct tools *tools)
 enum conn_next conn_write(struct conn *conn, struct tools *tools)
 {
     if (conn->state != CONN_WRITING)
-        return answer_send(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
-    if (!answer_send(conn, tools))
+        return conn_send(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
+    if (!conn_send(conn, tools))
         return CONN_CLOSE;
     return outlet_owes(&conn->outlet) ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
 }
@@ -336,12 +420,10 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
         counter_add(&tools->counters.dropped, 1);
         return CONN_GO_ON;
     }
-    if (reply->kind == REPLY_STREAM)
-        return conn_stream_begin(conn, tools, reply);
     struct pieces pieces = part_pieces(reply, reply->not_modified ? &reply->brief : &reply->whole);
     if (reply->without_body)
         pieces_take_body(&pieces);
-    if (answer_give(conn, tools, &pieces, conn->input.size > 0, reply->python) == CONN_CLOSE)
+    if (conn_answer(conn, tools, &pieces, conn->input.size > 0, reply->python) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
     int64_t asked = conn->asked; /* the next request of the pipeline may be a miss too */
@@ -392,8 +474,6 @@ enum conn_next conn_expire(struct conn *conn, struct tools *tools)
         return conn_refuse(conn, tools, 408);
     case DEADLINE_HANDLER:
         return conn_refuse(conn, tools, 504);
-    case DEADLINE_STREAM:
-        return conn_stream_beat(conn, tools);
     case DEADLINE_WRITE:
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;

@@ -81,7 +81,7 @@ enum conn_next conn_write(struct conn *conn, struct tools *tools);
 /* After CONN_MISS: the request, which the caller owns. */
 struct request *conn_take_request(struct conn *conn);
 
-/* Deliver Python's reply, which is borrowed. */
+/* Deliver Python's reply, which is borrowed; one that begins a stream is `conn_stream_begin`'s. */
 enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct reply *reply);
 
 /* Answer with a refusal, and close after it. */
@@ -90,10 +90,24 @@ enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status);
 /* The client has gone, both ways. */
 enum conn_next conn_hang_up(struct conn *conn);
 
-/* The deadline has come. */
+/* The deadline has come; that of a stream is `conn_stream_beat`'s. */
 enum conn_next conn_expire(struct conn *conn, struct tools *tools);
 
 /* True when nothing of a request has been read and nothing is owed to the client. */
 bool conn_is_idle(const struct conn *conn);
+
+/* --- between conn.c and conn_stream.c --- */
+
+/* Send the answers of this turn behind what is owed already; false when the connection must
+ * close. */
+bool conn_send(struct conn *conn, struct tools *tools);
+
+/* Append an answer, which took Python so many microseconds; `more` bytes of the client have been
+ * read behind the request. */
+enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
+                           uint32_t python);
+
+/* All is said and sent: end our side, and wait for the client's. */
+enum conn_next conn_linger(struct conn *conn, struct tools *tools);
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include "server/conn_stream.h"
 
-#include "server/answer.h"
 #include "sse/event.h"
 
 #include <netinet/in.h>
@@ -30,8 +29,8 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
     if (!reply->chunked)
         conn->persistence = PERSIST_NOT;
     struct pieces pieces = part_pieces(reply, &reply->whole);
-    if (answer_give(conn, tools, &pieces, true, reply->python) == CONN_CLOSE ||
-        !answer_send(conn, tools))
+    if (conn_answer(conn, tools, &pieces, true, reply->python) == CONN_CLOSE ||
+        !conn_send(conn, tools))
         return CONN_CLOSE;
     expect_life(conn->fd);
     buffer_fini(&conn->input);
@@ -81,7 +80,7 @@ enum conn_next conn_stream_end(struct conn *conn, struct tools *tools)
     enum conn_next next = say(conn, tools, last);
     /* Whoever has not taken all of it gets no more: we do not wait at a stop. */
     if (next == CONN_GO_ON)
-        next = outlet_owes(&conn->outlet) ? CONN_CLOSE : answer_linger(conn, tools);
+        next = outlet_owes(&conn->outlet) ? CONN_CLOSE : conn_linger(conn, tools);
     conn->closed = CLOSED_STOPPED;
     return next;
 }

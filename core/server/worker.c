@@ -188,8 +188,10 @@ static bool accept_some(struct worker *worker)
 
 static enum conn_next reply_to(struct worker *worker, struct conn *conn, const struct reply *reply)
 {
-    enum conn_next next = conn_reply(conn, &worker->tools, reply);
-    bool is_late = worker->stopping && next == CONN_GO_ON && conn->state == CONN_STREAMING;
+    if (reply->kind != REPLY_STREAM || conn->state != CONN_WAITING)
+        return conn_reply(conn, &worker->tools, reply);
+    enum conn_next next = conn_stream_begin(conn, &worker->tools, reply);
+    bool is_late = worker->stopping && next == CONN_GO_ON;
     return is_late ? conn_stream_end(conn, &worker->tools) : next;
 }
 
@@ -308,7 +310,9 @@ static void expire(struct worker *worker)
         if (!due)
             break;
         struct conn *conn = (struct conn *)due;
-        turn_settle(worker, conn, conn_expire(conn, tools));
+        turn_settle(worker, conn,
+                    due->kind == DEADLINE_STREAM ? conn_stream_beat(conn, tools)
+                                                 : conn_expire(conn, tools));
     }
 }
 

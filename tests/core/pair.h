@@ -5,7 +5,7 @@
 
 #include "make.h"
 
-#include "server/conn.h"
+#include "server/conn_stream.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -106,6 +106,16 @@ static inline enum conn_next say(const char *text)
     return conn ? settled(conn_read(conn, &tools)) : CONN_CLOSE;
 }
 
+/* Deliver `reply`, which is freed, as a worker does. */
+static inline enum conn_next deliver(struct reply *reply)
+{
+    bool begins = reply->kind == REPLY_STREAM && conn->state == CONN_WAITING;
+    enum conn_next next =
+        settled(begins ? conn_stream_begin(conn, &tools, reply) : conn_reply(conn, &tools, reply));
+    reply_free(reply);
+    return next;
+}
+
 /* Python answers the pending request. */
 static inline enum conn_next answer(const char *body, const char *tag)
 {
@@ -114,9 +124,7 @@ static inline enum conn_next answer(const char *body, const char *tag)
     pending = NULL;
     if (reply->tag_count > 0)
         store_keep(&tools.store, reply);
-    enum conn_next next = settled(conn_reply(conn, &tools, reply));
-    reply_free(reply);
-    return next;
+    return deliver(reply);
 }
 
 /* Put an answer into the store. */
@@ -153,7 +161,8 @@ static inline bool pass(int64_t milliseconds)
     if (!due)
         return false;
     CHECK(conn && due == &conn->deadline);
-    settled(conn_expire(conn, &tools));
+    bool beats = due->kind == DEADLINE_STREAM;
+    settled(beats ? conn_stream_beat(conn, &tools) : conn_expire(conn, &tools));
     return true;
 }
 

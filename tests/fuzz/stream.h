@@ -35,8 +35,7 @@ static inline void answer_by_stream(bool ends)
     pending = NULL;
     if (reply->kind == REPLY_STREAM)
         audience_join(&audience, purges_place(SLICE("t")));
-    settled(conn_reply(conn, &tools, reply));
-    reply_free(reply);
+    deliver(reply);
     tell();
     if (conn && conn->state == CONN_STREAMING)
         settled(conn_stream_beat(conn, &tools));

@@ -20,9 +20,7 @@ static enum conn_next begin_stream(const char *body)
         CHECK(audience_join(&audience, purges_place(SLICE("t"))));
     request_free(pending);
     pending = NULL;
-    enum conn_next next = settled(conn_reply(conn, &tools, reply));
-    reply_free(reply);
-    return next;
+    return deliver(reply);
 }
 
 static void open_stream(void)
@@ -187,7 +185,7 @@ static void a_client_that_takes_nothing_until_the_beat_is_let_go(void)
     fill_the_socket();
     enum closed *reason = &conn->closed;
     tools.clock.now += limits.beat;
-    CHECK_EQUAL(conn_expire(conn, &tools), CONN_CLOSE);
+    CHECK_EQUAL(conn_stream_beat(conn, &tools), CONN_CLOSE);
     CHECK_EQUAL(*reason, CLOSED_UNREAD);
     close_stream();
 }
