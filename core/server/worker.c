@@ -9,7 +9,6 @@
 
 #include "io/listener.h"
 #include "server/conn_stream.h"
-#include "server/turn.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -51,6 +50,92 @@ int worker_listen(struct worker *worker, int listener)
     return door_add(&worker->door, listener);
 }
 
+/* Free a connection; nobody holds a pointer to it afterwards. */
+static void release(struct worker *worker, struct conn *conn)
+{
+    struct counters *counters = &worker->tools.counters;
+    if (conn->line && (conn->state == CONN_WAITING || conn->request))
+        trace_end(worker->tools.trace, conn->line, TRACE_LEFT, SLICE(""), 0);
+    counter_add(&counters->closed[conn->closed], 1);
+    counter_set(&counters->connections, counters->connections - 1);
+    slots_free(&worker->slots, conn);
+}
+
+/* Free a connection for a reason of the worker's. */
+static void end_conn(struct worker *worker, struct conn *conn, enum closed reason)
+{
+    conn->closed = reason;
+    release(worker, conn);
+}
+
+/* Leave an idle connection alone until it is taken away. Its slot has another tenant from now on,
+ * since an event for it may already have been fetched. */
+static void park(struct worker *worker, struct conn *conn)
+{
+    poller_remove(&worker->poller, conn->fd);
+    deadline_clear(&conn->deadline);
+    slots_park(&worker->slots, conn);
+    counter_add(&worker->tools.counters.closed[CLOSED_STOPPED], 1); /* as far as we know */
+    counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
+}
+
+static enum conn_next submit(struct worker *worker, struct conn *conn)
+{
+    struct request *request = conn_take_request(conn);
+    uint64_t key = slots_key(&worker->slots, conn);
+    request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
+    if (mailbox_add(worker->requests, &request->message)) {
+        worker->asks = true;
+        return CONN_GO_ON;
+    }
+    request_free(request);
+    counter_add(&worker->tools.counters.overflows, 1);
+    return conn_refuse(conn, &worker->tools, 503);
+}
+
+/* Do what a connection asks for after its turn; it may be gone then. */
+static void settle(struct worker *worker, struct conn *conn, enum conn_next next)
+{
+    worker->tools.out.size = 0;
+    if (worker->tools.out.capacity > LIMIT_OUTPUT_KEPT)
+        buffer_fini(&worker->tools.out);
+    if (next == CONN_MISS)
+        next = submit(worker, conn);
+    if (next == CONN_GO_ON) {
+        uint32_t interest = conn_interest(conn);
+        if (worker->stopping && worker->parks && conn_is_idle(conn)) {
+            park(worker, conn);
+            return;
+        }
+        if (interest == conn->watched && !conn->again)
+            return;
+        conn->watched = interest;
+        conn->again = false;
+        if (poller_change(&worker->poller, conn->fd, poller_edges(interest),
+                          slots_key(&worker->slots, conn)) == 0)
+            return;
+        conn->closed = CLOSED_FAILED;
+    }
+    release(worker, conn);
+}
+
+/* Give a connection its turn because of these events. */
+static void take_turn(struct worker *worker, struct conn *conn, uint32_t events)
+{
+    struct tools *tools = &worker->tools;
+    enum conn_next next = CONN_GO_ON;
+    if (events & EPOLLIN && !(conn->muted && conn->state == CONN_WAITING)) {
+        /* The end of its bytes makes no event of its own when it came with the last of them. */
+        conn->again = events & EPOLLRDHUP && conn->state != CONN_WAITING;
+        next = conn_read(conn, tools);
+    } else if (events & (EPOLLERR | EPOLLHUP)) {
+        next = conn_hang_up(conn);
+    }
+    if (next == CONN_GO_ON && events & EPOLLOUT)
+        next = conn_write(conn, tools);
+    settle(worker, conn, next);
+}
+
 struct parked worker_take_parked(struct worker *worker)
 {
     struct conn *conn = slots_take_parked(&worker->slots);
@@ -63,7 +148,7 @@ void worker_fini(struct worker *worker)
         close(fd);
     for (uint32_t i = 0; i < worker->slots.count; i++)
         if (worker->slots.all[i].conn)
-            turn_end(worker, worker->slots.all[i].conn, CLOSED_STOPPED);
+            end_conn(worker, worker->slots.all[i].conn, CLOSED_STOPPED);
     slots_fini(&worker->slots);
     tools_fini(&worker->tools);
     mailbox_fini(&worker->replies);
@@ -86,10 +171,10 @@ static bool reap(struct worker *worker)
         struct conn *conn = (struct conn *)oldest;
         int64_t moment = oldest->moment;
         uint64_t key = slots_key(&worker->slots, conn);
-        turn_settle(worker, conn, conn_read(conn, &worker->tools));
+        settle(worker, conn, conn_read(conn, &worker->tools));
         conn = slots_find(&worker->slots, key);
         if (conn && (conn_is_idle(conn) || conn->peer.awaited) && conn->deadline.moment == moment)
-            turn_end(worker, conn, CLOSED_REAPED);
+            end_conn(worker, conn, CLOSED_REAPED);
         if (!slots_find(&worker->slots, key))
             return true;
     }
@@ -123,7 +208,7 @@ static void admit(struct worker *worker, int fd, const struct peer *peer)
     counter_add(&tools->counters.connections, 1);
     conn->watched = EPOLLIN;
     if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN), slots_key(&worker->slots, conn)) < 0)
-        turn_end(worker, conn, CLOSED_FAILED);
+        end_conn(worker, conn, CLOSED_FAILED);
 }
 
 /* Whether a failed accept concerned only that client, so that the next one may be tried. */
@@ -213,7 +298,7 @@ static void deliver(struct worker *worker)
         if (reply->kind == REPLY_STREAM && !(conn && conn->state == CONN_WAITING))
             streams_forgo(&worker->tools.streams, reply);
         if (conn)
-            turn_settle(worker, conn, reply_to(worker, conn, reply));
+            settle(worker, conn, reply_to(worker, conn, reply));
         else
             counter_add(&worker->tools.counters.dropped, 1);
         reply_free(reply);
@@ -233,7 +318,7 @@ static void deal(struct worker *worker)
         if (!stream)
             break;
         struct conn *conn = worker->slots.all[stream->slot].conn;
-        turn_settle(worker, conn, conn_stream_tell(conn, &worker->tools, event));
+        settle(worker, conn, conn_stream_tell(conn, &worker->tools, event));
     }
 }
 
@@ -242,7 +327,7 @@ static void end_streams(struct worker *worker)
     for (uint32_t i = 0; i < worker->slots.count; i++) {
         struct conn *conn = worker->slots.all[i].conn;
         if (conn && conn->state == CONN_STREAMING)
-            turn_settle(worker, conn, conn_stream_end(conn, &worker->tools));
+            settle(worker, conn, conn_stream_end(conn, &worker->tools));
     }
 }
 
@@ -251,7 +336,7 @@ static void park_idle(struct worker *worker)
     for (uint32_t i = 0; i < worker->slots.count; i++) {
         struct conn *conn = worker->slots.all[i].conn;
         if (conn && conn_is_idle(conn))
-            turn_park(worker, conn);
+            park(worker, conn);
     }
 }
 
@@ -284,7 +369,7 @@ static void end_stop(struct worker *worker)
         bool owed = conn && (conn->state == CONN_WAITING ||
                              (conn->state == CONN_READING && !conn_is_idle(conn)));
         if (owed)
-            turn_settle(worker, conn, conn_refuse(conn, &worker->tools, 503));
+            settle(worker, conn, conn_refuse(conn, &worker->tools, 503));
     }
 }
 
@@ -298,7 +383,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
     } else {
         struct conn *conn = slots_find(&worker->slots, key);
         if (conn)
-            turn_take(worker, conn, event->events);
+            take_turn(worker, conn, event->events);
     }
 }
 
@@ -310,9 +395,9 @@ static void expire(struct worker *worker)
         if (!due)
             break;
         struct conn *conn = (struct conn *)due;
-        turn_settle(worker, conn,
-                    due->kind == DEADLINE_STREAM ? conn_stream_beat(conn, tools)
-                                                 : conn_expire(conn, tools));
+        settle(worker, conn,
+               due->kind == DEADLINE_STREAM ? conn_stream_beat(conn, tools)
+                                            : conn_expire(conn, tools));
     }
 }
 
