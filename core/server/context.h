@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "cache/cache.h"
 #include "io/timers.h"
-#include "server/counters.h"
+#include "server/stats.h"
 #include "server/trace.h"
 #include "sse/subscriptions.h"
 

@@ -243,7 +243,7 @@ struct request *server_drain(struct server *server)
 bool server_send(struct server *server, struct reply *reply)
 {
     if (reply->kind == REPLY_STREAM &&
-        !audience_join(&server->audience, purges_place(reply_target(reply))))
+        !audience_join(&server->audience, tag_index(reply_target(reply))))
         return false;
     struct worker *worker = &server->workers[reply->address.worker];
     if (server->corked)
@@ -268,7 +268,7 @@ void server_uncork(struct server *server)
 bool server_publish(struct server *server, struct slice tag, struct slice data)
 {
     assert(data.size > 0 && data.size <= LIMIT_EVENT);
-    if (!audience_follows(&server->audience, purges_place(tag)))
+    if (!audience_follows(&server->audience, tag_index(tag)))
         return true;
     if (atomic_load(&server->audience.events) + server->running > LIMIT_PUBLISHED)
         return false;

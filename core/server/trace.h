@@ -10,7 +10,7 @@
 #define CORE_SERVER_TRACE_H
 
 #include "base/slice.h"
-#include "server/counters.h"
+#include "server/stats.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -17,7 +17,7 @@ static enum conn_next begin_stream(const char *body)
     };
     struct reply *reply = reply_new(pending, &response);
     if (reply->kind == REPLY_STREAM)
-        CHECK(audience_join(&audience, purges_place(SLICE("t"))));
+        CHECK(audience_join(&audience, tag_index(SLICE("t"))));
     request_free(pending);
     pending = NULL;
     return deliver(reply);

@@ -358,7 +358,7 @@ static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
     int client = dial(&server->endpoint);
     put(client, GET("/a"));
     answer(server, client, "</a>");
-    purges_add(&server->purges, purges_place(SLICE("t")));
+    purges_add(&server->purges, tag_index(SLICE("t")));
     put(client, GET("/a"));
     AWAIT(stats_of(server)->waiting == 1);
     server_free(server); /* the leak checker is the judge */

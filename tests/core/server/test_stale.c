@@ -43,7 +43,7 @@ static uint32_t tag_of(unsigned race)
 {
     char tag[32];
     snprintf(tag, sizeof tag, "race:%u", race);
-    return purges_place(text_of(tag));
+    return tag_index(text_of(tag));
 }
 
 /* Answer with the value as it is now, but only after a moment. */

@@ -25,7 +25,7 @@ static uint32_t tag_of(unsigned index)
 {
     char tag[32];
     snprintf(tag, sizeof tag, "value:%u", index);
-    return purges_place(text_of(tag));
+    return tag_index(text_of(tag));
 }
 
 /* A value is answered with much behind it, and kept; "/end" with nothing, and not. */

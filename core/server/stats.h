@@ -1,9 +1,11 @@
-/* What a worker counts. Numbers read one after another are a moment apart. */
-#ifndef CORE_SERVER_COUNTERS_H
-#define CORE_SERVER_COUNTERS_H
+/* What a worker counts, and the names of its numbers. Numbers read one after another are a moment
+ * apart. */
+#ifndef CORE_SERVER_STATS_H
+#define CORE_SERVER_STATS_H
 
 #include "base/counter.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Why a connection ended. */
@@ -66,5 +68,17 @@ void counters_take_time(struct counters *counters, int64_t nanoseconds);
 
 /* Add all numbers of `more` to `sum`, which nobody else sees. */
 void counters_add(struct counters *sum, const struct counters *more);
+
+struct figure {
+    char name[24];
+    uint64_t value;
+};
+
+/* As many figures as `figures_tell` writes, or more. */
+enum { FIGURES = 64 };
+
+/* Name all numbers: each member of `struct counters`, `closed_REASON`, `latency_MICROSECONDS` and
+ * `latency_inf`, `refused_STATUS` for each status that the core refuses with. Returns how many. */
+size_t figures_tell(const struct counters *counters, struct figure figures[FIGURES]);
 
 #endif
