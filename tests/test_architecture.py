@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,18 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "http/scan_x86": "tests/core/http/test_scan.c, which runs all that the processor can",
 }
 
+# The folders of the core, and which others each of them may include.
+CORE_FOLDERS: dict[str, frozenset[str]] = {
+    "base": frozenset(),
+    "http": frozenset({"base"}),
+    "seam": frozenset({"base", "http"}),
+    "cache": frozenset({"base", "http", "seam"}),
+    "sse": frozenset({"base", "http", "seam"}),
+    "io": frozenset({"base", "http"}),
+    "server": frozenset({"base", "http", "seam", "cache", "sse", "io"}),
+    "python": frozenset({"base", "http", "seam", "cache", "sse", "server"}),
+}
+
 # The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
 FOREIGN_TO_CORE = re.compile(
     r"\b(authors?|blogs?|comments?|html|json|markdown|moderat\w+|peewee|sites?|sql(ite)?\w*"
@@ -133,18 +146,12 @@ FOREIGN_TO_CORE = re.compile(
 
 # Lines; a part that wants twice its budget has a design fault, not a budget fault.
 PYTHON_FILE, PYTHON_TEST_FILE, PYTHON_FUNCTION = 300, 400, 40
-C_FILE, C_HEADER, C_FUNCTION, C_LINE = 700, 60, 80, 100
-C_FUNCTION_P90 = 40
+C_LINE = 100
 JS_FILE = 180
 
 
 def python_files(*folders: Path) -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
-
-
-def c_files(suffix: str) -> list[Path]:
-    """The core's, and those of the load test's programs."""
-    return [*CORE.glob(f"*/*.{suffix}"), *(ROOT / "loadtest").glob(f"*/*/*.{suffix}")]
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -217,13 +224,40 @@ def test_only_config_reads_the_environment() -> None:
     assert readers <= {"config"}
 
 
-def test_only_the_module_of_the_core_knows_python() -> None:
-    knowing = {path.name for path in CORE.glob("*/*.[ch]") if "Python.h" in path.read_text()}
-    assert knowing <= {"module.h"}
+def core_includes() -> dict[str, set[str]]:
+    """What each module of the core includes: a header and its source are one module."""
+    found: dict[str, set[str]] = {}
+    for path in CORE.glob("*/*.[ch]"):
+        module = f"{path.parent.name}/{path.stem}"
+        names = re.findall(r'^#include "(.*)\.h"', path.read_text(), re.MULTILINE)
+        found.setdefault(module, set()).update(name for name in names if name != module)
+    return found
+
+
+def test_the_folders_of_the_core_include_only_what_they_may() -> None:
+    modules = core_includes()
+    assert {module.split("/")[0] for module in modules} == set(CORE_FOLDERS)
+    wrong = [
+        f"{module} includes {name}"
+        for module, names in modules.items()
+        for folder, name in ((module.split("/")[0], name) for name in names)
+        if name.split("/")[0] not in {folder, *CORE_FOLDERS[folder]}
+    ]
+    assert not wrong
+
+
+def test_the_modules_of_the_core_include_one_another_in_no_circle() -> None:
+    try:
+        TopologicalSorter(core_includes()).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of includes: {' -> '.join(error.args[1])}")
+
+
+def test_only_the_python_folder_of_the_core_includes_python() -> None:
     including = {
-        path.name for path in CORE.glob("*/*.[ch]") if '"python/module.h"' in path.read_text()
+        path.parent.name for path in CORE.glob("*/*.[ch]") if "Python.h" in path.read_text()
     }
-    assert including <= {"module.c", "request_object.c", "server_object.c"}
+    assert including == {"python"}
 
 
 def test_the_core_has_no_word_of_ours() -> None:
@@ -296,22 +330,6 @@ def test_python_functions_keep_their_budget() -> None:
     assert not over(PYTHON_FUNCTION, sizes)
 
 
-def test_c_files_keep_their_budget() -> None:
-    assert not over(C_FILE, {relative(path): lines_of(path) for path in c_files("c")})
-
-
-def test_c_headers_are_short_enough_to_be_the_contract() -> None:
-    """Comments and empty lines are not counted: a full contract costs nothing."""
-    sizes = {
-        relative(path): sum(
-            bool(line.strip())
-            for line in re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL).splitlines()
-        )
-        for path in c_files("h")
-    }
-    assert not over(C_HEADER, sizes)
-
-
 def test_lines_of_c_keep_their_budget() -> None:
     """The formatter leaves comments as they were written."""
     files = [
@@ -322,22 +340,6 @@ def test_lines_of_c_keep_their_budget() -> None:
     assert not over(
         C_LINE, {relative(path): max(map(len, path.read_text().splitlines())) for path in files}
     )
-
-
-def test_c_functions_keep_their_budget() -> None:
-    """A function's body stands between braces in the first column (.clang-format sees to it)."""
-    sizes = {}
-    for path in c_files("c"):
-        begin = 0
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if line == "{":
-                begin = number
-            elif line == "}" and begin:
-                sizes[f"{relative(path)}:{begin}"] = number - begin + 2
-                begin = 0
-    assert not over(C_FUNCTION, sizes)
-    ordered = sorted(sizes.values())
-    assert not ordered or ordered[len(ordered) * 9 // 10] <= C_FUNCTION_P90
 
 
 def test_scripts_keep_their_budget() -> None:

@@ -1,15 +1,6 @@
 /* The table of purges; see purge.h for the design. */
 #include "cache/purge.h"
 
-#include "base/hash.h"
-
-uint32_t purges_place(struct slice tag)
-{
-    /* Tags come from our own program, so the key need not be secret. */
-    static const struct hash_key key = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
-    return (uint32_t)hash_bytes(&key, tag.data, tag.size) % PURGES_PLACES;
-}
-
 uint64_t purges_now(struct purges *purges)
 {
     return atomic_load(&purges->sequence);

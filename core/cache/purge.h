@@ -7,8 +7,7 @@
  * answers carry the tag, and no worker has to be told. An answer made stale stays in memory until
  * it is looked up or evicted.
  *
- * The table has a fixed number of places that tags share by hash. Two tags in one place only cost a
- * needless miss.
+ * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
  *
  * Every function may run in any pthread at any time. The order "commit, purge, acknowledge" is the
  * caller's; then a reader who has seen the acknowledgement finds the purge.
@@ -16,24 +15,17 @@
 #ifndef CORE_CACHE_PURGE_H
 #define CORE_CACHE_PURGE_H
 
-#include "base/slice.h"
+#include "seam/tag.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* 2^16 places of 8 bytes: half a megabyte; with 10,000 tags in use one purge in seven hits a
- * second tag. */
-enum { PURGES_PLACES = 1 << 16 };
-
 struct purges {
     _Atomic uint64_t sequence;
-    _Atomic uint64_t last[PURGES_PLACES];
+    _Atomic uint64_t last[TAG_INDEXES];
 };
-
-/* The place of a tag, which stands for it everywhere else. */
-uint32_t purges_place(struct slice tag);
 
 /* The sequence number of this moment. */
 uint64_t purges_now(struct purges *purges);

@@ -7,6 +7,7 @@
 #include "http/body.h"
 
 #include "base/limits.h"
+#include "http/scan.h"
 
 enum state {
     LENGTH,        /* in a body of a known length */
@@ -67,7 +68,7 @@ static int read_extension(struct body *body, char byte)
     if (byte == '\r')
         body->state = SIZE_LF;
     else if (++body->extensions > LIMIT_CHUNK_EXTENSIONS ||
-             !parse_is_field_value(slice_of(&byte, 1)))
+             !scan_is_field_value(slice_of(&byte, 1)))
         return 400;
     return 0;
 }
@@ -81,7 +82,7 @@ static int read_trailer(struct body *body, char byte)
     case TRAILER_START:
         if (byte == '\r')
             body->state = END_LF;
-        else if (parse_is_token(one))
+        else if (scan_is_token(one))
             body->state = TRAILER_NAME;
         else
             return 400;
@@ -89,11 +90,11 @@ static int read_trailer(struct body *body, char byte)
     case TRAILER_NAME:
         if (byte == ':')
             body->state = TRAILER_VALUE;
-        return byte == ':' || parse_is_token(one) ? 0 : 400;
+        return byte == ':' || scan_is_token(one) ? 0 : 400;
     default:
         if (byte == '\r')
             body->state = TRAILER_LF;
-        return byte == '\r' || parse_is_field_value(one) ? 0 : 400;
+        return byte == '\r' || scan_is_field_value(one) ? 0 : 400;
     }
 }
 

@@ -25,22 +25,6 @@ static struct slice take_run(struct cursor *cursor, enum scan_class class)
     return slice_of(start, (size_t)(cursor->at - start));
 }
 
-static bool is_all(struct slice text, enum scan_class class)
-{
-    struct cursor cursor = {text.data, text.data + text.size};
-    return take_run(&cursor, class).size == text.size;
-}
-
-bool parse_is_token(struct slice text)
-{
-    return text.size > 0 && is_all(text, SCAN_TOKEN);
-}
-
-bool parse_is_field_value(struct slice text)
-{
-    return is_all(text, SCAN_VALUE);
-}
-
 /* Exactly CRLF: a bare CR or LF is where servers differ. */
 static int take_line_end(struct cursor *cursor)
 {

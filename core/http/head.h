@@ -52,9 +52,4 @@ int parse_next_head(struct slice input, size_t *scanned, struct head *head);
  * next such line off `fields`; false when there is none left. */
 bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value);
 
-/* True for the bytes of a token (RFC 9110 section 5.6.2). */
-bool parse_is_token(struct slice text);
-/* True when no byte of `text` could end a field line: no control character but the tab. */
-bool parse_is_field_value(struct slice text);
-
 #endif

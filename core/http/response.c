@@ -4,7 +4,7 @@
 #include "http/response.h"
 
 #include "base/limits.h"
-#include "http/head.h"
+#include "http/scan.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ bool render_may_send(struct slice name, struct slice value)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (slice_equal_nocase(name, ours[i]))
             return false;
-    return parse_is_token(name) && parse_is_field_value(value);
+    return scan_is_token(name) && scan_is_field_value(value);
 }
 
 bool render_field(struct buffer *lines, struct slice name, struct slice value)

@@ -1,8 +1,6 @@
 /* The classes of bytes, once, and the scanner that needs no special instructions. */
 #include "http/scan.h"
 
-#include <stdbool.h>
-
 /* One bit for each class. */
 enum {
     T = 1 << SCAN_TOKEN,
@@ -41,6 +39,22 @@ const char *scan_plain(const char *at, const char *end, enum scan_class class)
 
 scanner *scan_run = scan_plain;
 struct scan_set scan_sets[SCAN_CLASSES];
+
+static bool is_all(struct slice text, enum scan_class class)
+{
+    const char *end = text.data + text.size;
+    return scan_run(text.data, end, class) == end;
+}
+
+bool scan_is_token(struct slice text)
+{
+    return text.size > 0 && is_all(text, SCAN_TOKEN);
+}
+
+bool scan_is_field_value(struct slice text)
+{
+    return is_all(text, SCAN_VALUE);
+}
 
 /* Before main, so before any pthread that scans. */
 __attribute__((constructor)) static void choose(void)

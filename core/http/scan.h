@@ -2,6 +2,9 @@
 #ifndef CORE_HTTP_SCAN_H
 #define CORE_HTTP_SCAN_H
 
+#include "base/slice.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 enum scan_class {
@@ -21,6 +24,12 @@ extern scanner *scan_run;
 
 /* Byte by byte: the meaning of the others, and what they do with the last bytes. */
 scanner scan_plain;
+
+/* True when `text` is a token (RFC 9110 section 5.6.2). */
+bool scan_is_token(struct slice text);
+
+/* True when no byte of `text` could end a field line: no control character but the tab. */
+bool scan_is_field_value(struct slice text);
 
 /* --- between scan.c and the file of the machine --- */
 

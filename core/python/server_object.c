@@ -1,7 +1,8 @@
 /* The Server object; see module.h. */
 #include "python/module.h"
 
-#include "server/figures.h"
+#include "http/scan.h"
+#include "server/stats.h"
 
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ static int read_limits(const struct options *options, struct limits *limits)
         return 0;
     size_t room = sizeof limits->secure_fields;
     int size = snprintf(limits->secure_fields, room, "%s: %s\r\n", HSTS, options->hsts);
-    if (size < 0 || (size_t)size >= room || !parse_is_field_value(value))
+    if (size < 0 || (size_t)size >= room || !scan_is_field_value(value))
         return PyErr_SetString(PyExc_ValueError, "hsts is no value of a field, or too long"), -1;
     return 0;
 }
@@ -242,7 +243,7 @@ bool module_read_tag(PyObject *tag, uint32_t *place)
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(tag, &size);
     if (text)
-        *place = purges_place(slice_of(text, (size_t)size));
+        *place = tag_index(slice_of(text, (size_t)size));
     return text != NULL;
 }
 

@@ -2,15 +2,15 @@
  *
  * A stream takes its place when Python begins it and leaves it when its connection ends, or when
  * its client turns out to have left before. So whoever changes something and then asks here misses
- * no stream that was begun before the change was looked at. Tags share places by hash: two tags in
- * one place only cost an event that is made for nobody.
+ * no stream that was begun before the change was looked at. Tags are
+ * known by their indexes (seam/tag.h).
  *
  * Every function may run in any pthread at any time.
  */
 #ifndef CORE_SSE_SUBSCRIBERS_H
 #define CORE_SSE_SUBSCRIBERS_H
 
-#include "cache/purge.h"
+#include "seam/tag.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct audience {
     _Atomic uint32_t streams; /* now */
     _Atomic uint64_t refused; /* that found no place */
     _Atomic uint32_t events;  /* that workers still have to deal out */
-    _Atomic uint32_t places[PURGES_PLACES];
+    _Atomic uint32_t places[TAG_INDEXES];
 };
 
 /* Take a place for a stream that follows the tag of `place`; false when there is none left. */

@@ -52,7 +52,7 @@ struct stream *stream_new(struct streams *streams, const struct reply *reply, ui
         .streams = streams,
         .begun = streams->taken,
         .slot = slot,
-        .place = purges_place(tag),
+        .place = tag_index(tag),
         .chunked = reply->chunked,
         .tag_size = tag.size,
     };
@@ -82,7 +82,7 @@ void stream_free(struct stream *stream)
 
 void streams_forgo(struct streams *streams, const struct reply *reply)
 {
-    audience_leave(streams->audience, purges_place(reply_target(reply)));
+    audience_leave(streams->audience, tag_index(reply_target(reply)));
 }
 
 void streams_take(struct streams *streams, struct reply *event)
@@ -105,7 +105,7 @@ struct stream *streams_deal(struct streams *streams, const struct reply **event)
         struct reply *first = (struct reply *)streams->events;
         if (streams->number != first->sequence) {
             streams->number = first->sequence;
-            streams->next = *bucket_of(streams, purges_place(reply_target(first)));
+            streams->next = *bucket_of(streams, tag_index(reply_target(first)));
         }
         while (streams->next) {
             struct stream *stream = streams->next;

@@ -33,7 +33,7 @@ static inline struct request *make_request(const char *text)
 /* The reply to `request`, which is freed, with one tag, or untagged where `tag` is NULL. */
 static inline struct reply *make_reply(struct request *request, const char *body, const char *tag)
 {
-    uint32_t place = tag ? purges_place(text_of(tag)) : 0;
+    uint32_t place = tag ? tag_index(text_of(tag)) : 0;
     const struct response response = {
         .status = 200,
         .fields = SLICE("Content-Type: text/plain\r\n"),

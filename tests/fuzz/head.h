@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "http/head.h"
+#include "http/scan.h"
 
 /* The result of `input` when it arrives little by little. */
 static inline int parse_in_pieces(struct slice input, struct head *head)
@@ -69,7 +70,7 @@ static inline bool is_clean(const struct head *head, struct slice input)
         !has_clean_lines(all) || !is_within(fields, all))
         return false;
     while (parse_next_field(&fields, SLICE("host"), &value))
-        if (!parse_is_field_value(value) || !is_within(value, all))
+        if (!scan_is_field_value(value) || !is_within(value, all))
             return false;
     return !head->chunked || (head->content_length == 0 && !head->http10);
 }

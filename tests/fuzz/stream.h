@@ -34,7 +34,7 @@ static inline void answer_by_stream(bool ends)
     request_free(pending);
     pending = NULL;
     if (reply->kind == REPLY_STREAM)
-        audience_join(&audience, purges_place(SLICE("t")));
+        audience_join(&audience, tag_index(SLICE("t")));
     deliver(reply);
     tell();
     if (conn && conn->state == CONN_STREAMING)

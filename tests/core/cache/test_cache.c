@@ -70,7 +70,7 @@ static void a_purge_reaches_every_spelling(void)
     keep("/count?url=/x", "1", "thread:x");
     keep("/count?url=%2Fx", "1", "thread:x");
     keep("/count?url=/y", "1", "thread:y");
-    purges_add(&purges, purges_place(SLICE("thread:x")));
+    purges_add(&purges, tag_index(SLICE("thread:x")));
     CHECK(!finds("/count?url=/x"));
     CHECK(!finds("/count?url=%2Fx"));
     CHECK(finds("/count?url=/y"));
@@ -84,7 +84,7 @@ static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
 {
     set_up(1 << 20);
     struct reply *late = make_answer("/a", "old", "t", purges_now(&purges));
-    purges_add(&purges, purges_place(SLICE("t")));
+    purges_add(&purges, tag_index(SLICE("t")));
     CHECK(!offer(late));
     CHECK(!finds("/a"));
     CHECK_EQUAL(store.count, 0);
@@ -111,7 +111,7 @@ static void bytes_are_bounded_whatever_comes(void)
         if (i % 3 == 0)
             finds(target);
         if (i % 1000 == 0)
-            purges_add(&purges, purges_place(SLICE("t")));
+            purges_add(&purges, tag_index(SLICE("t")));
         if (store_bytes(&store) > LIMIT)
             CHECK_EQUAL(store_bytes(&store), LIMIT);
     }
@@ -190,7 +190,7 @@ static void what_is_found_stale_is_the_callers_to_take(void)
     keep("/a", "1", "t");
     keep("/b", "2", "t");
     keep("/c", "3", "t");
-    purges_add(&purges, purges_place(SLICE("t")));
+    purges_add(&purges, tag_index(SLICE("t")));
     CHECK(!finds("/a") && !finds("/b")); /* the first of them is freed: nobody took it */
     struct kept *left = store_take_stale(&store);
     CHECK_TEXT(kept_target(left), "/b");
@@ -312,7 +312,7 @@ static void what_is_foreseen_stays_as_it_is(void)
     set_up(1 << 20);
     keep("/a", "1", "t");
     keep("/b", "2", "u");
-    purges_add(&purges, purges_place(SLICE("u")));
+    purges_add(&purges, tag_index(SLICE("u")));
     struct slice targets[STORE_FORESEEN] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
     uint64_t hashes[STORE_FORESEEN]; /* the last ones are of empty targets */
     for (int i = 0; i < STORE_FORESEEN; i++)
@@ -362,7 +362,7 @@ static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
             snprintf(kept[i], sizeof kept[i], "/kept/%d", i);
             CHECK(keep(kept[i], "1", "kept"));
         }
-        purges_add(&purges, purges_place(SLICE("kept")));
+        purges_add(&purges, tag_index(SLICE("kept")));
         int64_t hit = longest_find(others, OTHERS), drop = longest_find(kept, ANSWERS);
         hits = hit < hits ? hit : hits;
         stale = drop < stale ? drop : stale;

@@ -26,7 +26,7 @@ static struct stream *follow(const char *tag, uint32_t slot)
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = text_of(tag)};
     struct reply *reply = reply_new(request, &response);
-    CHECK(audience_join(&audience, purges_place(text_of(tag))));
+    CHECK(audience_join(&audience, tag_index(text_of(tag))));
     struct stream *stream = stream_new(&streams, reply, slot);
     reply_free(reply);
     request_free(request);
@@ -118,10 +118,10 @@ static void a_stream_may_end_while_its_event_is_dealt_out(void)
 static void two_tags_in_one_place_get_their_own_events_only(void)
 {
     char other[32];
-    uint32_t place = purges_place(SLICE("a"));
+    uint32_t place = tag_index(SLICE("a"));
     for (unsigned i = 0;; i++) {
         snprintf(other, sizeof other, "tag:%u", i);
-        if (purges_place(text_of(other)) == place)
+        if (tag_index(text_of(other)) == place)
             break;
     }
     open_all();
@@ -153,9 +153,9 @@ static void a_stream_whose_client_has_left_gives_its_place_back(void)
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = SLICE("a")};
     struct reply *reply = reply_new(request, &response);
-    CHECK(audience_join(&audience, purges_place(SLICE("a"))));
+    CHECK(audience_join(&audience, tag_index(SLICE("a"))));
     streams_forgo(&streams, reply);
-    CHECK(!audience_follows(&audience, purges_place(SLICE("a"))));
+    CHECK(!audience_follows(&audience, tag_index(SLICE("a"))));
     reply_free(reply);
     request_free(request);
     close_all();

@@ -1,0 +1,17 @@
+/* A tag names what an answer depends on, or whose events a stream gets. Everything but the Python
+ * folder knows a tag by its index, a hash of it: two tags of one index only cost a needless miss,
+ * or an event that is made for nobody. */
+#ifndef CORE_SEAM_TAG_H
+#define CORE_SEAM_TAG_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* With 10,000 tags in use, one in seven shares its index with another. */
+enum { TAG_INDEXES = 1 << 16 };
+
+/* The index of a tag, which is less than TAG_INDEXES. */
+uint32_t tag_index(struct slice tag);
+
+#endif
