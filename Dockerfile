@@ -9,6 +9,8 @@
 #
 # Where packages come by a mirror of your own, its settings go in as secrets, which stay out of the
 # image: --secret id=apt,src=APT.CONF --secret id=pip,src=PIP.CONF --secret id=ca,src=CA.PEM
+#
+# Builds that must not change name the base by its digest: --build-arg BASE=debian@sha256:…
 ARG BASE=debian:trixie-slim
 
 FROM ${BASE} AS build
@@ -24,11 +26,16 @@ COPY core core
 COPY commentsvc commentsvc
 COPY static static
 COPY config/commentsvc.toml config/
+COPY config/requirements/build.txt config/requirements/runtime.txt config/requirements/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/run/ca.pem \
     python3 -m venv /build && \
     python3 -m venv --without-pip /opt/commentsvc && \
-    /build/bin/pip --python /opt/commentsvc/bin/python3 install --no-input --no-cache-dir . && \
+    PATH=/build/bin:$PATH && export PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 && \
+    pip install -r config/requirements/build.txt && \
+    pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . && \
+    pip --python /opt/commentsvc/bin/python3 install -r config/requirements/runtime.txt && \
+    pip --python /opt/commentsvc/bin/python3 install --no-deps /wheel/*.whl && \
     python3 config/image/rootfs.py /root-of-image
 
 FROM scratch

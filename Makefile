@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e check ci asan tsan fuzz load fmt tidy clean
+.PHONY: help setup run test e2e check ci asan tsan fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -38,6 +38,9 @@ fuzz: ## the fuzz targets, all at once, for T=60 seconds
 
 load: ## measure the server (the load test's own arguments: loadtest/run)
 	loadtest/run
+
+lock: ## renew config/requirements: the newest versions that pyproject.toml allows, and their hashes
+	sh config/lock.sh
 
 fmt: ## format all sources
 	ruff format .

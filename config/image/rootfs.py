@@ -3,6 +3,9 @@
 DESIGN. Into the folder goes what runs: Python's interpreter and library as Debian built them, the
 program's own environment, and, found by `ldd`, each shared library that one of those needs. Paths
 stay as they are. A list of packages would bring a shell and the package manager along.
+
+Scanners find what is there as usual: Debian's packages in /var/lib/dpkg/status, which holds those
+that files come from, and Python's in their .dist-info folders.
 """
 
 import re
@@ -19,6 +22,7 @@ TIME_ZONES = Path("/usr/share/zoneinfo")  # dates in lists are local: TZ
 # Parts of the library that only developers use, and C headers with them.
 UNUSED = ("__pycache__", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "tkinter", "turtledemo")
 UNUSED_ENDS = ("config-*", "*.a", "test", "tests")
+RELEASE = (Path("/etc/os-release"), Path("/etc/debian_version"))
 # Debian keeps these apart from /usr for old paths only.
 MERGED = ("bin", "lib", "lib64")
 
@@ -44,6 +48,20 @@ def merged(path: Path) -> Path:
     return Path("/usr", *path.parts[1:]) if path.parts[1] in MERGED else path
 
 
+def record_packages(root: Path) -> None:
+    """Write the entries of the Debian packages that the files below `root` come from."""
+    paths = [f"/{path.relative_to(root)}" for path in root.rglob("*") if not path.is_dir()]
+    # Some packages still call their files by the old paths.
+    paths += [path.removeprefix("/usr") for path in paths if path.startswith("/usr/lib")]
+    words = ["dpkg-query", "--search", *paths]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    owners = sorted(set(re.findall(r"^([a-z0-9][^ ,]*): /", done.stdout, re.MULTILINE)))
+    entries = subprocess.run(["dpkg-query", "--status", *owners], capture_output=True, check=True)
+    status = root / "var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    status.write_bytes(entries.stdout)
+
+
 def main(root: Path) -> None:
     """Fill the folder `root`."""
     root.mkdir()
@@ -65,12 +83,14 @@ def main(root: Path) -> None:
     loaded = [interpreter.resolve(), *library.rglob("*.so"), *PROGRAM.rglob("*.so")]
     for path in libraries(loaded):
         place(path, root)
+    for path in RELEASE:
+        place(path, root)
+    record_packages(root)
     settings = {
         "passwd": f"commentsvc:x:{USER}:{USER}::/data:/nonexistent\n",
         "group": f"commentsvc:x:{USER}:\n",
         "nsswitch.conf": "hosts: files dns\n",
     }
-    (root / "etc").mkdir()
     for name, text in settings.items():
         (root / "etc" / name).write_text(text)
     # A new volume takes the owner of the folder that it is put on.

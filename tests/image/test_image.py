@@ -2,21 +2,26 @@
 
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
 import tarfile
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 import trustme
+from packaging.utils import canonicalize_name
 
 from loadtest.harness.running import free_ports
 from loadtest.proxies.configs import FRONTS, Place
+from tests import requirements
 from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
 from tests.proxy.client import Client
@@ -115,6 +120,30 @@ def test_the_image_is_small_and_has_no_shell(engine: Engine, image: str) -> None
     print(f"{told['Size'] / 1e6:.1f} MB")
 
 
+def test_scanners_find_every_package_of_the_image(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
+    engine.do("create", "--name", "looked-into", image)
+    try:
+        for path in ("/var/lib/dpkg/status", "/etc/os-release", "/opt/commentsvc/lib"):
+            engine.do("cp", "--follow-link", f"looked-into:{path}", tmp_path)
+    finally:
+        engine.do("rm", "looked-into")
+    assert "ID=debian" in (tmp_path / "os-release").read_text().splitlines()
+    status = (tmp_path / "status").read_text()
+    entries = dict(re.findall(r"^Package: (\S+)$.*?^Version: (\S+)$", status, re.M | re.S))
+    assert {"libc6", "libsqlite3-0", "python3.13-minimal", "tzdata"} <= entries.keys()
+    assert entries.keys().isdisjoint({"apt", "bash", "dpkg", "gcc"})
+    folders = [str(path) for path in (tmp_path / "lib").glob("python3*/site-packages")]
+    found = {
+        str(canonicalize_name(dist.name)): dist.version for dist in distributions(path=folders)
+    }
+    locked = requirements.versions("runtime")
+    assert found.pop("commentsvc")
+    assert found == {name: locked[name] for name in found}
+    assert {"httpx2", "jinja2", "nh3"} <= found.keys()
+
+
 def test_a_comment_by_https_outlives_restarts_and_a_new_image(
     box: Box, image: str, front: Callable[[], Client]
 ) -> None:
@@ -159,9 +188,13 @@ def test_the_previous_image_leaves_its_data_to_this_one(
     secrets.mkdir()
     with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
         archive.extractall(folder, filter="data")
-    for name in ("Dockerfile", ".dockerignore", "config/image/rootfs.py"):  # it had none yet
+    recipe = ("Dockerfile", ".dockerignore", "config/image/rootfs.py")
+    for name in (*recipe, "config/requirements/build.txt"):  # it had none yet
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    needed = "\n".join(project["dependencies"])
+    (folder / "config/requirements/runtime.txt").write_text(needed)
     box.engine.build("commentsvc:previous", folder, secrets)
     box.start("commentsvc:previous", "first")
     assert box.ask("POST", "/api/comments", COMMENT)[0] == 201

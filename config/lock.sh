@@ -1,0 +1,26 @@
+#!/bin/sh
+# Locks what pyproject.toml asks for: writes config/requirements/*.txt anew, each package with its
+# version and the hashes of all its files, so that a lock holds on every Python and processor that we
+# support. pip asks for hashes by itself where a file has one.
+#
+#   make setup     installs uv, once
+#   make lock      newest versions that pyproject.toml allows
+set -eu
+cd "$(dirname "$0")/.."
+folder=config/requirements
+
+# compile NAME ARGUMENT...: writes NAME.txt.
+compile() {
+    name=$1
+    shift
+    .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-annotate --no-emit-index-url --no-emit-find-links \
+        --custom-compile-command "make lock" --output-file "$folder/$name.txt" "$@"
+}
+
+# All together first, so that no two files differ in a version.
+compile dev --upgrade --group dev pyproject.toml
+compile runtime --upgrade --constraints "$folder/dev.txt" pyproject.toml
+for group in build demo test; do
+    compile "$group" --upgrade --constraints "$folder/dev.txt" --group "$group"
+done

@@ -1,0 +1,46 @@
+"""What is installed is what config/requirements says, for all that pyproject.toml asks for."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests import requirements
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NAMES = ("runtime", *PROJECT["dependency-groups"])
+
+
+def asked_for(name: str) -> list[Requirement]:
+    """Return what pyproject.toml asks for under this name, groups in groups left out."""
+    groups = PROJECT["dependency-groups"] | {"runtime": PROJECT["project"]["dependencies"]}
+    return [Requirement(entry) for entry in groups[name] if isinstance(entry, str)]
+
+
+def test_each_group_has_its_lock_file() -> None:
+    assert {path.stem for path in requirements.FOLDER.iterdir()} == {*NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_pyproject_asks_for_is_locked(name: str) -> None:
+    locked = requirements.versions(name)
+    for requirement in asked_for(name):
+        assert requirement.name in locked, "run `make lock`"
+        assert requirement.specifier.contains(locked[requirement.name]), "run `make lock`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_package_has_one_version_and_hashes_and_no_address(name: str) -> None:
+    for requirement, hashes in requirements.entries(name):
+        assert [specifier.operator for specifier in requirement.specifier] == ["=="]
+        assert hashes, requirement
+        assert requirement.url is None
+    assert "//" not in (requirements.FOLDER / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_lock_files_differ_in_a_version(name: str) -> None:
+    everything = requirements.versions("dev")
+    assert requirements.versions(name).items() <= everything.items()
