@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from commentsvc import factors, moderators, passwords, sessions
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.pages import number, see
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
+from commentsvc.sqlite import Transaction
 from commentsvc.throttle import Throttle
 from commentsvc.web import Request, Response, first
 

@@ -24,8 +24,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from commentsvc import posting, statements, subscribing
+from commentsvc.comment_errors import (
+    CommentsError,
+    KeyConflict,
+    ThreadClosed,
+    UnknownParent,
+    UnknownSite,
+)
 from commentsvc.jobs import Bulk
-from commentsvc.models import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.moments import HOUR
 from commentsvc.sqlite import Row, Transaction
 
@@ -33,27 +40,7 @@ RETRY: Final = HOUR  # in which the same content counts as a retry
 KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
 
 
-class CommentsError(Exception):
-    """What was asked contradicts what is stored."""
-
-
-class UnknownSite(CommentsError):  # noqa: N818 - it names the state
-    """No site of that name is configured."""
-
-
-class UnknownParent(CommentsError):  # noqa: N818 - it names the state
-    """The comment answered to is not in this thread, or was deleted."""
-
-
-class KeyConflict(CommentsError):  # noqa: N818 - it names the state
-    """The key was used before, for other content."""
-
-
-class ThreadClosed(CommentsError):  # noqa: N818 - it names the state
-    """The thread takes no more comments."""
-
-
-class NotPlain(CommentsError):  # noqa: N818 - it names the state
+class NotPlain(CommentsError):
     """One of many submissions may not be stored as it is: each has to be looked at alone."""
 
 

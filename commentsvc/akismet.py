@@ -17,15 +17,14 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from commentsvc import comments, moderation
-from commentsvc.config import Settings, origins
 from commentsvc.database import Database
 from commentsvc.delivery import Refused, Unreachable
-from commentsvc.lessons import AKISMET
-from commentsvc.models import APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import Change
 from commentsvc.moments import rfc3339
 from commentsvc.outgoing import Post
 from commentsvc.remote import RemoteError, post
+from commentsvc.settings import Settings, origins
 from commentsvc.sqlite import Reader, Transaction
 
 URL: Final = "https://rest.akismet.com/1.1"

@@ -16,7 +16,7 @@ import msgspec
 
 from commentsvc import comments, threads
 from commentsvc.comments import Thread
-from commentsvc.models import CLOSED
+from commentsvc.model import CLOSED
 from commentsvc.orders import Alias, Close, Move
 from commentsvc.sqlite import Reader
 from commentsvc.urls import Sites, UrlError
@@ -25,7 +25,7 @@ from commentsvc.urls import Sites, UrlError
 LIMIT: Final = 16 * 1024 * 1024
 
 
-class BadList(UrlError):  # noqa: N818 - it names the state
+class BadList(UrlError):
     """This is no list of pages."""
 
 

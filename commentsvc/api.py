@@ -13,18 +13,20 @@ from typing import get_args
 
 from commentsvc import comments
 from commentsvc.comments import Page, Thread
-from commentsvc.config import Settings
 from commentsvc.cursor import Sort
-from commentsvc.database import Database, Reader
+from commentsvc.database import Database
 from commentsvc.feed import Feed, render_feed
-from commentsvc.forms import Form, whole_number
+from commentsvc.forms import Form
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Receipt, item, items, status
 from commentsvc.markup import render
-from commentsvc.models import APPROVED, Entry, site_tag, thread_tag
+from commentsvc.model import APPROVED, Entry, site_tag, thread_tag
 from commentsvc.moments import read, rfc3339
 from commentsvc.router import Answer, Route
+from commentsvc.settings import Settings
+from commentsvc.sqlite import Reader
 from commentsvc.submission import from_json, message_from_json
+from commentsvc.text import whole_number
 from commentsvc.urls import Place, Sites
 from commentsvc.web import (
     ANY_ORIGIN,

@@ -35,12 +35,12 @@ from commentsvc import (
     trace,
 )
 from commentsvc.api import Api
+from commentsvc.api_errors import as_http
 from commentsvc.avatars import Avatars
 from commentsvc.backups import Backups
 from commentsvc.bans import Bans
-from commentsvc.config import Settings
 from commentsvc.control import Control, NoServer
-from commentsvc.database import Database, Lock
+from commentsvc.database import Database
 from commentsvc.desk import Desk
 from commentsvc.embed import Embed
 from commentsvc.handover import Place, Succession
@@ -48,6 +48,7 @@ from commentsvc.intake import Intake
 from commentsvc.linkpages import LinkPages
 from commentsvc.links import Links
 from commentsvc.live import Live
+from commentsvc.lock import Lock
 from commentsvc.manager import Manager
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
@@ -56,7 +57,9 @@ from commentsvc.readers import Readers
 from commentsvc.redirect import redirecting
 from commentsvc.router import Route, Router
 from commentsvc.server import Bridge
+from commentsvc.settings import Settings
 from commentsvc.stacosys import Stacosys
+from commentsvc.static_files import Files
 from commentsvc.urls import Sites
 from commentsvc.web import Origins
 
@@ -132,9 +135,12 @@ async def _compose(
         ways = channels.channels(settings, Links(keys), time.time, database)
         outbox = Outbox(database, ways, time.time)
         backups = Backups(settings.backup, data / datadir.DATABASE, time.time)
-        ops = Ops(settings, database, bridge.stats, outbox, backups, time.time, start.blog)
+        ops = Ops(settings, database, bridge.stats, outbox, backups, time.time)
+        files = Files(settings, start.blog)
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
-        router = _router(settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes()])
+        router = _router(
+            settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes(), *files.routes()]
+        )
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
@@ -251,7 +257,7 @@ def _router(
         *OwnPages(settings, database, Links(keys), time.time, time.monotonic).routes(),
         *others,
     ]
-    return Router(routes, origins)
+    return Router(routes, origins, as_http)
 
 
 @contextmanager

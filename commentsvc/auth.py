@@ -28,7 +28,7 @@ HASH_SIZE: Final = 32
 TOKEN_LENGTH: Final = 64
 
 
-class KeyUnusable(Exception):  # noqa: N818 - it names the state, as the message does
+class KeyUnusable(Exception):
     """The secret key can neither be read nor made; the text says why, and what to do."""
 
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from typing import Final
 
 from commentsvc import remote
-from commentsvc.config import Settings
 from commentsvc.items import is_digest
 from commentsvc.ratelimit import Limiter
 from commentsvc.remote import Fetched, RemoteError
 from commentsvc.router import Route
+from commentsvc.settings import Settings
 from commentsvc.urls import Sites
 from commentsvc.web import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, first
 

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 
 from commentsvc import backup
 from commentsvc.backup import PART, BackupError
-from commentsvc.config import Backup
-from commentsvc.database import DatabaseError
+from commentsvc.settings import Backup
+from commentsvc.sqlite import DatabaseError
 
 _log = logging.getLogger(__name__)
 

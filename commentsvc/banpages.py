@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from commentsvc import bans
+from commentsvc import bans, comment_errors
 from commentsvc.database import Database
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.models import BANS
+from commentsvc.model import BANS
 from commentsvc.moments import DAY
 from commentsvc.pages import number, see
 from commentsvc.reviewing import unreadable_decision
@@ -53,7 +53,7 @@ class BanPages:
             await self._database.write(
                 lambda tx: bans.add(tx, kind, value[:VALUE_LENGTH], who, visit.now, expires)
             )
-        except bans.BanRefused as error:
+        except comment_errors.BanRefused as error:
             return await self._show(visit, form, 422, problem=f"That cannot be done: {error}.")
         return see("bans?done=added")
 

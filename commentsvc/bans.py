@@ -16,18 +16,18 @@ with all below it, in links of the text and as the author's site.
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from commentsvc import spam
-from commentsvc.adding import CommentsError
+from commentsvc.comment_errors import BanRefused, UnknownBan
 from commentsvc.rules import Rules
 from commentsvc.spam import Finding
 from commentsvc.sqlite import Reader, Transaction
 from commentsvc.submission import Submission
+from commentsvc.text import fold
 
 TAG: Final = "bans"
 MOST: Final = 10_000  # bans that are kept: every submission looks through the words among them
@@ -42,14 +42,6 @@ _SHAPES: Final = {
     ),
 }
 _HOST: Final = re.compile(r'(?:href="|\A)https?://([^/?#":]+)', re.IGNORECASE)
-
-
-class BanRefused(CommentsError):  # noqa: N818 - it names the state
-    """What was given cannot be banned; the text says why."""
-
-
-class UnknownBan(CommentsError):  # noqa: N818 - it names the state
-    """No ban has this id."""
 
 
 class Ban(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +63,7 @@ def add(
     One that is there gets the new end. Raises BanRefused.
     """
     shape, description = _SHAPES[kind]
-    plain = _plain(value).strip()
+    plain = fold(value).strip()
     if kind == "domain":
         plain = plain.strip(".").removeprefix("www.")
     if not shape.fullmatch(plain):
@@ -144,7 +136,7 @@ class Bans:
         if not self._any:
             return []
         values, found = self._values, []
-        if values["author"] & {_plain(submission.author), _plain(submission.email)}:
+        if values["author"] & {fold(submission.author), fold(submission.email)}:
             found.append("the author is banned")
         if values["network"] and values["network"] & {each.hex() for each in hashes()}:
             found.append("the network is banned")
@@ -157,11 +149,7 @@ class Bans:
         return [Finding(spam.BANNED, reason) for reason in found]
 
 
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 def _above(host: str) -> list[str]:
     """A host and the domains that it is in."""
-    parts = _plain(host).strip(".").split(".")
+    parts = fold(host).strip(".").split(".")
     return [".".join(parts[number:]) for number in range(len(parts))]

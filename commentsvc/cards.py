@@ -13,7 +13,7 @@ import msgspec
 from markupsafe import Markup
 
 from commentsvc import pages
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.verdicts import Told
 
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters

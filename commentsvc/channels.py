@@ -13,19 +13,20 @@ from urllib.parse import urlsplit
 
 from commentsvc import hooks
 from commentsvc.akismet import Akismet
-from commentsvc.config import Hooks, Settings
 from commentsvc.database import Database
 from commentsvc.delivery import Channel, Connection
 from commentsvc.hooks import Hook, Message, Told
-from commentsvc.lessons import AKISMET
 from commentsvc.links import Links
+from commentsvc.model import AKISMET
 from commentsvc.moments import DAY, HOUR
 from commentsvc.outgoing import MAIL, Post, Target
+from commentsvc.settings import Hooks, Settings
 from commentsvc.sqlite import Reader
 
 if TYPE_CHECKING:
     from commentsvc.mail import Mails
     from commentsvc.smtp import Letter, Smtp
+
 
 PERIODS: Final = {"off": 0, "hourly": HOUR, "daily": DAY}
 

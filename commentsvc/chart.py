@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.models import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
 WIDTH: Final = 720
 HEIGHT: Final = 220

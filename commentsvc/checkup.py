@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc import control, datadir, doctor
-from commentsvc.config import Settings
 from commentsvc.control import ControlError, Ping
 from commentsvc.delivery import DeliveryError
 from commentsvc.doctor import Finding, Visitor
 from commentsvc.orders import Answer
+from commentsvc.settings import Settings
 from commentsvc.smtp import Deadlines, Smtp
 
 # Requests that are sent one after the other over one connection.

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Final
 
 from commentsvc import privacy, search, voting
-from commentsvc.config import Settings
-from commentsvc.database import Database, DatabaseError
+from commentsvc.database import Database
 from commentsvc.network import DAY
+from commentsvc.settings import Settings
+from commentsvc.sqlite import DatabaseError
 
 # Without a submission for so long, nobody is writing just now; in seconds.
 PAUSE: Final = 1.0

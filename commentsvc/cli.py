@@ -22,8 +22,9 @@ from commentsvc import (
     thread_verbs,
     verbs,
 )
-from commentsvc.config import Settings, SettingsError
+from commentsvc.configread import SettingsError
 from commentsvc.console import Failure, Program, config_option, data_option, expected, find_settings
+from commentsvc.settings import Settings
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -94,9 +95,10 @@ def serve(
         paths = reloading.sources(Path(__file__).parent, file)
         sys.exit(reloading.run(command, paths, grace=settings.server.stop_grace + 5))
 
-    from commentsvc import app
+    from commentsvc import app, manager
 
-    app.run(settings, app.Start(data, blog, _announce, config.manager(), take_over, traced))
+    service_manager = manager.from_environment()
+    app.run(settings, app.Start(data, blog, _announce, service_manager, take_over, traced))
 
 
 def _announce(address: str) -> None:

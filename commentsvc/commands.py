@@ -15,6 +15,7 @@ import msgspec
 
 from commentsvc import (
     aliases,
+    audit,
     bans,
     comments,
     control,
@@ -29,12 +30,14 @@ from commentsvc import (
 )
 from commentsvc.bans import Ban
 from commentsvc.control import ControlError, NoServer, Ping
-from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Reader
-from commentsvc.models import TEXT, Entry
+from commentsvc.database import Database
+from commentsvc.lock import Lock
+from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import Change
 from commentsvc.moderators import Moderator
 from commentsvc.orders import Alias, Answer, Close, Move, Order
 from commentsvc.search import Found
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, Reader
 from commentsvc.threads import Listed
 from commentsvc.urls import Sites
 
@@ -85,7 +88,7 @@ def _write_alone(path: Path, order: Order) -> Answer:
 
 def check(data: Path) -> list[str]:
     """The faults of the database, one line each. Raises DatabaseError."""
-    return _read(data, comments.check)
+    return _read(data, audit.check)
 
 
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:

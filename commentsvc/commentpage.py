@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from commentsvc import bans, comments, moderation, verdicts
 from commentsvc.cards import card
-from commentsvc.config import Comments, Site, origins
-from commentsvc.database import Database, Reader
+from commentsvc.database import Database
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.moderation import Change
 from commentsvc.pages import number, see
 from commentsvc.reviewing import read_done
 from commentsvc.router import Route
+from commentsvc.settings import Comments, Site, origins
+from commentsvc.sqlite import Reader
 from commentsvc.submission import SubmissionError, message_from_text
 from commentsvc.verdicts import Told
 from commentsvc.web import HttpError, Request, Response, first

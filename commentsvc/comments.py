@@ -17,28 +17,9 @@ import msgspec
 import peewee
 
 from commentsvc import cursor, statements
-from commentsvc.adding import ADD as ADD
-from commentsvc.adding import Added as Added
-from commentsvc.adding import CommentsError as CommentsError
-from commentsvc.adding import KeyConflict as KeyConflict
-from commentsvc.adding import NewComment as NewComment
-from commentsvc.adding import ThreadClosed as ThreadClosed
-from commentsvc.adding import UnknownParent as UnknownParent
-from commentsvc.adding import UnknownSite as UnknownSite
-from commentsvc.adding import add as add
-from commentsvc.audit import check as check
-from commentsvc.cursor import BadCursor as BadCursor
 from commentsvc.cursor import Sort
-from commentsvc.models import (
-    AGING,
-    APPROVED,
-    CLOSED,
-    OPEN,
-    PENDING,
-    Comment,
-    CommentTable,
-    Entry,
-)
+from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
+from commentsvc.models import CommentTable
 from commentsvc.sqlite import Reader, Row, Transaction
 
 

@@ -1,12 +1,11 @@
 """The settings: one TOML file, then environment variables, checked as a whole.
 
 DESIGN. `settings` says which there are and what is allowed; `configread` finds what was given and
-what is wrong with it; what two settings together must not say is here. Other modules get both the
-values' types and `load` from this one.
+what is wrong with it; what two settings together must not say is here.
 
 `COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file
-that holds the value (for secrets). Lists are written with commas there. Only this module reads
-the environment.
+that holds the value (for secrets). Lists are written with commas there. Only this module and
+`manager` read the environment.
 
 Errors: configread.SettingsError, alone.
 """
@@ -18,47 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from commentsvc.configread import Reading, SettingsError
-from commentsvc.manager import Manager
-from commentsvc.settings import (
-    SECTIONS,
-    Auth,
-    Backup,
-    Comments,
-    Database,
-    Feed,
-    Hooks,
-    Mail,
-    Moderation,
-    Privacy,
-    Server,
-    Settings,
-    Site,
-    Spam,
-    Stacosys,
-    origins,
-)
-
-__all__ = [
-    "SECTIONS",
-    "Auth",
-    "Backup",
-    "Comments",
-    "Database",
-    "Feed",
-    "Hooks",
-    "Mail",
-    "Moderation",
-    "Privacy",
-    "Server",
-    "Settings",
-    "SettingsError",
-    "Site",
-    "Spam",
-    "Stacosys",
-    "load",
-    "origins",
-    "place",
-]
+from commentsvc.settings import SECTIONS, Hooks, Mail, Server, Settings, Site
 
 # These two say where to look, so they are no settings themselves.
 PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
@@ -68,11 +27,6 @@ def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None
     """The path in `variable`, one of PLACES; None if it is not set or empty."""
     value = environ.get(variable)
     return Path(value) if value else None
-
-
-def manager(environ: Mapping[str, str] = os.environ) -> Manager:
-    """The service manager that started us, if one did."""
-    return Manager(environ, os.getpid())
 
 
 def load(

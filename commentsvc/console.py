@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from commentsvc import config, datadir
-from commentsvc.config import SettingsError
+from commentsvc.configread import SettingsError
 
 
 class Failure(click.ClickException):
@@ -56,7 +56,7 @@ def expected() -> tuple[type[Exception], ...]:
     """What may fail for reasons outside the program."""
     from commentsvc.auth import KeyUnusable
     from commentsvc.backup import BackupError
-    from commentsvc.comments import CommentsError
+    from commentsvc.comment_errors import CommentsError
     from commentsvc.control import ControlError
     from commentsvc.manager import SocketsUnusable
     from commentsvc.moderators import ModeratorError

@@ -31,9 +31,10 @@ from typing import Any, Final
 
 import msgspec
 
-from commentsvc import comments, moderators
-from commentsvc.database import Database, DatabaseError
+from commentsvc import comment_errors, moderators
+from commentsvc.database import Database
 from commentsvc.orders import Answer, Order
+from commentsvc.sqlite import DatabaseError
 
 # Some 10,000 ids, more than a shell takes; in bytes.
 LINE_LIMIT: Final = 131_072
@@ -53,7 +54,7 @@ class ControlError(Exception):
     """The server cannot do what it was asked; the text is one line for the operator."""
 
 
-class NoServer(ControlError):  # noqa: N818 - it names the state
+class NoServer(ControlError):
     """Nobody listens on the socket."""
 
 
@@ -155,7 +156,7 @@ class Control:
         try:
             now = int(self._now() * 1000)
             return await self._database.write(lambda tx: request.work(tx, now))
-        except (comments.CommentsError, moderators.ModeratorError, DatabaseError) as error:
+        except (comment_errors.CommentsError, moderators.ModeratorError, DatabaseError) as error:
             return Answer(error=str(error))
 
     def _hand_over(self, talk: socket.socket) -> Answer | None:

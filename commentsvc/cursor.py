@@ -12,7 +12,8 @@ import base64
 import re
 from typing import Final, Literal
 
-from commentsvc.models import Comment
+from commentsvc.comment_errors import BadCursor
+from commentsvc.model import Comment
 
 Sort = Literal["oldest", "newest", "top"]
 
@@ -20,10 +21,6 @@ LENGTH: Final = 128  # characters; ours have 90 at most
 
 _LEAST, _MOST = -(2**63), 2**63 - 1  # before and after everything that SQLite can store
 _TEXT = re.compile(r"(oldest|newest|top)\.(-?[0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,18})")
-
-
-class BadCursor(Exception):  # noqa: N818 - it names the state
-    """`after` was not made by us, or for another order."""
 
 
 def encode(sort: Sort, last: Comment) -> str:

@@ -10,14 +10,14 @@ import msgspec
 
 from commentsvc import chart, posting, privacy, search
 from commentsvc.backups import Backups
-from commentsvc.config import SECTIONS, Settings
 from commentsvc.database import Database
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.models import STATUSES
+from commentsvc.model import STATUSES
 from commentsvc.moments import DAY
 from commentsvc.router import Route
 from commentsvc.search import Day
+from commentsvc.settings import SECTIONS, Settings
 from commentsvc.web import Request, Response, first
 
 SPANS: Final = (14, 30, 90)  # days on the chart

@@ -15,32 +15,15 @@ from typing import Final
 
 from commentsvc import writer
 from commentsvc.jobs import Backlog, Bulk, I, Job, T, hand_back
-from commentsvc.lock import Lock
 from commentsvc.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
-    DatabaseError,
-    DatabaseFull,
     DatabaseUnusable,
     Reader,
     Transaction,
     connect,
     fault,
 )
-
-__all__ = [
-    "Bulk",
-    "Database",
-    "DatabaseBusy",
-    "DatabaseClosed",
-    "DatabaseError",
-    "DatabaseFull",
-    "DatabaseUnusable",
-    "Job",
-    "Lock",
-    "Reader",
-    "Transaction",
-]
 
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too

@@ -18,7 +18,7 @@ CONTROL: Final = "control.sock"
 SETTINGS: Final = "commentsvc.toml"
 
 
-class DataUnusable(Exception):  # noqa: N818 - it names the state, as the message does
+class DataUnusable(Exception):
     """The data folder cannot be used; the text says why, and what to do."""
 
 

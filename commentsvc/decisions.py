@@ -4,7 +4,8 @@ from typing import Final
 
 import peewee
 
-from commentsvc.models import APPROVED, BANS, CHANGES, SPAM, CommentTable, Table
+from commentsvc.model import APPROVED, BANS, CHANGES, SPAM
+from commentsvc.models import CommentTable, Table
 
 
 class BanTable(Table):

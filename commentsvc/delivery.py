@@ -17,15 +17,15 @@ class DeliveryError(Exception):
     """It was not taken; the text says why."""
 
 
-class Refused(DeliveryError):  # noqa: N818 - it names what happened
+class Refused(DeliveryError):
     """The other side will never take it."""
 
 
-class Deferred(DeliveryError):  # noqa: N818 - it names what happened
+class Deferred(DeliveryError):
     """The other side does not take this one now, as mail servers do that greylist."""
 
 
-class Unreachable(DeliveryError):  # noqa: N818 - it names the state
+class Unreachable(DeliveryError):
     """The other side takes nothing now: it is down, hangs, or does not know us."""
 
 

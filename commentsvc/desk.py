@@ -7,7 +7,6 @@ from commentsvc.account import Account
 from commentsvc.backups import Backups
 from commentsvc.banpages import BanPages
 from commentsvc.commentpage import CommentPage
-from commentsvc.config import Settings
 from commentsvc.dashboard import Dashboard
 from commentsvc.database import Database
 from commentsvc.factorpages import FactorPages
@@ -20,6 +19,7 @@ from commentsvc.outboxpages import OutboxPages
 from commentsvc.reviewing import Reviewing
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
+from commentsvc.settings import Settings
 from commentsvc.signin import SignIn
 from commentsvc.threadpages import ThreadPages
 from commentsvc.throttle import Throttle

@@ -62,7 +62,7 @@ class Seen(NamedTuple):
         return value if isinstance(value, dict) else {}
 
 
-class Unreachable(Exception):  # noqa: N818 - it names the state
+class Unreachable(Exception):
     """The service gave no answer; the text says why, and what to look at."""
 
 

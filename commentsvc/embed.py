@@ -23,18 +23,20 @@ import msgspec
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc import comments, templating
+from commentsvc.api_errors import as_http
 from commentsvc.comments import Page
-from commentsvc.config import Settings, origins
 from commentsvc.database import Database
 from commentsvc.faults import sentence, told
-from commentsvc.forms import Form, whole_number
+from commentsvc.forms import Form
 from commentsvc.intake import Accepted, Intake
 from commentsvc.items import Item, items, status
 from commentsvc.languages import ENGLISH, Language, Languages, asked
-from commentsvc.models import APPROVED, thread_tag
+from commentsvc.model import APPROVED, thread_tag
 from commentsvc.moments import MINUTE, rfc3339
-from commentsvc.router import FAILURES, Route, as_http
+from commentsvc.router import Route
+from commentsvc.settings import Settings, origins
 from commentsvc.submission import from_form, is_site
+from commentsvc.text import whole_number
 from commentsvc.urls import Place, Sites, UrlError
 from commentsvc.web import (
     ANY_ORIGIN,
@@ -211,8 +213,11 @@ class Embed:
             locate = self._intake.locator(request)
             submission = from_form(values, self._intake.bounds, locate)
             accepted = await self._intake.submit(request, submission)
-        except FAILURES as error:
-            return self._refused(request, values, as_http(error))
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            return self._refused(request, values, error)
         language = self._languages.find(asked(request.query))
         return self._thanked(accepted, submission.place, language)
 

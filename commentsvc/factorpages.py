@@ -4,13 +4,14 @@ from collections.abc import Callable
 from os import urandom
 
 from commentsvc import factors, totp
-from commentsvc.database import Database, Reader, Transaction
+from commentsvc.database import Database
 from commentsvc.factors import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE, Factors
 from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
 from commentsvc.pages import see
 from commentsvc.router import Route
+from commentsvc.sqlite import Reader, Transaction
 from commentsvc.throttle import Throttle
 from commentsvc.web import Request, Response, first
 

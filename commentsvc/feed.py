@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.moments import rfc3339
 
 # What XML 1.0 cannot hold, even as a character reference (2.2).

@@ -21,7 +21,6 @@ _BOUNDARY = re.compile(
 )
 _NAME = re.compile(r'content-disposition:\s*form-data\s*;.*?\bname=(?:"([^"]*)"|([^\s;"]+))', re.I)
 _FILE = re.compile(r"\bfilename\*?=", re.I)
-_WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 
 class FormError(Exception):
@@ -89,8 +88,3 @@ def parse_multipart(content_type: str, body: bytes) -> Form:
             raise FormError("Files cannot be sent here.", name)
         form.setdefault(name, []).append(_utf8(value, name))
     return form
-
-
-def whole_number(text: str) -> int | None:
-    """Give the whole number that a text is, of those that SQLite can hold; None for all else."""
-    return int(text) if _WHOLE(text) else None

@@ -26,10 +26,10 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from commentsvc import sessions
+from commentsvc.api_errors import as_http
 from commentsvc.database import Database
 from commentsvc.forms import Form
 from commentsvc.pages import see, show
-from commentsvc.router import FAILURES, as_http
 from commentsvc.sessions import Cookies, Lifetime, Session
 from commentsvc.web import Headers, HttpError, Request, Response, first
 
@@ -186,8 +186,10 @@ def _told(answer: Handler) -> Handler:
     async def tell(request: Request) -> Response:
         try:
             return await answer(request)
-        except FAILURES as failure:
+        except Exception as failure:
             error = as_http(failure)
+            if error is None:
+                raise
         return show("problem.html", error.status, error.headers, message=error.message)
 
     return tell

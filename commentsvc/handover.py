@@ -37,6 +37,7 @@ from typing import Final, NamedTuple
 from commentsvc import control
 from commentsvc.control import ControlError, HandOver
 from commentsvc.descriptors import provide
+from commentsvc.server import Connections, Sockets, close_all
 
 _log = logging.getLogger(__name__)
 
@@ -60,25 +61,8 @@ READY: Final = b"!"
 REFUSED: Final = b"{"  # an answer of the control socket: a server that hands nothing over
 
 
-# Each with what the core noted about it, often nothing.
-Connections = Sequence[tuple[int, str]]
 # Descriptors by the kind of their message, each with such a note.
 Taken = dict[bytes, list[tuple[int, str]]]
-
-
-class Sockets(NamedTuple):
-    """Descriptors of one core that go to the next. Whoever holds them has to close them.
-
-    `lent` listeners belong to a service manager.
-    """
-
-    listeners: tuple[int, ...] = ()
-    connections: Connections = ()
-    lent: bool = False
-
-    def close(self) -> None:
-        """Let go of them."""
-        _close((*self.listeners, *(descriptor for descriptor, _ in self.connections)))
 
 
 class Place(NamedTuple):
@@ -92,7 +76,7 @@ class Place(NamedTuple):
         """Let go of it."""
         self.sockets.close()
         self.redirect.close()
-        _close([self.lock])
+        close_all([self.lock])
 
 
 class Succession:
@@ -120,7 +104,7 @@ class Succession:
     def take_passed(self, listeners: tuple[int, ...]) -> None:
         """Listen where a service manager has opened sockets, which it lends us."""
         old = self.place.sockets
-        _close(old.listeners)  # other names of those that were passed
+        close_all(old.listeners)  # other names of those that were passed
         self.place = self.place._replace(sockets=Sockets(listeners, old.connections, True))
 
     def be_ready(self) -> None:
@@ -215,7 +199,7 @@ def take_over(path: Path) -> tuple[Place, socket.socket]:
             talk = server.dup()
         except (OSError, ControlError) as error:
             for connections in taken.values():
-                _close([descriptor for descriptor, _ in connections])
+                close_all([descriptor for descriptor, _ in connections])
             raise ControlError(f"The server at {path} hands nothing over: {error}.") from error
     own, lent, redirect = (tuple(fd for fd, _ in taken[kind]) for kind in (OWN, LENT, REDIRECT))
     place = Place(
@@ -240,15 +224,9 @@ def _receive(server: socket.socket, taken: Taken) -> None:
         if kind == END and taken[LOCK]:
             return
         if kind not in taken:
-            _close(descriptors)
+            close_all(descriptors)
             raise ControlError("it does not know how" if kind == REFUSED else "it has left")
         note = ""
         if kind in (CONNECTIONS, REDIRECTED):
             note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()
         taken[kind].extend((descriptor, note) for descriptor in descriptors)
-
-
-def _close(descriptors: Sequence[int]) -> None:
-    for descriptor in descriptors:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)

@@ -20,14 +20,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc import comments
-from commentsvc.config import Hooks, Settings, origins
 from commentsvc.delivery import Refused, Unreachable
-from commentsvc.models import DELETED, SPAM, Entry
+from commentsvc.model import DELETED, SPAM, Entry
 from commentsvc.moments import rfc3339
 from commentsvc.outgoing import Post
 from commentsvc.remote import RemoteError, post
+from commentsvc.settings import Hooks, Settings, origins
 from commentsvc.sqlite import Reader
-from commentsvc.submission import line
+from commentsvc.text import one_line
 
 TELEGRAM: Final = "https://api.telegram.org"
 SHOWN: Final = 700  # characters of a comment in a messenger; Discord takes 2,000 in all
@@ -77,7 +77,7 @@ class Hook:
             raise Unreachable(str(error)) from error
         if not 200 <= answer.status < 300:
             kind = Refused if answer.status in FOR_GOOD else Unreachable
-            raise kind(f"{answer.status} {line(answer.text)}")
+            raise kind(f"{answer.status} {one_line(answer.text)}")
 
 
 class Told(NamedTuple):
@@ -94,7 +94,7 @@ class Told(NamedTuple):
         source = comment.source
         short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
         state = {"pending": "waits for you", "approved": "published", SPAM: "spam"}
-        where = line(self.entry.title) or self.entry.url
+        where = one_line(self.entry.title) or self.entry.url
         return f"{comment.author} on {where} ({state.get(comment.status, DELETED)}):\n{short}"
 
 

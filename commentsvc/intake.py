@@ -16,19 +16,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from commentsvc import comments, spam
+from commentsvc import adding, spam
+from commentsvc.adding import Added, NewComment
 from commentsvc.auth import EditTokens
 from commentsvc.bans import Bans
-from commentsvc.comments import Added, NewComment
-from commentsvc.config import Settings
-from commentsvc.database import Database, Job
+from commentsvc.database import Database
 from commentsvc.faults import Fault
+from commentsvc.jobs import Job
 from commentsvc.layers import Layers
 from commentsvc.markup import render
-from commentsvc.models import APPROVED, PENDING, SPAM, Comment
+from commentsvc.model import APPROVED, PENDING, SPAM, Comment
 from commentsvc.moments import MINUTE
 from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
+from commentsvc.settings import Settings
 from commentsvc.spam import Verdict
 from commentsvc.standing import House, Standing
 from commentsvc.submission import Locate, Submission
@@ -145,7 +146,7 @@ class Intake:
         """
         arrival = self._admit(request, submission)
         draft = self._judge(arrival, render(submission.message))
-        added = await self._database.write_each(comments.ADD, (draft.new, draft.now))
+        added = await self._database.write_each(adding.ADD, (draft.new, draft.now))
         return self._accept(draft, added)
 
     def begin(self, request: Request, submission: Submission, tell: Tell) -> Later:
@@ -168,7 +169,7 @@ class Intake:
                     raise html
                 draft = self._judge(arrival, html)
                 done = partial(self._conclude, draft, tell, later)
-                self._database.begin_each(comments.ADD, (draft.new, draft.now), done)
+                self._database.begin_each(adding.ADD, (draft.new, draft.now), done)
             except Exception as error:
                 later.give(error)
 

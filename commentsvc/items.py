@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.models import APPROVED, Comment
+from commentsvc.model import APPROVED, Comment
 from commentsvc.moments import local, rfc3339
 
 # An MD5 digest; Stacosys' clients may have sent anything in its place.

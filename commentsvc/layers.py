@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from commentsvc import spam
-from commentsvc.config import Settings
 from commentsvc.duplicates import Duplicates
 from commentsvc.markup import links
 from commentsvc.ratelimit import Limiter
 from commentsvc.rules import Rules
+from commentsvc.settings import Settings
 from commentsvc.spam import HOLD, Finding, Verdict
 from commentsvc.stamps import Look, Stamps
 from commentsvc.standing import Standing

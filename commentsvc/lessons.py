@@ -15,11 +15,10 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.models import APPROVED, AUTHOR, SPAM
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, SPAM
 from commentsvc.sqlite import Reader, Transaction
 from commentsvc.tokens import tokens
 
-AKISMET: Final = "Akismet"  # who decided, where no moderator did: see akismet
 KINDS: Final = (SPAM, APPROVED)
 WORDS: Final = 30_000  # that are kept: 1 MiB of the file, 3 MiB of memory
 LEARNED: Final = 1_000  # comments of one act; more would hold up submissions

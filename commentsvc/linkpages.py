@@ -12,12 +12,14 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc import comments, links, moderation, subscribing, templating
-from commentsvc.config import Settings, origins
-from commentsvc.database import Database, Transaction
+from commentsvc.api_errors import as_http
+from commentsvc.database import Database
 from commentsvc.links import LinkError, LinkOver, Links
-from commentsvc.models import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moments import DAY
-from commentsvc.router import FAILURES, Handler, Route, as_http
+from commentsvc.router import Handler, Route
+from commentsvc.settings import Settings, origins
+from commentsvc.sqlite import Transaction
 from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 
 HEADERS = (
@@ -154,17 +156,20 @@ def telling(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
     async def tell(request: Request) -> Response:
         try:
             return await handler(request)
-        except (LinkError, *FAILURES) as error:
+        except LinkError as failure:
+            status = 410 if isinstance(failure, LinkOver) else 400
+            return _failed(HttpError(status, "link", str(failure)))
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
             return _failed(error)
 
     return tell
 
 
-def _failed(error: Exception) -> Response:
-    if isinstance(error, LinkError):
-        error = HttpError(410 if isinstance(error, LinkOver) else 400, "link", str(error))
-    told = as_http(error)
-    return rendered("link.html", told.status, title="This did not work", problem=told.message)
+def _failed(error: HttpError) -> Response:
+    return rendered("link.html", error.status, title="This did not work", problem=error.message)
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows

@@ -32,7 +32,7 @@ class LinkError(Exception):
     """The link is not ours; the text is for the person who followed it."""
 
 
-class LinkOver(LinkError):  # noqa: N818 - it names the state
+class LinkOver(LinkError):
     """The link has expired, or was used."""
 
 

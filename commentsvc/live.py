@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from commentsvc import comments
-from commentsvc.database import Database, DatabaseError
-from commentsvc.models import thread_of, thread_tag
+from commentsvc.database import Database
+from commentsvc.model import thread_of, thread_tag
 from commentsvc.router import Route
+from commentsvc.sqlite import DatabaseError
 from commentsvc.urls import Sites
 from commentsvc.web import ANY_ORIGIN, NO_SNIFFING, NOT_STORED, Headers, Request, Response, first
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from commentsvc import config
-from commentsvc.config import Settings
 from commentsvc.console import Failure, config_option, data_option, find_settings
+from commentsvc.settings import Settings
 
 # A mail server that works answers faster; in seconds, for each step.
 PATIENCE = 30.0

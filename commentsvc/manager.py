@@ -19,7 +19,7 @@ FIRST: Final = 3  # the first descriptor that is passed
 MOST: Final = 64  # listening sockets; the core's bound
 
 
-class SocketsUnusable(Exception):  # noqa: N818 - it names the state, as the message does
+class SocketsUnusable(Exception):
     """The sockets that were passed to us are not what we can use; the text says what to do."""
 
 
@@ -78,3 +78,8 @@ def _listens(number: int) -> bool:
             return copy.type == socket.SOCK_STREAM and bool(accepts)
     except OSError:
         return False
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> Manager:
+    """Return the service manager that started us; it does nothing where none did."""
+    return Manager(environ, os.getpid())

@@ -11,44 +11,16 @@ Votes and counts stand in the rows they belong to, so that no reader ever counts
 
 from typing import Final
 
-import msgspec
 import peewee
+
+from commentsvc.model import (
+    AGING,
+    STATES,
+    STATUSES,
+)
 
 # Deferred: it gives the models their SQL dialect and is never connected.
 schema: Final = peewee.SqliteDatabase(None)
-
-PENDING: Final = "pending"
-APPROVED: Final = "approved"
-SPAM: Final = "spam"
-DELETED: Final = "deleted"
-STATUSES: Final = (PENDING, APPROVED, SPAM, DELETED)
-
-# Whether a thread takes comments: as its age and the site's settings say, always, or no more.
-AGING: Final = "aging"
-OPEN: Final = "open"
-CLOSED: Final = "closed"
-STATES: Final = (AGING, OPEN, CLOSED)
-
-# What of a comment a moderator may change.
-STATUS: Final = "status"
-TEXT: Final = "text"
-THREAD: Final = "thread"
-CHANGES: Final = (STATUS, TEXT, THREAD)
-
-# What may be banned.
-BANS: Final = ("author", "network", "word", "domain")
-
-# Who changed a comment where no moderator did; no moderator can have this name.
-AUTHOR: Final = "its author"
-
-# Which statuses a comment may be in when it is moved to the one named first. Back to pending leads
-# an edit by its author; out of deleted, undoing alone.
-MOVES: Final = {
-    PENDING: (APPROVED,),
-    APPROVED: (PENDING, SPAM),
-    SPAM: (PENDING, APPROVED),
-    DELETED: (PENDING, APPROVED, SPAM),
-}
 
 
 class Table(peewee.Model):
@@ -240,6 +212,30 @@ class RecoveryTable(Table):
         table_name = "recovery"
 
 
+class VoteTable(Table):
+    """What one reader thinks of a comment: 1 for it, -1 against it.
+
+    `voter` is a digest of what tells that reader's browser from others, `network` a keyed hash.
+    """
+
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    voter = peewee.BlobField()
+    value = peewee.IntegerField(constraints=[peewee.Check("value IN (-1, 1)")])
+    network = peewee.BlobField(null=True)
+    made = peewee.IntegerField()
+
+    class Meta:
+        table_name = "vote"
+        primary_key = peewee.CompositeKey("comment", "voter")
+
+
+_networked = peewee.SQL("network IS NOT NULL")
+VoteTable.add_index(
+    VoteTable.index(VoteTable.comment, VoteTable.network, where=_networked, name="vote_by_network")
+)
+VoteTable.add_index(VoteTable.index(VoteTable.made, where=_networked, name="vote_by_age"))
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
@@ -248,53 +244,5 @@ TABLES: Final = (
     SessionTable,
     FactorTable,
     RecoveryTable,
+    VoteTable,
 )
-
-
-class Comment(msgspec.Struct, frozen=True, gc=False):
-    """A comment as stored. `site` is the author's own web site, "" where there is none.
-
-    Moments are Unix milliseconds; `published` is None until the comment is approved, `edited`
-    until its author changes it. `email` must never stand in an answer.
-    """
-
-    id: int
-    thread_id: int
-    parent_id: int | None
-    status: str
-    author: str
-    email: str
-    avatar: str
-    site: str
-    source: str
-    html: str
-    created: int
-    published: int | None
-    edited: int | None
-    votes: int
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """A comment together with the page it stands under: for feeds and the moderator's list."""
-
-    comment: Comment
-    site: str
-    url: str
-    title: str
-
-
-def thread_tag(site: str, url: str) -> str:
-    """The surrogate key of every answer that shows the thread of canonical `url` on `site`."""
-    return f"thread:{site}:{url}"
-
-
-def thread_of(tag: str) -> tuple[str, str] | None:
-    """The site and the url of which `tag` is the `thread_tag`; None for other tags."""
-    kind, _, rest = tag.partition(":")
-    site, _, url = rest.partition(":")
-    return (site, url) if kind == "thread" else None
-
-
-def site_tag(site: str) -> str:
-    """The surrogate key of every answer that shows something of all of `site`."""
-    return f"site:{site}"

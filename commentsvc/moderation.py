@@ -15,27 +15,16 @@ overruled in passing. A comment that was shown before comes back to its old plac
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from commentsvc import lessons, posting, statements, subscribing
-from commentsvc.adding import CommentsError, Spot, count_shown
+from commentsvc.adding import Spot, count_shown
+from commentsvc.comment_errors import NothingToUndo, UnknownComment
 from commentsvc.markup import render
-from commentsvc.models import APPROVED, MOVES, STATUS, TEXT
+from commentsvc.model import APPROVED, MOVES, STATUS, TEXT
 from commentsvc.sqlite import Reader, Row, Transaction
-
-
-class UnknownComment(CommentsError):  # noqa: N818 - it names the state
-    """No comments have these `ids`."""
-
-    def __init__(self, ids: Sequence[int]) -> None:
-        super().__init__(f"no comment has the id {', '.join(map(str, ids))}")
-        self.ids = tuple(ids)
-
-
-class NothingToUndo(CommentsError):  # noqa: N818 - it names the state
-    """There is no such act or change, or it was undone before."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

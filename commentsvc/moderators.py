@@ -25,21 +25,21 @@ class ModeratorError(Exception):
     """The account cannot be made, changed or found; the text is one line."""
 
 
-class UnknownModerator(ModeratorError):  # noqa: N818 - it names the state
+class UnknownModerator(ModeratorError):
     """Nobody has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no moderator is called {name}")
 
 
-class NameTaken(ModeratorError):  # noqa: N818 - it names the state
+class NameTaken(ModeratorError):
     """Somebody has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a moderator called {name} already")
 
 
-class NameRefused(ModeratorError):  # noqa: N818 - it names the state
+class NameRefused(ModeratorError):
     """This cannot be a name."""
 
     def __init__(self) -> None:

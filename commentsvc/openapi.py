@@ -8,8 +8,8 @@ like), which are not in this table; they stand in the description, once.
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from commentsvc.config import Settings
 from commentsvc.schemas import Json, components, reference
+from commentsvc.settings import Settings
 
 DESCRIPTION = """\
 Comments for static blogs. All public reads may be asked by any page (`Access-Control-Allow-Origin:

@@ -1,15 +1,6 @@
-"""Ops: what operators and machines ask of a running service, and the files it ships.
-
-DESIGN. All files are found once, at the start, and a request only looks a name up: no path that
-a client sends ever reaches the file system. The shipped files and the OpenAPI document are in
-memory; those of a demo blog are read when the store misses them.
-"""
+"""What operators and machines ask of a running service: health, metrics, its description."""
 
 from collections.abc import Callable, Iterable
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from urllib.parse import quote, unquote
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
 from prometheus_client import generate_latest as generate
@@ -18,44 +9,21 @@ from prometheus_client.registry import Collector
 
 from commentsvc import openapi
 from commentsvc.backups import Backups
-from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.metrics import CoreCollector
 from commentsvc.moments import rfc3339
 from commentsvc.outbox import Outbox
 from commentsvc.router import Route
+from commentsvc.settings import Settings
+from commentsvc.static_files import TAG, public_headers
 from commentsvc.web import (
-    ANY_ORIGIN,
     JSON,
-    NO_SNIFFING,
     NOT_STORED,
-    HttpError,
     Proxies,
     Request,
     Response,
     encode,
 )
-
-TAG = ("static",)
-
-# By a file's suffix; all else is sent as bytes, which browsers save.
-TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".gif": "image/gif",
-    ".html": "text/html; charset=utf-8",
-    ".ico": "image/x-icon",
-    ".jpeg": "image/jpeg",
-    ".jpg": "image/jpeg",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": JSON,
-    ".map": JSON,
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webp": "image/webp",
-    ".woff2": "font/woff2",
-    ".xml": "application/xml",
-}
 
 
 class OutboxCollector(Collector):
@@ -109,7 +77,7 @@ class BackupCollector(Collector):
 
 
 class Ops:
-    """The handlers for health, metrics, the OpenAPI document and files."""
+    """The handlers for health, metrics and the OpenAPI document."""
 
     def __init__(
         self,
@@ -119,18 +87,13 @@ class Ops:
         outbox: Outbox,
         backups: Backups,
         now: Callable[[], float],
-        blog: Path | None = None,
     ) -> None:
-        """Take the core's `stats`, a clock, and the folder of a built blog to serve at ``/``."""
+        """Take the core's `stats` and a clock."""
         self._database = database
         self._now = now
         self._proxies = Proxies(settings.server.trusted_proxies)
-        self._public = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN, NO_SNIFFING)
+        self._public = public_headers(settings)
         self._document = encode(openapi.document(settings))
-        self._shipped = {
-            name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
-        }
-        self._blog = blog_paths(blog) if blog else {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(OutboxCollector(outbox))
@@ -138,18 +101,14 @@ class Ops:
         ProcessCollector(registry=self._registry)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes; that of the blog comes last."""
-        routes = [
+        """Give the table of routes."""
+        return [
             Route("GET", "/healthz", self.health),
             Route("GET", "/readyz", self.ready),
             Route("GET", "/metrics", self.metrics),
             Route("GET", "/api/client", self.client),
             Route("GET", "/openapi.json", self.openapi),
-            Route("GET", "/static/{path}", self.static),
         ]
-        if self._blog:
-            routes.append(Route("GET", "/{path}", self.blog))
-        return routes
 
     def health(self, request: Request) -> Response:
         """GET /healthz: 200 while the event loop answers. Not stored."""
@@ -183,55 +142,6 @@ class Ops:
         """GET /openapi.json: 200 with the OpenAPI document of this service. Stored."""
         return Response(200, (("Content-Type", JSON), *self._public), self._document, TAG)
 
-    def static(self, request: Request) -> Response:
-        """GET /static/PATH: 200 with a file of the widget, 404 for all else. Stored."""
-        name = unquote(request.path).removeprefix("/static/")
-        try:
-            return self._file(name, self._shipped[name])
-        except KeyError:
-            raise HttpError(404, "not_found", "There is no such file here.") from None
-
-    def blog(self, request: Request) -> Response:
-        """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Stored."""
-        name = unquote(request.path)
-        try:
-            path = self._blog[name]
-            return self._file(path.name, path.read_bytes())
-        except (KeyError, OSError):
-            if name + "/" in self._blog:
-                return Response(301, (("Location", quote(name) + "/"), NOT_STORED), b"")
-            raise HttpError(404, "not_found", "There is no such page here.") from None
-
-    def _file(self, name: str, content: bytes) -> Response:
-        suffix = name[name.rfind(".") :] if "." in name else ""
-        media_type = TYPES.get(suffix, "application/octet-stream")
-        return Response(200, (("Content-Type", media_type), *self._public), content, TAG)
-
 
 def _told(value: dict[str, str]) -> Response:
     return Response(200, (("Content-Type", JSON), NOT_STORED), encode(value))
-
-
-def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
-    """Give every file below a folder of the package, with its path from there."""
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _below(entry, f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name, entry
-
-
-def blog_paths(folder: Path) -> dict[str, Path]:
-    """Map every path of a built static site to its file; ``index.html`` also to its folder.
-
-    What a symbolic link leads out of the folder to is left out.
-    """
-    root = folder.resolve()
-    paths = {}
-    for path in root.rglob("*"):
-        if path.is_file() and path.resolve().is_relative_to(root):
-            name = "/" + path.relative_to(root).as_posix()
-            paths[name] = path
-            if path.name == "index.html":
-                paths[name.removesuffix("index.html")] = path
-    return paths

@@ -9,7 +9,16 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc import bans, comments, factors, moderation, moderators, privacy, threads
+from commentsvc import (
+    bans,
+    comment_errors,
+    comments,
+    factors,
+    moderation,
+    moderators,
+    privacy,
+    threads,
+)
 from commentsvc.sqlite import Transaction
 
 # Who decides in a terminal: stands in a comment's history.
@@ -63,7 +72,7 @@ class Undo(_Order, frozen=True):
             return _told(moderation.undo_last(tx, self.ids, COMMAND_LINE, now))
         act = moderation.last_act(tx, COMMAND_LINE)
         if not act:
-            raise moderation.NothingToUndo("no command has changed anything, or all is undone")
+            raise comment_errors.NothingToUndo("no command has changed anything, or all is undone")
         return _told(moderation.undo(tx, act, COMMAND_LINE, now))
 
 

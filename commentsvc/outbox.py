@@ -28,10 +28,11 @@ from functools import partial
 from typing import Final
 
 from commentsvc import posting
-from commentsvc.database import Database, DatabaseError, Transaction
+from commentsvc.database import Database
 from commentsvc.delivery import Channel, Connection, Deferred, DeliveryError, Refused, Unreachable
 from commentsvc.outgoing import Post
 from commentsvc.posting import Backlog
+from commentsvc.sqlite import DatabaseError, Transaction
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from commentsvc import comments
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.moments import rfc3339
 from commentsvc.sqlite import Reader
 

@@ -13,15 +13,16 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc import links, owned, posting, privacy
-from commentsvc.config import Settings
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.linkpages import rendered, telling
 from commentsvc.links import OWN_DAYS, Links
-from commentsvc.models import AUTHOR
+from commentsvc.model import AUTHOR
 from commentsvc.moments import DAY
 from commentsvc.network import network
 from commentsvc.ratelimit import Limiter
 from commentsvc.router import Route
+from commentsvc.settings import Settings
+from commentsvc.sqlite import Transaction
 from commentsvc.submission import is_email
 from commentsvc.web import NO_SNIFFING, NOT_STORED, HttpError, Proxies, Request, Response, first
 

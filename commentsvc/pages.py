@@ -18,8 +18,8 @@ from typing import Any, Final
 from jinja2 import Environment, Template
 
 from commentsvc import templating
-from commentsvc.forms import whole_number
 from commentsvc.moments import DAY, HOUR, MINUTE
+from commentsvc.text import whole_number
 from commentsvc.web import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")

@@ -24,7 +24,7 @@ NOBODY: Final = (
 )
 
 
-class PasswordRefused(Exception):  # noqa: N818 - it names the state
+class PasswordRefused(Exception):
     """This cannot be a password; the text says why."""
 
 

@@ -14,7 +14,7 @@ SQLite overwrites what was erased when it needs the room.
 from typing import Final
 
 from commentsvc import lessons, moderation, owned
-from commentsvc.models import DELETED
+from commentsvc.model import DELETED
 from commentsvc.moments import DAY
 from commentsvc.sqlite import Reader, Transaction
 

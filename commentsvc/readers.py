@@ -11,16 +11,17 @@ import msgspec
 
 from commentsvc import comments, revising, voting
 from commentsvc.auth import EditTokens
-from commentsvc.config import Settings
-from commentsvc.database import Database, Reader
+from commentsvc.comment_errors import UnknownComment
+from commentsvc.database import Database
 from commentsvc.intake import Intake
 from commentsvc.items import Revised, item, status
-from commentsvc.models import DELETED, Entry
-from commentsvc.moderation import UnknownComment
+from commentsvc.model import DELETED, Entry
 from commentsvc.network import NetworkHashes, network
 from commentsvc.ratelimit import Limiter
 from commentsvc.revising import Own
 from commentsvc.router import Route
+from commentsvc.settings import Settings
+from commentsvc.sqlite import Reader
 from commentsvc.submission import MalformedError, Submission, is_key, message_from_json
 from commentsvc.urls import Sites
 from commentsvc.web import (

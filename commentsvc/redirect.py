@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from commentsvc import settings
-from commentsvc.handover import GRACE, Sockets, Succession
-from commentsvc.server import Bridge
+from commentsvc.handover import GRACE, Succession
+from commentsvc.server import Bridge, Sockets
 from commentsvc.web import Request, Response
 
 CONNECTIONS = 1_000  # at once: each is there for one question

@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from commentsvc import comments, statements
-from commentsvc.comments import BadCursor
-from commentsvc.models import APPROVED, PENDING, SPAM, Comment, Entry
+from commentsvc.comment_errors import BadCursor
+from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.sqlite import Reader, Row
 
 _LAST: Final = 2**63 - 1

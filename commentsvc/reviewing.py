@@ -16,15 +16,17 @@ import msgspec
 
 from commentsvc import moderation, review, search, verdicts
 from commentsvc.cards import card, items
-from commentsvc.config import Site, origins
-from commentsvc.database import Database, Reader, Transaction
-from commentsvc.forms import Form, whole_number
+from commentsvc.database import Database
+from commentsvc.forms import Form
 from commentsvc.frame import Frame
 from commentsvc.gate import Gate, Visit
-from commentsvc.models import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import Outcome
 from commentsvc.pages import see, target
 from commentsvc.router import Route
+from commentsvc.settings import Site, origins
+from commentsvc.sqlite import Reader, Transaction
+from commentsvc.text import whole_number
 from commentsvc.verdicts import Told
 from commentsvc.web import HttpError, Request, Response, first
 

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from commentsvc import moderation, posting, statements
-from commentsvc.models import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
-from commentsvc.moderation import UnknownComment
+from commentsvc.comment_errors import UnknownComment
+from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.spam import Verdict
 from commentsvc.sqlite import Reader, Transaction
 

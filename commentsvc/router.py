@@ -4,9 +4,9 @@ DESIGN. A pattern is a whole path, in which ``{id}`` stands for a number, or end
 then takes everything below it; a whole path wins over a pattern, the longest pattern over the
 others. A handler that is a plain
 function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
-is handed back to be awaited, a `web.Later` to be listened to. Domain errors become HTTP here and
-nowhere else, in the language that `lang` in the query names; what is unexpected passes through, to
-be logged once by the server.
+is handed back to be awaited, a `web.Later` to be listened to. What an exception means in HTTP is
+said by `to_http`, which the router is given, and told in the language that `lang` in the query
+names; what is unexpected passes through, to be logged once by the server.
 """
 
 import re
@@ -16,31 +16,16 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from commentsvc import bans, comments, moderation, threads
-from commentsvc.database import DatabaseError, DatabaseFull
-from commentsvc.faults import Fault
 from commentsvc.languages import asked
-from commentsvc.submission import MalformedError, SubmissionError
-from commentsvc.urls import UnknownSiteError, UrlError
 from commentsvc.web import NUMBER, HttpError, Later, Origins, Request, Response, refusal
 
 # Any: what a coroutine yields to the event loop is not ours to know.
 Answer = Response | Later | Coroutine[Any, Any, Response]
 Handler = Callable[[Request], Answer]
+ToHttp = Callable[[Exception], HttpError | None]
 
-# What a client or the state of the database can cause; `as_http` says what each one means.
-FAILURES = (
-    HttpError,
-    SubmissionError,
-    UrlError,
-    comments.CommentsError,
-    comments.BadCursor,
-    DatabaseError,
-)
 
 BELOW = "/{path}"
-BUSY_SECONDS = "1"  # the writer's queue empties within a second
-FULL_SECONDS = "60"  # somebody has to make room first
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +40,11 @@ class Route:
 class Router:
     """Answers requests by the table of routes."""
 
-    def __init__(self, routes: Iterable[Route], origins: Origins) -> None:
-        """Take the routes; of two for the same method and pattern the first one counts."""
+    def __init__(self, routes: Iterable[Route], origins: Origins, to_http: ToHttp) -> None:
+        """Take the routes; of two for the same method and pattern the first one counts.
+
+        `to_http` gives the HttpError that an exception means, None for one that nobody foresaw.
+        """
         self._paths: dict[str, dict[str, Handler]] = {}
         below: dict[str, dict[str, Handler]] = {}
         for route in routes:
@@ -65,25 +53,26 @@ class Router:
             methods.setdefault(route.method, route.handler)
         self._below = sorted(below.items(), key=lambda item: -len(item[0]))
         self._origins = origins
+        self._to_http = to_http
 
     def answer(self, request: Request) -> Response | Later | Awaitable[Response]:
         """Answer a request now, or give what will. Raises nothing that a client can cause."""
         try:
             handler = self._handler(request)
             answer = handler(request)
-        except FAILURES as error:
-            return _refused(request, error)
+        except Exception as error:
+            return self._refuse(request, error)
         if isinstance(answer, Response):
             return answer
         if isinstance(answer, Later):
-            return answer.mended(partial(_mend, request))
+            return answer.mended(partial(self._mend, request))
         return self._await(request, answer)
 
     async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
         try:
             return await answer
-        except FAILURES as error:
-            return _refused(request, error)
+        except Exception as error:
+            return self._refuse(request, error)
 
     def _handler(self, request: Request) -> Handler:
         methods = self._paths.get(request.path) or self._search(request.path)
@@ -115,52 +104,14 @@ class Router:
                 return methods
         raise HttpError(404, "not_found", "There is nothing at this address.")
 
+    def _refuse(self, request: Request, error: Exception) -> Response:
+        """Answer with the error, or raise it again where nobody foresaw it."""
+        outcome = self._mend(request, error)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-def _mend(request: Request, error: Exception) -> Response | Exception:
-    return _refused(request, error) if isinstance(error, FAILURES) else error
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    """Answer with one of the `FAILURES`, told in the language that the request names."""
-    return refusal(as_http(error), asked(request.query))
-
-
-def as_http(error: Exception) -> HttpError:
-    """Say in HTTP's terms what one of the `FAILURES` means."""
-    match error:
-        case HttpError():
-            return error
-        case MalformedError():
-            return HttpError(400, "malformed", error.message)
-        case SubmissionError():
-            named = ", ".join(error.problems)
-            return HttpError(400, "invalid", f"Please look at: {named}.", error.problems)
-        case UrlError():
-            field = "site" if isinstance(error, UnknownSiteError) else "url"
-            return HttpError(400, "invalid", str(error), {field: str(error)})
-        case comments.CommentsError():
-            return _contradiction(error)
-        case comments.BadCursor():
-            message = "This is not where a list can go on. Start again without `after`."
-            return HttpError(400, "invalid", message, {"after": message})
-        case DatabaseFull():
-            message = "Comments cannot be stored just now: the server's disk is full or failing."
-            return HttpError(503, "storage", message, headers=(("Retry-After", FULL_SECONDS),))
-    message = "The server has too much to do at the moment. Please try again in a few seconds."
-    return HttpError(503, "busy", message, headers=(("Retry-After", BUSY_SECONDS),))
-
-
-def _contradiction(error: comments.CommentsError) -> HttpError:
-    """Say what of a request contradicts what is stored."""
-    match error:
-        case comments.UnknownParent():
-            fault = Fault("unknown_parent")
-            return HttpError(400, fault.code, fault, {"parent": fault})
-        case comments.KeyConflict():
-            message = "This key was used for another comment. Send this one with a new key."
-            return HttpError(409, "conflict", message, {"key": message})
-        case comments.ThreadClosed():
-            return HttpError(400, "closed", Fault("closed"))
-        case moderation.UnknownComment() | threads.UnknownThread() | bans.UnknownBan():
-            return HttpError(404, "not_found", f"There is {error}.")
-    return HttpError(409, "refused", f"That cannot be done: {error}.")
+    def _mend(self, request: Request, error: Exception) -> Response | Exception:
+        """Give the answer to a foreseen error, in the language that the request names."""
+        known = self._to_http(error)
+        return refusal(known, asked(request.query)) if known else error

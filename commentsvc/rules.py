@@ -14,6 +14,7 @@ from functools import lru_cache
 from commentsvc import spam
 from commentsvc.spam import Finding
 from commentsvc.submission import Submission
+from commentsvc.text import fold
 
 SAMPLE = 500  # characters whose scripts are counted
 LETTERS = 10  # fewer tell nothing: a name, a formula, an exclamation
@@ -31,7 +32,7 @@ class Rules:
         self._scripts = frozenset(scripts)
         self._word = None
         if words:
-            any_word = "|".join(re.escape(_plain(word)) for word in words)
+            any_word = "|".join(re.escape(fold(word)) for word in words)
             self._word = re.compile(rf"(?<!\w)(?:{any_word})(?!\w)")
 
     def look(self, submission: Submission, links: int) -> list[Finding]:
@@ -41,7 +42,7 @@ class Rules:
             findings.append(Finding(spam.MANY_LINKS, f"{links} links"))
         if self._word:
             texts = (submission.author, submission.site, submission.message)
-            if found := self._word.search(_plain("\n".join(texts))):
+            if found := self._word.search(fold("\n".join(texts))):
                 findings.append(Finding(spam.WORD, f'the word "{found[0]}"'))
         if self._scripts and (script := self._foreign(submission.message)):
             findings.append(Finding(spam.FOREIGN_SCRIPT, f"written in {script} script"))
@@ -54,10 +55,6 @@ class Rules:
             return ""
         known = sum(count for script, count in scripts.items() if script in self._scripts)
         return "" if 2 * known >= scripts.total() else scripts.most_common(1)[0][0]
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 @lru_cache(maxsize=4_096)

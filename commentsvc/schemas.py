@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from commentsvc import submission
-from commentsvc.config import Settings
 from commentsvc.items import Item, Receipt, Revised
 from commentsvc.owned import Export
+from commentsvc.settings import Settings
 from commentsvc.urls import LENGTH
 
 Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI standard defines

@@ -12,8 +12,9 @@ from typing import Final
 
 from commentsvc import lessons
 from commentsvc.bayes import Bayes
-from commentsvc.database import Database, DatabaseError, Reader
+from commentsvc.database import Database
 from commentsvc.spam import Finding
+from commentsvc.sqlite import DatabaseError, Reader
 from commentsvc.submission import Submission
 
 PAUSE: Final = 2.0  # seconds

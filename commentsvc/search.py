@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from commentsvc import comments, derived, statements
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.sqlite import Reader, Transaction
 
 LOOK: Final = 1_000  # comments that are looked at for one answer

@@ -14,13 +14,15 @@ gets a 500 that says nothing of them.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from commentsvc import _core, config, web
-from commentsvc.handover import Sockets
+from commentsvc import _core, web
+from commentsvc.settings import Server
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +50,32 @@ FAILURE = web.refusal(
 )
 
 
+# Each with what the core noted about it, often nothing.
+Connections = Sequence[tuple[int, str]]
+
+
+class Sockets(NamedTuple):
+    """Descriptors of one core that go to the next. Whoever holds them has to close them.
+
+    `lent` listeners belong to a service manager.
+    """
+
+    listeners: tuple[int, ...] = ()
+    connections: Connections = ()
+    lent: bool = False
+
+    def close(self) -> None:
+        """Let go of them."""
+        close_all((*self.listeners, *(descriptor for descriptor, _ in self.connections)))
+
+
+def close_all(descriptors: Iterable[int]) -> None:
+    """Close file descriptors; those that are closed already are passed over."""
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
 class Answering(Protocol):
     """What the Bridge asks of a router."""
 
@@ -59,7 +87,7 @@ class Bridge:
     """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
     `stats` and `take_trace`, which any OS thread may call."""
 
-    def __init__(self, settings: config.Server, trace_lines: int = 0) -> None:
+    def __init__(self, settings: Server, trace_lines: int = 0) -> None:
         """Make the core; raises ValueError when `settings.listen` is no address.
 
         Each of its workers holds `trace_lines` lines for `take_trace`.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from commentsvc import factors, moderators, passwords, sessions
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.factors import WRONG_CODE, Factors
 from commentsvc.forms import Form
 from commentsvc.gate import Gate, Visit
@@ -21,6 +21,7 @@ from commentsvc.moments import MINUTE
 from commentsvc.pages import HOME, see, show, target
 from commentsvc.router import Route
 from commentsvc.sessions import Cookies, Lifetime
+from commentsvc.sqlite import Transaction
 from commentsvc.throttle import Throttle
 from commentsvc.web import Proxies, Request, Response, first
 

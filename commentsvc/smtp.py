@@ -28,8 +28,8 @@ from typing import Final, NamedTuple
 import aiosmtplib
 import certifi
 
-from commentsvc.config import Mail
 from commentsvc.delivery import Deferred, DeliveryError, Refused, Unreachable
+from commentsvc.settings import Mail
 
 # A server that is there greets at once; in seconds.
 CONNECT_DEADLINE: Final = 60.0

@@ -45,7 +45,7 @@ class DatabaseError(Exception):
     """The database cannot do what was asked. The message is one line for the operator."""
 
 
-class DatabaseBusy(DatabaseError):  # noqa: N818 - it names the state
+class DatabaseBusy(DatabaseError):
     """The same request may succeed in a moment."""
 
 
@@ -53,11 +53,11 @@ class DatabaseClosed(DatabaseBusy):
     """The database is not open: the program is stopping, or never started it."""
 
 
-class DatabaseFull(DatabaseError):  # noqa: N818 - it names the state
+class DatabaseFull(DatabaseError):
     """The file cannot take more: no space, an I/O error, or a read-only file."""
 
 
-class DatabaseUnusable(DatabaseError):  # noqa: N818 - it names the state
+class DatabaseUnusable(DatabaseError):
     """The file cannot be used at all; a person has to act."""
 
 

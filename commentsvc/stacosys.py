@@ -15,9 +15,9 @@ import re
 import msgspec
 
 from commentsvc.api import Api
-from commentsvc.config import Settings
 from commentsvc.intake import Intake
 from commentsvc.router import Route
+from commentsvc.settings import Settings
 from commentsvc.submission import Fields, Submission, SubmissionError, avatar, check, is_site
 from commentsvc.web import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Request, Response
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from commentsvc.bans import Bans
-from commentsvc.config import Settings
 from commentsvc.database import Database
 from commentsvc.school import School
+from commentsvc.settings import Settings
 from commentsvc.spam import HOLDS_FROM, Finding
 from commentsvc.submission import Submission
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from commentsvc.config import Comments
 from commentsvc.faults import Fault
-from commentsvc.forms import whole_number
+from commentsvc.settings import Comments
+from commentsvc.text import one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
@@ -99,20 +99,6 @@ _decode_fields = msgspec.json.Decoder(Fields).decode
 _decode_anything = msgspec.json.Decoder().decode
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Fields)}
 
-# Bidirectional controls, zero-width and blank characters, tags. The joiners U+200C and U+200D stay:
-# Persian, Indic scripts and emoji need them.
-_INVISIBLE = dict.fromkeys(
-    [
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x200E, 0x200F),
-        *range(0x202A, 0x202F),
-        *range(0x2060, 0x2070),
-        *(0x2800, 0x3164, 0xFEFF, 0xFFA0),
-        *range(0xFFF9, 0xFFFC),
-        *range(0xE0000, 0xE0080),
-    ]
-)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
 # Without "=?": mail programs and libraries decode what follows it (RFC 2047).
 _EMAIL = re.compile(
@@ -147,13 +133,6 @@ def is_email(text: str) -> bool:
 def is_key(text: str) -> bool:
     """Say whether `text` may be a random word that a client has made."""
     return bool(_KEY.fullmatch(text))
-
-
-def line(text: str) -> str:
-    """Give `text` as one visible line: no control or invisible characters, no runs of spaces."""
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip()
-    return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
 
 
 def from_json(body: bytes, bounds: Comments, locate: Locate) -> Submission:
@@ -240,7 +219,7 @@ def check(
 ) -> Submission:
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems
-    author, email = line(fields.author), (fields.email or "").strip()
+    author, email = one_line(fields.author), (fields.email or "").strip()
     message = _message(fields)
     site = (fields.site or "").strip()
     place = ("", "")
@@ -259,7 +238,7 @@ def check(
         wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
     if wrong:
         raise SubmissionError(wrong)
-    title = line(fields.title or "")[:TITLE_LENGTH]
+    title = one_line(fields.title or "")[:TITLE_LENGTH]
     return Submission(
         place,
         author,

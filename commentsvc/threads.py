@@ -20,8 +20,9 @@ from typing import Final
 import msgspec
 
 from commentsvc import statements
-from commentsvc.adding import CommentsError, Spot, count_shown
-from commentsvc.models import THREAD, site_tag, thread_tag
+from commentsvc.adding import Spot, count_shown
+from commentsvc.comment_errors import UnknownThread, UrlTaken
+from commentsvc.model import THREAD, site_tag, thread_tag
 from commentsvc.sqlite import Reader, Row, Transaction
 
 # (site, url) finds the thread, or that which the url is an alias of.
@@ -43,14 +44,6 @@ _LIST: Final = (
     " WHERE t.alias_id IS NULL AND t.id < ? AND (? OR instr(t.url, ?) OR instr(t.title, ?))"
     " ORDER BY t.id DESC LIMIT ?"
 )
-
-
-class UnknownThread(CommentsError):  # noqa: N818 - it names the state
-    """Nothing was said under this url."""
-
-
-class UrlTaken(CommentsError):  # noqa: N818 - it names the state
-    """Comments are there already: merge them instead."""
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):

@@ -27,16 +27,14 @@ this order (sections are those of RFC 3986 unless another document is named):
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
-from commentsvc.config import Site
 from commentsvc.moments import DAY
+from commentsvc.origin import origin
+from commentsvc.settings import Site
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
-ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
-HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 
 _NAMES = """
     _ga _gl _hsenc _hsmi __hssc __hstc __hsfp dclid epik fb_action_ids fb_action_types fb_ref
@@ -66,9 +64,6 @@ class Place(NamedTuple):
 _PLAIN = re.compile(r"(?:/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*))*/?").fullmatch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]|%(?:[01][0-9A-Fa-f]|7[Ff])").search
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
-_ORIGIN = re.compile(
-    r"(https?)://(\[[0-9a-f:.]+\]|[^:/?#@\[\]\s]+)(?::([0-9]{0,5}))?(?=[/?#]|\Z)", re.IGNORECASE
-).match
 _ESCAPES = re.compile(r"%[0-9A-Fa-f]{2}|%|[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]+").sub
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -138,31 +133,6 @@ def _query(query: str) -> str:
         return ""
     kept.sort(key=lambda item: item[0])
     return "?" + "&".join(pair for _, pair in kept)
-
-
-@lru_cache(ORIGINS)
-def origin(address: str) -> str:
-    """Give the origin of an http(s) address as browsers write it, `""` where there is none.
-
-    Lower case, IDNA, without the default port and without what follows the authority (RFC 6454, 6).
-    """
-    match = _ORIGIN(address)
-    host = _host(match[2].lower()) if match else ""
-    if match is None or not host:
-        return ""
-    scheme, port = match[1].lower(), (match[3] or "").lstrip("0")
-    usual = port in ("", {"http": "80", "https": "443"}[scheme])
-    return f"{scheme}://{host}" if usual else f"{scheme}://{host}:{port}"
-
-
-def _host(host: str) -> str:
-    host = host.removesuffix(".")
-    if not host.isascii() and len(host) <= HOST_LENGTH:
-        try:
-            host = host.encode("idna").decode("ascii")
-        except UnicodeError:
-            return ""
-    return host if len(host) <= HOST_LENGTH and host.isascii() else ""
 
 
 def _loose(exact: str) -> str:

@@ -14,12 +14,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
-import peewee
-
 from commentsvc import statements
-from commentsvc.adding import CommentsError, Spot, count_shown
-from commentsvc.models import APPROVED, CommentTable, Table
-from commentsvc.moderation import UnknownComment
+from commentsvc.adding import Spot, count_shown
+from commentsvc.comment_errors import TooManyVotes, UnknownComment
+from commentsvc.model import APPROVED
 from commentsvc.sqlite import Reader, Transaction
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
@@ -39,37 +37,6 @@ DROP: Final = (
     "UPDATE vote SET network = NULL WHERE rowid IN"
     " (SELECT rowid FROM vote WHERE network IS NOT NULL AND made < ? LIMIT ?)"
 )
-
-
-class VoteTable(Table):
-    """What one reader thinks of a comment: 1 for it, -1 against it.
-
-    `voter` is a digest of what tells that reader's browser from others, `network` a keyed hash.
-    """
-
-    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
-    voter = peewee.BlobField()
-    value = peewee.IntegerField(constraints=[peewee.Check("value IN (-1, 1)")])
-    network = peewee.BlobField(null=True)
-    made = peewee.IntegerField()
-
-    class Meta:
-        table_name = "vote"
-        primary_key = peewee.CompositeKey("comment", "voter")
-
-
-_networked = peewee.SQL("network IS NOT NULL")
-VoteTable.add_index(
-    VoteTable.index(VoteTable.comment, VoteTable.network, where=_networked, name="vote_by_network")
-)
-VoteTable.add_index(VoteTable.index(VoteTable.made, where=_networked, name="vote_by_age"))
-
-
-TABLES: Final = (VoteTable,)
-
-
-class TooManyVotes(CommentsError):  # noqa: N818 - it names the state
-    """That network has all the votes that it may have on this comment."""
 
 
 def vote(

@@ -18,10 +18,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from commentsvc.config import Site
 from commentsvc.faults import told
 from commentsvc.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
-from commentsvc.urls import origin
+from commentsvc.origin import origin
+from commentsvc.settings import Site
 
 log = logging.getLogger(__name__)
 

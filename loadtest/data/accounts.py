@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commentsvc import auth, datadir, moderators, passwords, sessions
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.sessions import Cookies
+from commentsvc.sqlite import Transaction
 
 PASSWORD = "correct horse battery"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc import comments, migrations, search
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
+from commentsvc.sqlite import Transaction
 
 SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
 PAGES: Final = 50  # comments have one page among them

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from commentsvc import comments, datadir, migrations
-from commentsvc.comments import NewComment
-from commentsvc.config import Site
-from commentsvc.database import Database, Transaction
+from commentsvc import adding, comments, datadir, migrations
+from commentsvc.adding import NewComment
+from commentsvc.database import Database
 from commentsvc.markup import render
-from commentsvc.models import APPROVED, PENDING
+from commentsvc.model import APPROVED, PENDING
+from commentsvc.settings import Site
+from commentsvc.sqlite import Transaction
 from commentsvc.submission import avatar
 from loadtest.data.blog import COMMENTS, Page, Text, texts, visits
 
@@ -51,14 +52,14 @@ def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
     database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        return database.write_now(lambda tx: [comments.add(tx, *new).comment.id for new in news])
+        return database.write_now(lambda tx: [adding.add(tx, *new).comment.id for new in news])
     finally:
         database.close_now()
 
 
 def _add(news: Sequence[tuple[NewComment, int]], tx: Transaction) -> None:
     for new, now in news:
-        comments.add(tx, new, now)
+        adding.add(tx, new, now)
 
 
 def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from commentsvc import comments, datadir
+from commentsvc import audit, datadir
 from commentsvc.sqlite import Reader
 from loadtest.data.blog import COMMENTS, Page
 from loadtest.harness.bench import Bench
@@ -93,7 +93,7 @@ def verify(path: Path, rows: int) -> None:
     """Raise ServiceError unless the database is whole and has `rows` comments, none lost."""
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT count(*) FROM comment").fetchone()[0]
-        faults = comments.check(Reader(connection))
+        faults = audit.check(Reader(connection))
     if found != rows:
         faults.append(f"{rows} comments were acknowledged, {found} are stored")
     if faults:

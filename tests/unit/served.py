@@ -9,10 +9,10 @@ from typing import Any
 
 from commentsvc import _core, channels, comments, migrations, posting
 from commentsvc.api import Api
+from commentsvc.api_errors import as_http
 from commentsvc.avatars import Avatars
 from commentsvc.backups import Backups
 from commentsvc.bans import Bans
-from commentsvc.config import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.database import Database
 from commentsvc.desk import Desk
 from commentsvc.embed import Embed
@@ -20,14 +20,16 @@ from commentsvc.intake import Intake
 from commentsvc.linkpages import LinkPages
 from commentsvc.links import Links
 from commentsvc.live import Live
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.ops import Ops
 from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
 from commentsvc.ownpages import OwnPages
 from commentsvc.readers import Readers
 from commentsvc.router import Route, Router
+from commentsvc.settings import Comments, Feed, Moderation, Settings, Site, Spam
 from commentsvc.stacosys import Stacosys
+from commentsvc.static_files import Files
 from commentsvc.urls import Sites
 from commentsvc.web import Later, Origins, Request, Response
 
@@ -104,7 +106,7 @@ class Served:
         )
         self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
         clocks = (lambda: self.now, lambda: self.monotonic)
-        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0], blog)
+        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0])
         readers = Readers(settings, database, sites, origins, intake, keys, *clocks)
         self.publisher = Publisher()
         self.live = Live(database, sites, self.publisher, "life", lambda most: most - 1)
@@ -120,10 +122,11 @@ class Served:
                 settings, database, self.links, lambda: self.now, lambda: self.monotonic
             ).routes(),
             *ops.routes(),
+            *Files(settings, blog).routes(),
         ]
         desk = Desk(settings, database, keys, lambda: STATS, self.backups, *clocks)
         self.pages: list[Route] = desk.routes()
-        self._router = Router([*self.routes, *self.pages], origins)
+        self._router = Router([*self.routes, *self.pages], origins, as_http)
 
     def ask(
         self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str

@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from commentsvc import comments, migrations, moderation
-from commentsvc.comments import NewComment
-from commentsvc.database import Database, Reader, Transaction
-from commentsvc.models import Comment
+from commentsvc import adding, comments, migrations, moderation
+from commentsvc.adding import NewComment
+from commentsvc.database import Database
+from commentsvc.model import Comment
+from commentsvc.sqlite import Reader, Transaction
 
 HOUR = 3_600_000
 NOW = 1_795_000_000_000  # milliseconds; some day of 2026
@@ -75,10 +76,10 @@ def opened(
         database.close_now()
 
 
-def add(database: Database, now: int = NOW, **changes: Any) -> comments.Added:  # Any: see new
+def add(database: Database, now: int = NOW, **changes: Any) -> adding.Added:  # Any: see new
     """Submit, and wait for the acknowledgement."""
     submission = new(**changes)
-    return database.write_now(lambda tx: comments.add(tx, submission, now))
+    return database.write_now(lambda tx: adding.add(tx, submission, now))
 
 
 def decide(

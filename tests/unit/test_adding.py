@@ -7,9 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc import adding, comments, threads
+from commentsvc import adding, audit, threads
 from commentsvc.adding import Added, NewComment, add
-from commentsvc.database import Bulk, Database, Reader, Transaction
+from commentsvc.database import Database
+from commentsvc.jobs import Bulk
+from commentsvc.sqlite import Reader, Transaction
 from tests.unit.stored import HOUR, NOW, held, new, opened
 
 Outcome = Added | Exception
@@ -76,7 +78,7 @@ def test_many_at_once_have_the_outcome_of_each_alone(
         second = outcomes(one_by_one, alone, items)
         assert [*map(repr, first)] == [*map(repr, second)]
         assert together.read_now(rows) == one_by_one.read_now(rows)
-        assert together.read_now(comments.check) == []
+        assert together.read_now(audit.check) == []
 
 
 def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
@@ -105,4 +107,4 @@ def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path
         added = outcomes(database, adding.ADD, [new(url="/1/"), first, new(url="/2/")])
         assert [a.repeated for a in added if isinstance(a, Added)] == [False, True, False]
         assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/2/"]
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []

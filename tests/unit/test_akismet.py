@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from commentsvc import lessons, moderation, posting, revising
 from commentsvc.akismet import Akismet
-from commentsvc.config import Hooks
 from commentsvc.outbox import Outbox
+from commentsvc.settings import Hooks
 from commentsvc.spam import Verdict
 from tests.background import background
 from tests.unit.served import SETTINGS, Served, served, waiting

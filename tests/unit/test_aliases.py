@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import aliases, comments, threads
+from commentsvc import aliases, audit, threads
 from commentsvc.aliases import BadList, Clash, Page
 from commentsvc.database import Database
 from commentsvc.orders import Alias, Close, Move
@@ -24,7 +24,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
         add(database, url="/old/")
         add(database, url="/gone/", status="pending")
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def plan(database: Database, *pages: Page) -> list[Alias | Move | Close | Clash]:

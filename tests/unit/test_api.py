@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from commentsvc import comments, threads
-from commentsvc.config import Comments, Moderation
 from commentsvc.markup import render
+from commentsvc.settings import Comments, Moderation
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 

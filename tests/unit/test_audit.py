@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from commentsvc import audit, comments, moderation
-from commentsvc.comments import NewComment
+from commentsvc import adding, audit, comment_errors, comments
+from commentsvc.adding import NewComment
 from commentsvc.database import Database
 from commentsvc.sqlite import Reader
 from tests.unit.stored import HOUR, NOW, add, decide, new, opened
@@ -119,8 +119,8 @@ class Counting(RuleBasedStateMachine):
         self.made: dict[str, int] = {}  # when, by key
         self.now = NOW
 
-    def submit(self, submission: NewComment) -> comments.Added:
-        return self.database.write_now(lambda tx: comments.add(tx, submission, self.now))
+    def submit(self, submission: NewComment) -> adding.Added:
+        return self.database.write_now(lambda tx: adding.add(tx, submission, self.now))
 
     @rule(url=URLS, status=STATUSES, derived=st.booleans(), target=submissions)
     def add(self, url: str, status: str, derived: bool) -> NewComment:
@@ -148,19 +148,19 @@ class Counting(RuleBasedStateMachine):
     def conflict(self, submission: NewComment, url: str) -> None:
         other = new(key=submission.key, url=url, source="another text")
         if not submission.derived:
-            with pytest.raises(comments.KeyConflict):
+            with pytest.raises(comment_errors.KeyConflict):
                 self.submit(other)
 
     @rule(url=URLS)
     def answer_nothing(self, url: str) -> None:
-        with pytest.raises(comments.UnknownParent):
+        with pytest.raises(comment_errors.UnknownParent):
             self.submit(new(url=url, parent=10**9))
 
     @rule(unknown=st.booleans())
     def approve_all(self, unknown: bool) -> None:
         ids = self.database.read_now(comments.pending_ids)
         if unknown:
-            with pytest.raises(moderation.UnknownComment):
+            with pytest.raises(comment_errors.UnknownComment):
                 decide(self.database, "approved", *ids, 10**9, now=self.now)
             return
         assert decide(self.database, "approved", *ids, now=self.now).changed == tuple(ids)

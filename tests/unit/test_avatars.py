@@ -10,7 +10,7 @@ import pytest
 
 from commentsvc import avatars, remote
 from commentsvc.avatars import Avatars
-from commentsvc.config import Hooks, Settings, Site
+from commentsvc.settings import Hooks, Settings, Site
 from commentsvc.submission import avatar
 from commentsvc.urls import Sites
 from commentsvc.web import Request, Response

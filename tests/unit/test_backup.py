@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import pytest
 
-from commentsvc import backup, comments, migrations, posting
+from commentsvc import audit, backup, migrations, posting
 from commentsvc.backup import BackupError
-from commentsvc.database import DatabaseBusy, DatabaseUnusable, Lock
 from commentsvc.datadir import DATABASE, DataUnusable
+from commentsvc.lock import Lock
 from commentsvc.moments import DAY
 from commentsvc.outgoing import Target
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.stored import NOW, add, opened
 
 
@@ -309,7 +310,7 @@ def test_a_folder_that_cannot_be_used_is_told(kept: Kept, tmp_path: Path) -> Non
 def test_a_restored_database_has_the_counts_of_its_rows(kept: Kept) -> None:
     backup.restore(kept.data, kept.file)
     with opened(kept.data) as database:
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def test_what_root_restores_belongs_to_the_owner_of_the_folder(kept: Kept) -> None:

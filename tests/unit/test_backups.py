@@ -11,7 +11,7 @@ import pytest
 
 from commentsvc import backup, backups
 from commentsvc.backups import Backups
-from commentsvc.config import Backup
+from commentsvc.settings import Backup
 from tests.unit.stored import add, opened
 
 HOUR = 3_600

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from commentsvc import bans
-from commentsvc.bans import BanRefused, Bans, UnknownBan
+from commentsvc.bans import Bans
+from commentsvc.comment_errors import BanRefused, UnknownBan
 from commentsvc.database import Database
 from commentsvc.markup import render
 from commentsvc.submission import Submission

@@ -5,7 +5,7 @@ import pytest
 
 from commentsvc import cards
 from commentsvc.cards import card
-from commentsvc.models import PENDING, Comment, Entry
+from commentsvc.model import PENDING, Comment, Entry
 from commentsvc.moments import DAY
 from commentsvc.verdicts import Told
 

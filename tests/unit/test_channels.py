@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc import channels
-from commentsvc.config import Server, Settings, Spam
 from commentsvc.database import Database
 from commentsvc.links import Links
 from commentsvc.outgoing import Target
+from commentsvc.settings import Server, Settings, Spam
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import opened
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from commentsvc import chart
 from commentsvc.chart import ABOVE, BELOW, HEIGHT, LEFT, ORDER, RIGHT, WIDTH
-from commentsvc.models import STATUSES
+from commentsvc.model import STATUSES
 
 NUMBERS = st.dictionaries(st.sampled_from(STATUSES), st.integers(0, 100_000))
 

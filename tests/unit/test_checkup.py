@@ -6,8 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from commentsvc import checkup
-from commentsvc.config import Settings
 from commentsvc.doctor import Finding
+from commentsvc.settings import Settings
 from tests.unit.mailserver import MailServer, mail_server, mail_settings
 
 

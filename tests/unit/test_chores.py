@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from commentsvc import chores, privacy, search
-from commentsvc.config import Privacy, Settings, Spam
-from commentsvc.database import Database, DatabaseFull, Reader, Transaction
+from commentsvc.database import Database
 from commentsvc.network import DAY
+from commentsvc.settings import Privacy, Settings, Spam
+from commentsvc.sqlite import DatabaseFull, Reader, Transaction
 from tests.unit.stored import NOW, add, opened
 
 PAUSE = 0.01  # seconds

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import app, cli, commands, config, reload
-from commentsvc.config import Settings
+from commentsvc.settings import Settings
 
 SHIPPED = Path(__file__).parents[2] / "config" / "commentsvc.toml"
 Run = Callable[..., Result]

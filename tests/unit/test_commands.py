@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from commentsvc import commands, comments, control, migrations
+from commentsvc import adding, commands, comments, control, migrations
+from commentsvc.comment_errors import UnknownComment
 from commentsvc.control import ControlError
-from commentsvc.database import Database, DatabaseBusy, DatabaseUnusable, Lock, Transaction
-from commentsvc.models import Comment, Entry
-from commentsvc.moderation import UnknownComment
+from commentsvc.database import Database
+from commentsvc.lock import Lock
+from commentsvc.model import Comment, Entry
 from commentsvc.orders import Answer, Change, Undo
+from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
 from tests.unit.stored import new
 
 COMMENT = Comment(
@@ -53,7 +55,7 @@ def data(tmp_path: Path) -> Path:
     def fill(tx: Transaction) -> None:
         comments.sync_sites(tx, ["blog"])
         for number in range(3):
-            comments.add(tx, replace(NEW, key=f"k{number}"), number)
+            adding.add(tx, replace(NEW, key=f"k{number}"), number)
 
     database.write_now(fill)
     database.close_now()

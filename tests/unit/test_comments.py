@@ -9,17 +9,13 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from commentsvc import adding, comments, moderation, threads, voting
-from commentsvc.comments import (
-    KeyConflict,
-    NewComment,
-    ThreadClosed,
-    UnknownParent,
-    UnknownSite,
-)
+from commentsvc import adding, audit, comment_errors, comments, moderation, threads, voting
+from commentsvc.adding import NewComment
+from commentsvc.comment_errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.cursor import Sort
-from commentsvc.database import Database, Reader, Transaction
-from commentsvc.models import Comment
+from commentsvc.database import Database
+from commentsvc.model import Comment
+from commentsvc.sqlite import Reader, Transaction
 from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 
 
@@ -27,11 +23,11 @@ from tests.unit.stored import HOUR, NOW, add, decide, new, opened
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
-def submit(database: Database, submission: NewComment, now: int = NOW) -> comments.Added:
-    return database.write_now(lambda tx: comments.add(tx, submission, now))
+def submit(database: Database, submission: NewComment, now: int = NOW) -> adding.Added:
+    return database.write_now(lambda tx: adding.add(tx, submission, now))
 
 
 def shown(
@@ -108,7 +104,7 @@ def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
     purged.clear()
     retry = new(key="secret", token_hash=b"second token", token_expires=NOW + 2 * HOUR)
     again = submit(database, retry, NOW + 30 * HOUR)
-    assert again == comments.Added(first.comment, token_valid=True, repeated=True)
+    assert again == adding.Added(first.comment, token_valid=True, repeated=True)
     [row] = database.read_now(stored)
     assert row[1:] == (b"second token", NOW + 2 * HOUR)
     assert shown(database).thread.count == 1
@@ -152,7 +148,7 @@ def test_the_same_content_within_the_hour_is_one_comment_without_a_new_token(
 ) -> None:
     first = submit(database, new(key="digest", derived=True))
     again = submit(database, new(key="digest", derived=True, token_hash=b"stolen"), NOW + HOUR - 1)
-    assert again == comments.Added(first.comment, token_valid=False, repeated=True)
+    assert again == adding.Added(first.comment, token_valid=False, repeated=True)
     assert [row[1] for row in database.read_now(stored)] == [b"first token"]
 
 
@@ -343,14 +339,14 @@ def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, s
                 case 1:
                     return moderation.undo_last(tx, [chosen], "Mo", moment)
                 case 2:
-                    return comments.add(tx, new(), moment)
+                    return adding.add(tx, new(), moment)
                 case 3:
                     return threads.merge(tx, "blog", "/other/", "/post/", "Mo", moment)
                 case _:
                     to = random.choice(["approved", "deleted", "spam"])
                     return moderation.change(tx, [chosen], to, "Mo", moment)
 
-        with contextlib.suppress(threads.UrlTaken, moderation.NothingToUndo):
+        with contextlib.suppress(comment_errors.UrlTaken, comment_errors.NothingToUndo):
             database.write_now(act)
         seen = merged(database, before, since)
         if seen is not None:

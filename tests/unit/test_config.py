@@ -9,8 +9,9 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
-from commentsvc import config
-from commentsvc.config import Settings, SettingsError
+from commentsvc import config, settings
+from commentsvc.configread import SettingsError
+from commentsvc.settings import Settings
 
 SHIPPED = Path(__file__).parents[2] / "config" / "commentsvc.toml"
 
@@ -48,7 +49,7 @@ def test_the_shipped_file_shows_the_defaults(tmp_path: Path) -> None:
 def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
     document = tomllib.loads(uncommented())
     document["site"] = document["site"][0]
-    for name, section in config.SECTIONS.items():
+    for name, section in settings.SECTIONS.items():
         keys = [field.name for field in msgspec.structs.fields(section)]
         assert list(document[name]) == keys
     lines = SHIPPED.read_text().splitlines()
@@ -59,7 +60,7 @@ def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
 
 def test_the_shipped_file_names_every_word_that_a_setting_may_be() -> None:
     texts = re.findall(r"(?m)^((?:# .*\n)+)#?([a-z_]+) = ", SHIPPED.read_text())
-    for section in config.SECTIONS.values():
+    for section in settings.SECTIONS.values():
         for name, hint in get_type_hints(section).items():
             for word in get_args(hint) if get_origin(hint) is Literal else ():
                 said = [text for text, key in texts if key == name]
@@ -68,7 +69,7 @@ def test_the_shipped_file_names_every_word_that_a_setting_may_be() -> None:
 
 def test_every_default_is_allowed_when_it_is_written_in_a_variable() -> None:
     environ = {}
-    for name, section in config.SECTIONS.items():
+    for name, section in settings.SECTIONS.items():
         for field in msgspec.structs.fields(section):
             value = getattr(section(), field.name)
             text = ",".join(value) if isinstance(value, tuple) else str(value)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import app, cli, control, datadir
-from commentsvc.database import DatabaseUnusable
+from commentsvc.sqlite import DatabaseUnusable
 
 
 def serve(data: Path) -> Result:

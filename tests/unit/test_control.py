@@ -10,10 +10,11 @@ from typing import TypeVar
 
 import pytest
 
-from commentsvc import comments, control, migrations
+from commentsvc import adding, comments, control, migrations
 from commentsvc.control import Control, ControlError, HandOver, NoServer, Ping
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.orders import Answer, Change, Order, Undo
+from commentsvc.sqlite import Transaction
 from tests.unit.stored import new
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ NOW = 1_790_000_000.0  # a Unix time in seconds
 def submit(tx: Transaction, message: str) -> int:
     """Store one pending comment; its id."""
     pending = new(source=message, status="pending", key=message)
-    return comments.add(tx, pending, int(NOW * 1000)).comment.id
+    return adding.add(tx, pending, int(NOW * 1000)).comment.id
 
 
 @asynccontextmanager

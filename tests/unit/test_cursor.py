@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc import comments, cursor
-from commentsvc.cursor import BadCursor, Sort
+from commentsvc.comment_errors import BadCursor
+from commentsvc.cursor import Sort
 from commentsvc.database import Database
-from commentsvc.models import Comment
+from commentsvc.model import Comment
 from tests.unit.stored import NOW, add, opened
 
 SORTS: list[Sort] = list(get_args(Sort))

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from commentsvc import config, posting, search
-from commentsvc.config import SECTIONS, Auth, Backup, Settings
 from commentsvc.dashboard import by_day, told
 from commentsvc.outgoing import Target
 from commentsvc.search import Day
+from commentsvc.settings import SECTIONS, Auth, Backup, Settings
 from tests.unit.seat import seated, text
 from tests.unit.served import NOW, SETTINGS, Served, served
 from tests.unit.stored import add

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from commentsvc import migrations
-from commentsvc.database import (
-    Database,
+from commentsvc.database import Database
+from commentsvc.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
     DatabaseFull,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import bans, models
+from commentsvc import bans, model
 from tests.unit.stored import NOW, add, opened
 
 
-@pytest.mark.parametrize("kind", models.BANS)
+@pytest.mark.parametrize("kind", model.BANS)
 def test_every_kind_of_ban_has_its_place_once(tmp_path: Path, kind: str) -> None:
     insert = f"INSERT INTO ban (kind, value, made, who) VALUES ('{kind}', 'x', 0, 'Mo')"
     with opened(tmp_path) as database:

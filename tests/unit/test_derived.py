@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from commentsvc import search
-from commentsvc.database import Database, Reader
+from commentsvc.database import Database
+from commentsvc.sqlite import Reader
 from tests.unit.stored import add, opened
 
 

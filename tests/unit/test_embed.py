@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.config import Comments, Moderation, Spam
 from commentsvc.embed import DEPTH, Branch, grow
 from commentsvc.items import Item
+from commentsvc.settings import Comments, Moderation, Spam
 from commentsvc.threads import set_state
 from tests.unit.served import SETTINGS, Served, data, faults, served
 

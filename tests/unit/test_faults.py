@@ -3,11 +3,11 @@
 import pytest
 
 from commentsvc import faults, intake
-from commentsvc.comments import ThreadClosed, UnknownParent
-from commentsvc.config import Comments
+from commentsvc.api_errors import as_http
+from commentsvc.comment_errors import ThreadClosed, UnknownParent
 from commentsvc.faults import Fault, sentence, told
 from commentsvc.languages import Languages
-from commentsvc.router import as_http
+from commentsvc.settings import Comments
 from commentsvc.submission import SubmissionError, from_form
 
 ALL = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
@@ -28,7 +28,11 @@ def causes() -> list[str]:
         with pytest.raises(SubmissionError) as caught:
             from_form(values, Comments(), lambda url: ("", "/p/"))
         texts += caught.value.problems.values()
-    return [*texts, as_http(UnknownParent()).message, as_http(ThreadClosed()).message]
+    for failure in (UnknownParent(), ThreadClosed()):
+        error = as_http(failure)
+        assert error is not None
+        texts.append(error.message)
+    return texts
 
 
 def test_what_readers_cause_has_a_code_and_nothing_else_has_one() -> None:

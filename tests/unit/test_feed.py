@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.feed import Feed, render_feed
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from tests.unit import stored
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -14,8 +14,8 @@ from commentsvc.forms import (
     is_multipart,
     parse_multipart,
     parse_urlencoded,
-    whole_number,
 )
+from commentsvc.text import whole_number
 
 TYPE = "multipart/form-data; boundary=xyz"
 

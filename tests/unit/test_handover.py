@@ -13,7 +13,8 @@ import pytest
 
 from commentsvc import handover
 from commentsvc.control import ControlError, NoServer
-from commentsvc.handover import Place, Sockets, Succession
+from commentsvc.handover import Place, Succession
+from commentsvc.server import Sockets
 
 Old = Callable[[socket.socket], None]
 

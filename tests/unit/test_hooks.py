@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from commentsvc import hooks, moderation
 from commentsvc.channels import channels, targets
-from commentsvc.config import Hooks
 from commentsvc.delivery import DeliveryError, Refused, Unreachable
 from commentsvc.hooks import Hook, Message
 from commentsvc.links import Links
 from commentsvc.remote import Answer
+from commentsvc.settings import Hooks
 from tests.unit.served import NOW, SETTINGS, Served, served, waiting
 
 ALL = Hooks(

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from commentsvc.comments import UnknownParent
-from commentsvc.config import Moderation, Privacy, Spam
-from commentsvc.database import DatabaseBusy, DatabaseFull, Job
+from commentsvc.comment_errors import UnknownParent
+from commentsvc.jobs import Job
 from commentsvc.markup import render
+from commentsvc.settings import Moderation, Privacy, Spam
+from commentsvc.sqlite import DatabaseBusy, DatabaseFull
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.items import item, status
-from commentsvc.models import Comment
+from commentsvc.model import Comment
 from commentsvc.moments import local
 from commentsvc.web import encode
 from tests.unit import stored

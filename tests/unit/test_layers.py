@@ -6,9 +6,9 @@ import altcha
 import msgspec
 import pytest
 
-from commentsvc.config import Settings, Spam
 from commentsvc.layers import Layers
 from commentsvc.markup import render
+from commentsvc.settings import Settings, Spam
 from commentsvc.spam import BANNED, HOLD, Finding, Verdict
 from commentsvc.standing import Standing
 from commentsvc.submission import Submission

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc import moderation, posting
-from commentsvc.config import Server
 from commentsvc.mail import Mails
+from commentsvc.settings import Server
 from commentsvc.web import Response
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import SETTINGS, Served, served

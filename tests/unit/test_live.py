@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commentsvc import live, models
+from commentsvc import live, model
 from tests.unit.served import Served
 
 TAG = "thread:blog:/p/"
@@ -47,9 +47,9 @@ def test_the_url_is_made_canonical_and_a_bad_one_refused(service: Served) -> Non
 
 def test_a_tag_leads_back_to_its_thread() -> None:
     for place in (("blog", "/p/"), ("notes", "/a:b/?c=d:e")):
-        assert models.thread_of(models.thread_tag(*place)) == place
-    assert models.thread_of(models.site_tag("blog")) is None
-    assert models.thread_of("bans") is None
+        assert model.thread_of(model.thread_tag(*place)) == place
+    assert model.thread_of(model.site_tag("blog")) is None
+    assert model.thread_of("bans") is None
 
 
 def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda: True) -> None:

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from commentsvc.config import Server, Settings, Site
 from commentsvc.database import Database
 from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.markup import render
 from commentsvc.moments import DAY
 from commentsvc.outgoing import Post
+from commentsvc.settings import Server, Settings, Site
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 

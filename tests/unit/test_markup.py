@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.markup import (
-    CONTAINERS,
-    clean,
-    clean_simple,
-    is_simple,
-    links,
-    parse,
-    render,
-)
+from commentsvc.markup import CONTAINERS, clean, clean_simple, is_simple, links, parse, render
 
 RENDERED = [
     ("Hello", "<p>Hello</p>\n"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import peewee
 import pytest
 
-from commentsvc import decisions, derived, migrations, models, outgoing, voting
+from commentsvc import decisions, derived, migrations, model, models, outgoing
 from commentsvc.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.stored import add, opened
 
@@ -70,7 +70,7 @@ def read_schema(path: Path) -> dict[str, str]:
 def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
     migrations.upgrade(path)
     memory = peewee.SqliteDatabase(":memory:")
-    parts = (models, decisions, derived, outgoing, voting)
+    parts = (models, decisions, derived, outgoing)
     tables = tuple(table for part in parts for table in part.TABLES)
     with memory.bind_ctx(tables), memory.connection_context():
         memory.create_tables(tables)
@@ -142,7 +142,7 @@ def test_what_was_checked_before_the_checks_were_rewritten_still_is(
     row = "'mail', 'own', '', ?, 1, 1, 1"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        for status in models.STATUSES:
+        for status in model.STATUSES:
             connection.execute("UPDATE comment SET status = ?", (status,))
         for state in outgoing.FATES:
             sql = "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"

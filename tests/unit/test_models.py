@@ -5,23 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import models
-from commentsvc.models import Comment, CommentTable
+from commentsvc import model
+from commentsvc.model import Comment
+from commentsvc.models import CommentTable
 from tests.unit.stored import NOW, add, opened
 
 
 def test_a_thread_and_its_site_have_their_own_tags() -> None:
-    assert models.thread_tag("blog", "/a/") == "thread:blog:/a/"
-    assert models.site_tag("blog") == "site:blog"
+    assert model.thread_tag("blog", "/a/") == "thread:blog:/a/"
+    assert model.site_tag("blog") == "site:blog"
 
 
 def test_no_thread_has_the_tag_of_a_site() -> None:
-    assert models.thread_tag("blog", "") != models.site_tag("blog")
+    assert model.thread_tag("blog", "") != model.site_tag("blog")
 
 
 def test_every_status_but_itself_is_a_place_to_move_from() -> None:
-    for target, sources in models.MOVES.items():
-        assert {target, *sources} <= set(models.STATUSES)
+    for target, sources in model.MOVES.items():
+        assert {target, *sources} <= set(model.STATUSES)
         assert target not in sources
 
 
@@ -30,7 +31,7 @@ def test_the_database_refuses_an_unknown_status(tmp_path: Path) -> None:
         add(database, status="lost")
 
 
-@pytest.mark.parametrize("status", models.STATUSES)
+@pytest.mark.parametrize("status", model.STATUSES)
 def test_the_database_takes_every_status(tmp_path: Path, status: str) -> None:
     with opened(tmp_path) as database:
         assert add(database, status=status).comment.status == status

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import comments, models, moderation
+from commentsvc import audit, comments, model, moderation
+from commentsvc.comment_errors import NothingToUndo, UnknownComment
 from commentsvc.database import Database
-from commentsvc.moderation import NothingToUndo, Outcome, UnknownComment
+from commentsvc.moderation import Outcome
 from tests.unit.stored import NOW, add, decide, opened
 
 TAGS = {"thread:blog:/post/", "site:blog"}
@@ -17,7 +18,7 @@ TAGS = {"thread:blog:/post/", "site:blog"}
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def added(database: Database, status: str = "pending") -> int:
@@ -80,15 +81,15 @@ def test_what_readers_do_not_see_purges_nothing(database: Database, purged: list
     assert purged == []
 
 
-@pytest.mark.parametrize("to", models.MOVES)
-@pytest.mark.parametrize("status", models.STATUSES)
+@pytest.mark.parametrize("to", model.MOVES)
+@pytest.mark.parametrize("status", model.STATUSES)
 def test_a_status_changes_as_the_table_of_moves_says_and_undoing_restores_it(
     database: Database, status: str, to: str
 ) -> None:
     comment = added(database, status)
     before = state(database)
     outcome = decide(database, to, comment, now=NOW + 5)
-    if status in models.MOVES[to]:
+    if status in model.MOVES[to]:
         assert outcome.changed == (comment,)
         assert state(database)[0][1] == to
         assert undo(database, outcome.act).changed == (comment,)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from commentsvc.config import Settings
 from commentsvc.openapi import OPERATIONS, document
 from commentsvc.schemas import Json
+from commentsvc.settings import Settings
 from tests.unit.served import Served, data
 
 DOCUMENT = document(Settings())

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.config import Backup, Server
-from commentsvc.database import DatabaseBusy
-from commentsvc.ops import TAG, blog_paths
+from commentsvc.settings import Backup, Server
+from commentsvc.sqlite import DatabaseBusy
+from commentsvc.static_files import TAG, blog_paths
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import NOW, SETTINGS, Served, data, served
 

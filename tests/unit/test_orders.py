@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc import bans, comments
+from commentsvc import bans, comment_errors, comments
+from commentsvc.comment_errors import UnknownThread
 from commentsvc.database import Database
 from commentsvc.orders import (
     Alias,
@@ -22,7 +23,6 @@ from commentsvc.orders import (
     Unban,
     Undo,
 )
-from commentsvc.threads import UnknownThread
 from tests.unit.stored import NOW, add, opened
 
 ORDERS: dict[str, Order] = {
@@ -98,5 +98,5 @@ def test_a_ban_is_made_and_lifted(database: Database) -> None:
     [ban] = database.read_now(bans.listing)
     assert (ban.value, ban.who, ban.made, ban.expires) == ("tea", "command line", NOW, NOW)
     assert do(database, Unban(id=ban_id)).changed == (ban_id,)
-    with pytest.raises(bans.UnknownBan):
+    with pytest.raises(comment_errors.UnknownBan):
         do(database, Unban(id=ban_id))

@@ -9,14 +9,15 @@ import pytest
 
 from commentsvc import posting
 from commentsvc.channels import MailChannel, targets
-from commentsvc.config import Server, Settings, Site
-from commentsvc.database import Database, DatabaseFull
+from commentsvc.database import Database
 from commentsvc.links import Links
 from commentsvc.mail import Mails
 from commentsvc.moments import DAY, HOUR
 from commentsvc.outbox import Outbox
 from commentsvc.outgoing import Post
+from commentsvc.settings import Server, Settings, Site
 from commentsvc.smtp import PATIENT, Deadlines, Smtp
+from commentsvc.sqlite import DatabaseFull
 from tests.unit.mailserver import MailServer, mail_server, mail_settings
 from tests.unit.stored import NOW, add, opened
 

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc import channels, outbox
-from commentsvc.config import Server
+from commentsvc.settings import Server
 from commentsvc.web import Response
 from tests.unit import stored
 from tests.unit.mailserver import mail_server, mail_settings

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from commentsvc import adding, posting
-from commentsvc.database import Database, Transaction
+from commentsvc.database import Database
 from commentsvc.moments import DAY, HOUR
 from commentsvc.outgoing import Post, Target
 from commentsvc.posting import PATIENCE, Backlog
+from commentsvc.sqlite import Transaction
 from tests.unit.stored import NOW, add, new, opened
 
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")

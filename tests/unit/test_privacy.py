@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from commentsvc import comments, moderation, privacy, search
+from commentsvc import audit, comments, moderation, privacy, search
 from commentsvc.database import Database
 from commentsvc.moments import DAY
 from commentsvc.urls import Place
@@ -50,7 +50,7 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
     )
     assert [(item.id, item.parent_id) for item in page.items] == [(answer.id, first.id)]
     assert page.thread.count == 1
-    assert database.read_now(comments.check) == []
+    assert database.read_now(audit.check) == []
     found = database.read_now(lambda reader: moderation.history(reader, first.id))
     assert found == []
     database.write_now(lambda tx: tx.execute("INSERT INTO search (search) VALUES ('optimize')"))
@@ -125,7 +125,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
         sql = f"SELECT count(*) FROM {table}"
         rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # a default keeps q
         assert rows == [(left,)], table
-    assert database.read_now(comments.check) == []
+    assert database.read_now(audit.check) == []
 
 
 def test_an_answer_is_found_by_an_index_when_a_comment_is_deleted(database: Database) -> None:

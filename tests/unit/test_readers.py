@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.config import Comments, Moderation, Spam
+from commentsvc.settings import Comments, Moderation, Spam
 from commentsvc.web import Response
 from tests.unit.served import SETTINGS, Served, data, faults, served
 

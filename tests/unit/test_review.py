@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from commentsvc import comments, models, review
-from commentsvc.cursor import BadCursor
+from commentsvc import comments, model, review
+from commentsvc.comment_errors import BadCursor
 from commentsvc.database import Database
 from tests.unit.stored import NOW, add, opened
 
@@ -23,7 +23,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 database,
                 NOW + random.randrange(20),
                 site=random.choice(["blog", "blog", "notes"]),
-                status=random.choice(models.STATUSES),
+                status=random.choice(model.STATUSES),
             )
         yield database
 
@@ -43,7 +43,7 @@ def walk(database: Database, status: str, site: str, limit: int) -> list[int]:
 
 @pytest.mark.parametrize("limit", [1, 7, 1_000])
 @pytest.mark.parametrize("site", ["", "blog", "notes", "empty", "nobody's"])
-@pytest.mark.parametrize("status", models.STATUSES)
+@pytest.mark.parametrize("status", model.STATUSES)
 def test_a_list_has_each_comment_once_the_newest_first(
     database: Database, status: str, site: str, limit: int
 ) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import comments, lessons, moderation, posting, revising
+from commentsvc import audit, comments, lessons, moderation, posting, revising
 from commentsvc.channels import targets
-from commentsvc.config import Settings
+from commentsvc.comment_errors import UnknownComment
 from commentsvc.database import Database
-from commentsvc.models import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
-from commentsvc.moderation import UnknownComment
+from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.outgoing import Target
+from commentsvc.settings import Settings
 from commentsvc.spam import Verdict
 from tests.unit.stored import HOUR, NOW, add, decide, opened
 
@@ -23,7 +23,7 @@ ACCEPT, HOLD, FILE = Verdict("accept"), Verdict("hold", 5, ("a link",)), Verdict
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def revise(database: Database, number: int, text: str, verdict: Verdict = ACCEPT) -> Comment:

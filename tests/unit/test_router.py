@@ -5,11 +5,12 @@ import json
 
 import pytest
 
-from commentsvc import comments, moderation, threads
-from commentsvc.config import Site
-from commentsvc.database import DatabaseBusy, DatabaseFull
+from commentsvc import comment_errors
+from commentsvc.api_errors import as_http
 from commentsvc.faults import Fault
 from commentsvc.router import Route, Router
+from commentsvc.settings import Site
+from commentsvc.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.submission import MalformedError, SubmissionError
 from commentsvc.urls import UnknownSiteError, UrlError
 from commentsvc.web import HttpError, Later, Origins, Request, Response
@@ -27,12 +28,15 @@ def failing(error: Exception) -> Router:
     async def fail_later(request: Request) -> Response:
         raise error
 
-    return Router([Route("GET", "/now", fail), Route("GET", "/later", fail_later)], Origins([]))
+    return Router(
+        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)], Origins([]), as_http
+    )
 
 
 ROUTER = Router(
     [say("GET /a"), say("POST /a"), say("GET /café"), say("GET /s/{path}"), say("GET /s/t/{path}")],
     Origins([Site(origins=("https://blog.example",))]),
+    as_http,
 )
 
 
@@ -55,7 +59,7 @@ def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Resp
 )
 def test_an_error_that_is_given_later_is_answered_too(error: Exception, status: int) -> None:
     later, given = Later(), list[Response | Exception]()
-    router = Router([Route("GET", "/", lambda _: later)], Origins([Site()]))
+    router = Router([Route("GET", "/", lambda _: later)], Origins([Site()]), as_http)
     answer = router.answer(Request("GET", "/", "", b"", "", lambda _: None))
     assert answer is later
     later.listen(given.append)
@@ -112,7 +116,7 @@ def test_options_for_the_whole_server_is_answered() -> None:
 
 def test_the_first_of_two_equal_routes_counts() -> None:
     other = Route("GET", "/a", lambda _: Response(200, (), b"other"))
-    assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]))).body == b"GET /a"
+    assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]), as_http)).body == b"GET /a"
 
 
 @pytest.mark.parametrize(
@@ -142,13 +146,13 @@ def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: st
         (MalformedError("No JSON."), 400, "malformed", None),
         (UrlError("No page."), 400, "invalid", None),
         (UnknownSiteError("No site."), 400, "invalid", None),
-        (comments.UnknownParent("x"), 400, "unknown_parent", None),
-        (comments.BadCursor("x"), 400, "invalid", None),
-        (comments.ThreadClosed("x"), 400, "closed", None),
-        (threads.UnknownThread("no comments are under /x/"), 404, "not_found", None),
-        (comments.KeyConflict("x"), 409, "conflict", None),
-        (moderation.UnknownComment([7]), 404, "not_found", None),
-        (moderation.NothingToUndo("act 7 is undone"), 409, "refused", None),
+        (comment_errors.UnknownParent("x"), 400, "unknown_parent", None),
+        (comment_errors.BadCursor("x"), 400, "invalid", None),
+        (comment_errors.ThreadClosed("x"), 400, "closed", None),
+        (comment_errors.UnknownThread("no comments are under /x/"), 404, "not_found", None),
+        (comment_errors.KeyConflict("x"), 409, "conflict", None),
+        (comment_errors.UnknownComment([7]), 404, "not_found", None),
+        (comment_errors.NothingToUndo("act 7 is undone"), 409, "refused", None),
         (DatabaseBusy("x"), 503, "busy", "1"),
         (DatabaseFull("x"), 503, "storage", "60"),
     ],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from commentsvc.config import Settings
 from commentsvc.schemas import Json, components, reference
+from commentsvc.settings import Settings
 from commentsvc.submission import Fields
 from tests.unit.served import Served, data
 

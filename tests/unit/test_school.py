@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from commentsvc import lessons, spam
-from commentsvc.database import Database, DatabaseBusy, Reader
+from commentsvc.database import Database
 from commentsvc.school import PAUSE, School
 from commentsvc.spam import Finding
+from commentsvc.sqlite import DatabaseBusy, Reader
 from commentsvc.submission import Submission
 from tests.unit.stored import add, decide, opened
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc import comments, derived, moderation, search, threads
-from commentsvc.database import Database, Reader
+from commentsvc import comment_errors, comments, derived, moderation, search, threads
+from commentsvc.database import Database
 from commentsvc.moments import DAY
+from commentsvc.sqlite import Reader
 from tests.unit.stored import NOW, add, decide, opened
 
 
@@ -250,7 +251,7 @@ def test_index_and_tally_follow_whatever_happens(database: Database) -> None:
         chosen = random.randint(1, number + 1)
         try:
             decide(database, random.choice(["approved", "spam", "deleted"]), chosen)
-        except moderation.UnknownComment:
+        except comment_errors.UnknownComment:
             continue
         if random.random() < 0.2:
             erase = f"DELETE FROM comment WHERE id = {chosen}"

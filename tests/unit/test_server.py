@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import config
+from commentsvc import settings
 from commentsvc.server import Bridge
 from commentsvc.web import Later, Request, Response
 from tests.e2e.program import wait_for
@@ -48,7 +48,7 @@ def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
     """Run `client` in an OS thread of its own while a Bridge answers by `answer`."""
 
     async def run() -> None:
-        bridge = Bridge(config.Server(listen="127.0.0.1:0"))
+        bridge = Bridge(settings.Server(listen="127.0.0.1:0"))
         bridge.serve(Table(answer))
         try:
             await asyncio.to_thread(client, bridge)
@@ -207,7 +207,7 @@ def test_stop_answers_what_is_in_flight() -> None:
         return text(b"answered")
 
     async def run() -> tuple[int, bytes]:
-        bridge = Bridge(config.Server(listen="127.0.0.1:0"))
+        bridge = Bridge(settings.Server(listen="127.0.0.1:0"))
         bridge.serve(Table(lambda _: slow()))
         asking = asyncio.create_task(asyncio.to_thread(ask, bridge.address))
         await begun.wait()
@@ -220,7 +220,7 @@ def test_stop_answers_what_is_in_flight() -> None:
 def test_a_taken_address_is_an_error_that_names_it() -> None:
     def client(bridge: Bridge) -> None:
         async def second() -> None:
-            Bridge(config.Server(listen=bridge.address)).serve(Table(lambda _: text(b"")))
+            Bridge(settings.Server(listen=bridge.address)).serve(Table(lambda _: text(b"")))
 
         with pytest.raises(OSError, match="in use") as caught:
             asyncio.run(second())
@@ -233,7 +233,7 @@ def test_a_unix_socket_is_served_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "socket"
 
     async def run() -> bytes:
-        bridge = Bridge(config.Server(listen=f"unix:{path}"))
+        bridge = Bridge(settings.Server(listen=f"unix:{path}"))
         bridge.serve(Table(lambda request: text(request.peer.encode() or b"nobody")))
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

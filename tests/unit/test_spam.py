@@ -3,7 +3,7 @@
 import pytest
 
 from commentsvc import spam
-from commentsvc.config import Spam
+from commentsvc.settings import Spam
 from commentsvc.spam import HOLD, Finding, Verdict, judge
 
 LINKS = Finding(HOLD, "9 links")

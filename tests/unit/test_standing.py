@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from commentsvc import bans, lessons, moderation
-from commentsvc.config import Moderation
+from commentsvc.settings import Moderation
 from tests.unit import stored
 from tests.unit.served import SETTINGS, Served, served
 from tests.unit.stored import add

@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 import pytest
 
-from commentsvc import adding, comments, models, posting, statements
+from commentsvc import adding, comments, model, posting, statements
 from commentsvc.database import Database
 from commentsvc.decisions import ChangeTable
 from commentsvc.models import CommentTable, SiteTable, ThreadTable
@@ -267,7 +267,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 site=random.choice(["blog", "other"]),
                 url=f"/{random.randrange(10)}/",
                 title=random.choice(["", "Title"]),
-                status=random.choice(models.STATUSES),
+                status=random.choice(model.STATUSES),
                 key=f"key {number}",
             )
         database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = id % 5 - 2"))
@@ -372,7 +372,7 @@ def test_the_list_by_votes_reads_its_thread_alone(database: Database) -> None:
 
 def test_a_comment_has_its_columns_in_the_order_of_its_fields(database: Database) -> None:
     names = [name.removeprefix("c.") for name in statements.COLUMNS.split(", ")]
-    fields = list(models.Comment.__struct_fields__)
+    fields = list(model.Comment.__struct_fields__)
     assert [{"author_site": "site"}.get(name, name) for name in names] == fields
 
 

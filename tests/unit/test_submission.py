@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.config import Comments, Site
+from commentsvc.settings import Comments, Site
 from commentsvc.submission import (
     MalformedError,
     Submission,
@@ -15,9 +15,9 @@ from commentsvc.submission import (
     avatar,
     from_form,
     from_json,
-    line,
     message_from_json,
 )
+from commentsvc.text import one_line
 from commentsvc.urls import Sites
 
 BOUNDS = Comments(author_length=20, message_length=100)
@@ -204,13 +204,13 @@ def test_a_web_site_may_have_any_host(site: str) -> None:
     ],
 )
 def test_a_name_is_one_visible_line(text: str, expected: str) -> None:
-    assert line(text) == expected
+    assert one_line(text) == expected
     assert read(author=text).author == expected
 
 
 @given(st.text())
 def test_a_visible_line_stays_as_it_is(text: str) -> None:
-    assert line(line(text)) == line(text)
+    assert one_line(one_line(text)) == one_line(text)
 
 
 def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc import moderation
-from commentsvc.config import Server
 from commentsvc.mail import Mails
 from commentsvc.moments import DAY
+from commentsvc.settings import Server
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import SETTINGS, Served, faults, served, waiting
 

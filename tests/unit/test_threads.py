@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from commentsvc import comments, moderation, threads
-from commentsvc.database import Database, Transaction
-from commentsvc.threads import UnknownThread, UrlTaken
+from commentsvc import audit, comment_errors, comments, moderation, threads
+from commentsvc.comment_errors import UnknownThread, UrlTaken
+from commentsvc.database import Database
+from commentsvc.sqlite import Transaction
 from tests.unit.stored import NOW, add, decide, opened
 
 
@@ -25,7 +26,7 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
         add(database, url="/b/", site="other")
         purged.clear()
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def do(database: Database, work: Callable[..., Any], *words: object) -> Any:  # Any: as it gives
@@ -139,7 +140,7 @@ def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) ->
     assert (moved.what, moved.was, moved.became, moved.who) == ("thread", "/a/", "/b/", "Mo")
     assert approved.act == act
     assert database.read_now(lambda r: moderation.last_act(r, "Mo")) == act
-    with pytest.raises(moderation.NothingToUndo):
+    with pytest.raises(comment_errors.NothingToUndo):
         database.write_now(lambda tx: moderation.undo(tx, moved.act, "Mo", NOW))
     database.write_now(lambda tx: moderation.undo_last(tx, [pending], "Mo", NOW))
     assert counts(database, "/b/") == [3]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commentsvc.config import Site
+from commentsvc.origin import origin
+from commentsvc.settings import Site
 from commentsvc.urls import (
     LENGTH,
     Place,
@@ -15,7 +16,6 @@ from commentsvc.urls import (
     UrlError,
     canonical,
     canonical_by_rule,
-    origin,
 )
 
 KEEP = [

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import cli, commands
-from commentsvc.models import Entry
+from commentsvc.model import Entry
 from commentsvc.moderation import Change as Changed
 from commentsvc.orders import Answer, Change, Edit, Order, Undo
 from commentsvc.search import Found

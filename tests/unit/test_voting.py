@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import comments, voting
+from commentsvc import audit, comments, voting
+from commentsvc.comment_errors import TooManyVotes, UnknownComment
 from commentsvc.database import Database
-from commentsvc.models import SPAM
-from commentsvc.moderation import UnknownComment
-from commentsvc.voting import CROWD, TooManyVotes
+from commentsvc.model import SPAM
+from commentsvc.voting import CROWD
 from tests.unit.stored import HOUR, NOW, add, decide, opened
 
 HERE = (b"now", b"before")
@@ -22,7 +22,7 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
         add(database)
         purged.clear()
         yield database
-        assert database.read_now(comments.check) == []
+        assert database.read_now(audit.check) == []
 
 
 def vote(

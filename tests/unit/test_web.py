@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from commentsvc.config import Site
+from commentsvc.settings import Site
 from commentsvc.web import HttpError, Origins, Proxies, Request, first, refusal
 
 

@@ -12,12 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.database import (
-    Database,
-    DatabaseBusy,
-    DatabaseFull,
-    Transaction,
-)
+from commentsvc.database import Database
+from commentsvc.sqlite import DatabaseBusy, DatabaseFull, Transaction
 from commentsvc.writer import BATCH
 from tests.conftest import cannot_run
 from tests.unit.stored import held, opened, site, sites

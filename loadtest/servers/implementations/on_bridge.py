@@ -10,8 +10,8 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from commentsvc import web
-from commentsvc.config import Server
 from commentsvc.server import Bridge
+from commentsvc.settings import Server
 
 
 class Trivial:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commentsvc.config import Comments
+from commentsvc.settings import Comments
 from commentsvc.submission import Fields, check
 from loadtest.data.texts import Words, person, spammer
 

@@ -1,0 +1,74 @@
+"""Errors: what a request contradicts in what is stored.
+
+CommentsError
+  UnknownSite      no site of that name is configured
+  UnknownParent    the comment answered to is not in this thread, or was deleted
+  KeyConflict      the key was used before, for other content
+  ThreadClosed     the thread takes no more comments
+  UnknownComment   no comment has that id
+  NothingToUndo    there is no such change, or it was undone before
+  UnknownThread    nothing was said under that url
+  UrlTaken         there are comments under that url already
+  BanRefused       that cannot be banned
+  UnknownBan       no ban has that id
+  TooManyVotes     that network has all the votes that it may have on this comment
+BadCursor          `after` was not made by a list of ours, or for another order
+"""
+
+from collections.abc import Sequence
+
+
+class CommentsError(Exception):
+    """What was asked contradicts what is stored."""
+
+
+class UnknownSite(CommentsError):
+    """No site of that name is configured."""
+
+
+class UnknownParent(CommentsError):
+    """The comment answered to is not in this thread, or was deleted."""
+
+
+class KeyConflict(CommentsError):
+    """The key was used before, for other content."""
+
+
+class ThreadClosed(CommentsError):
+    """The thread takes no more comments."""
+
+
+class BadCursor(Exception):
+    """`after` was not made by us, or for another order."""
+
+
+class UnknownComment(CommentsError):
+    """No comments have these `ids`."""
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        super().__init__(f"no comment has the id {', '.join(map(str, ids))}")
+        self.ids = tuple(ids)
+
+
+class NothingToUndo(CommentsError):
+    """There is no such act or change, or it was undone before."""
+
+
+class UnknownThread(CommentsError):
+    """Nothing was said under this url."""
+
+
+class UrlTaken(CommentsError):
+    """Comments are there already: merge them instead."""
+
+
+class BanRefused(CommentsError):
+    """What was given cannot be banned; the text says why."""
+
+
+class UnknownBan(CommentsError):
+    """No ban has this id."""
+
+
+class TooManyVotes(CommentsError):
+    """That network has all the votes that it may have on this comment."""
