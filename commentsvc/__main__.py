@@ -1,6 +1,6 @@
 """`python -m commentsvc`: the same as the command `commentsvc`."""
 
-from commentsvc.cli import main
+from commentsvc.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -19,49 +19,42 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, null
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc import (
-    auth,
-    channels,
-    chores,
-    comments,
-    datadir,
-    descriptors,
-    handover,
-    logs,
-    metrics,
-    migrations,
-    posting,
-    stopping,
-    trace,
-)
-from commentsvc.api import Api
-from commentsvc.api_errors import as_http
-from commentsvc.avatars import Avatars
-from commentsvc.backups import Backups
-from commentsvc.bans import Bans
-from commentsvc.control import Control, NoServer
-from commentsvc.database import Database
-from commentsvc.desk import Desk
-from commentsvc.embed import Embed
-from commentsvc.handover import Place, Succession
-from commentsvc.intake import Intake
-from commentsvc.linkpages import LinkPages
-from commentsvc.links import Links
-from commentsvc.live import Live
-from commentsvc.lock import Lock
-from commentsvc.manager import Manager
-from commentsvc.ops import Ops
-from commentsvc.outbox import Outbox
-from commentsvc.ownpages import OwnPages
-from commentsvc.readers import Readers
-from commentsvc.redirect import redirecting
-from commentsvc.router import Route, Router
-from commentsvc.server import Bridge
-from commentsvc.settings import Settings
-from commentsvc.stacosys import Stacosys
-from commentsvc.static_files import Files
-from commentsvc.urls import Sites
-from commentsvc.web import Origins
+from commentsvc.admin.routes import Desk
+from commentsvc.api import metrics
+from commentsvc.api.author import Readers
+from commentsvc.api.avatars import Avatars
+from commentsvc.api.comments import Api
+from commentsvc.api.errors import as_http
+from commentsvc.api.health import Ops
+from commentsvc.api.stacosys import Stacosys
+from commentsvc.api.static_files import Files
+from commentsvc.api.stream import Live
+from commentsvc.api.submit import Intake
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.signed_links import Links
+from commentsvc.comments import queries
+from commentsvc.comments.urls import Sites
+from commentsvc.db import outbox as outbox_queue
+from commentsvc.db.database import Database
+from commentsvc.db.lock import Lock
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.scheduled_backup import Backups
+from commentsvc.delivery import channels
+from commentsvc.delivery.worker import Outbox
+from commentsvc.http.bridge import Bridge
+from commentsvc.http.messages import Origins
+from commentsvc.http.router import Route, Router
+from commentsvc.pages.embed import Embed
+from commentsvc.pages.mail_links import LinkPages
+from commentsvc.pages.personal_data import OwnPages
+from commentsvc.runtime import file_limit, handover, logs, maintenance, request_trace, signals
+from commentsvc.runtime.control import Control, NoServer
+from commentsvc.runtime.handover import Place, Succession
+from commentsvc.runtime.https_redirect import redirecting
+from commentsvc.runtime.systemd import Manager
+from commentsvc.settings import data_dir
+from commentsvc.settings.schema import Settings
+from commentsvc.spam.bans import Bans
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +91,7 @@ def run(settings: Settings, start: Start) -> None:
     it cannot start.
     """
     logs.set_up()
-    descriptors.provide(settings.server.connections)
+    file_limit.provide(settings.server.connections)
     place = asyncio.run(_serve(settings, start, None))
     while place is not None:
         place = asyncio.run(_serve(settings, start, place))
@@ -106,12 +99,12 @@ def run(settings: Settings, start: Start) -> None:
 
 async def _serve(settings: Settings, start: Start, place: Place | None) -> Place | None:
     """Serve, at the `place` that was ours or at one to be found; ours, if a successor failed."""
-    told_to_stop = stopping.expect()
+    told_to_stop = signals.expect()
     succession = Succession(told_to_stop, place)
     try:
         await _compose(settings, start, succession, told_to_stop)
     finally:
-        stopping.end_at_once()
+        signals.end_at_once()
         left = await succession.conclude()
     return left
 
@@ -121,20 +114,20 @@ async def _compose(
 ) -> None:
     data = start.data
     async with AsyncExitStack() as stack:
-        datadir.prepare(data)
+        data_dir.prepare(data)
         await _find_place(start, succession)
         lock = stack.enter_context(Lock(data, succession.place.lock))
-        keys = auth.load_keys(data / datadir.SECRET_KEY, settings.auth.secret_key)
-        migrations.upgrade(data / datadir.DATABASE)
-        bridge = Bridge(settings.server, trace.LINES if start.traced else 0)
+        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
+        upgrade.upgrade(data / data_dir.DATABASE)
+        bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans = Bans()
-        database = _open(settings, data / datadir.DATABASE, bridge, bans)
+        database = _open(settings, data / data_dir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         ways = channels.channels(settings, Links(keys), time.time, database)
         outbox = Outbox(database, ways, time.time)
-        backups = Backups(settings.backup, data / datadir.DATABASE, time.time)
+        backups = Backups(settings.backup, data / data_dir.DATABASE, time.time)
         ops = Ops(settings, database, bridge.stats, outbox, backups, time.time)
         files = Files(settings, start.blog)
         desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
@@ -151,7 +144,7 @@ async def _compose(
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (chores.run(database, settings), backups.run(), start.manager.watch())
+        works = (maintenance.run(database, settings), backups.run(), start.manager.watch())
         await stack.enter_async_context(_meanwhile(*works))
         stack.enter_context(spared_collector())
         start.announce(address)
@@ -168,7 +161,7 @@ async def _find_place(start: Start, succession: Succession) -> None:
     passed = start.manager.sockets()
     if start.takes_over:
         with suppress(NoServer):
-            await asyncio.to_thread(succession.succeed, start.data / datadir.CONTROL)
+            await asyncio.to_thread(succession.succeed, start.data / data_dir.CONTROL)
     if passed:
         succession.take_passed(passed)
 
@@ -193,7 +186,7 @@ def _control(
     start: Start, settings: Settings, database: Database, address: str, succession: Succession
 ) -> Control:
     return Control(
-        start.data / datadir.CONTROL,
+        start.data / data_dir.CONTROL,
         database=database,
         address=address,
         prefaced=settings.server.proxy_protocol,
@@ -226,9 +219,9 @@ async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock
 async def _tell(database: Database, settings: Settings) -> None:
     """Bring what the database knows of the settings in line with them."""
     names = [site.name for site in settings.sites]
-    await database.write(lambda tx: comments.sync_sites(tx, names))
+    await database.write(lambda tx: queries.sync_sites(tx, names))
     targets = channels.targets(settings)
-    await database.write(lambda tx: posting.sync_targets(tx, targets))
+    await database.write(lambda tx: outbox_queue.sync_targets(tx, targets))
 
 
 def _router(
@@ -271,7 +264,7 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, tell)
     try:
-        with trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
+        with request_trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
             yield
     finally:
         loop.remove_signal_handler(signal.SIGUSR1)

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commentsvc import auth, datadir, moderators, passwords, sessions
-from commentsvc.database import Database
-from commentsvc.sessions import Cookies
-from commentsvc.sqlite import Transaction
+from commentsvc.auth import accounts, edit_tokens, passwords, sessions
+from commentsvc.auth.sessions import Cookies
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.settings import data_dir
 
 PASSWORD = "correct horse battery"
 
@@ -38,11 +39,11 @@ def sign_out(data: Path, browsers: int) -> list[Browser]:
 
 
 def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
-    keys = auth.load_keys(data / datadir.SECRET_KEY, "")
+    keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
     stored = passwords.new_hash(PASSWORD)
     mark = os.urandom(4).hex()
     names = [f"{mark}-{index}" for index in range(number)]
-    database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
         return database.write_now(lambda tx: _add(tx, names, stored, Cookies(keys), signed_in))
@@ -55,8 +56,8 @@ def _add(
 ) -> list[Browser]:
     now, made = int(time.time() * 1_000), []
     for name in names:
-        moderators.add(tx, name, stored, now)
-        moderator = moderators.find(tx, name)
+        accounts.add(tx, name, stored, now)
+        moderator = accounts.find(tx, name)
         assert moderator is not None
         token, visit = cookies.visit(os.urandom(sessions.TOKEN_SIZE))
         if signed_in:

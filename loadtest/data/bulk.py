@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from commentsvc import comments, migrations, search
-from commentsvc.database import Database
-from commentsvc.sqlite import Transaction
+from commentsvc.comments import queries, search
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import Transaction
 
 SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
 PAGES: Final = 50  # comments have one page among them
@@ -41,11 +42,11 @@ def make(
 
     `progress` gets how many comments are made and fed, up to twice the number. Two `sites`.
     """
-    migrations.upgrade(path)
+    upgrade.upgrade(path)
     database = Database(path, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(lambda tx: comments.sync_sites(tx, sites))
+        database.write_now(lambda tx: queries.sync_sites(tx, sites))
         database.write_now(lambda tx: _add_pages(tx, number // PAGES))
         for done in range(0, number, PIECE):
             last = min(done + PIECE, number)

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from commentsvc import adding, comments, datadir, migrations
-from commentsvc.adding import NewComment
-from commentsvc.database import Database
-from commentsvc.markup import render
+from commentsvc.comments import create, queries
+from commentsvc.comments.create import NewComment
+from commentsvc.comments.markdown import render
+from commentsvc.comments.submission import avatar
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import Transaction
 from commentsvc.model import APPROVED, PENDING
-from commentsvc.settings import Site
-from commentsvc.sqlite import Transaction
-from commentsvc.submission import avatar
+from commentsvc.settings import data_dir
+from commentsvc.settings.schema import Site
 from loadtest.data.blog import COMMENTS, Page, Text, texts, visits
 
 BATCH = 500  # comments per transaction
@@ -26,13 +28,13 @@ SITE = Site().name
 
 def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) -> None:
     """Make the data folder `data` with all comments of `ranked`; `progress` gets their number."""
-    datadir.prepare(data)
-    path = data / datadir.DATABASE
-    migrations.upgrade(path)
+    data_dir.prepare(data)
+    path = data / data_dir.DATABASE
+    upgrade.upgrade(path)
     database = Database(path, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(lambda tx: comments.sync_sites(tx, [SITE]))
+        database.write_now(lambda tx: queries.sync_sites(tx, [SITE]))
         everything = enumerate(zip(visits(ranked), texts(seed=2), strict=False))
         done = 0
         while batch := list(itertools.islice(everything, BATCH)):
@@ -49,17 +51,17 @@ def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
     written = zip(itertools.cycle(ranked), texts(seed=8), range(number), strict=False)
     made = (_comment(COMMENTS + index, page, text) for page, text, index in written)
     news = [(msgspec.structs.replace(new, status=PENDING), now) for new, now in made]
-    database = Database(data / datadir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        return database.write_now(lambda tx: [adding.add(tx, *new).comment.id for new in news])
+        return database.write_now(lambda tx: [create.add(tx, *new).comment.id for new in news])
     finally:
         database.close_now()
 
 
 def _add(news: Sequence[tuple[NewComment, int]], tx: Transaction) -> None:
     for new, now in news:
-        adding.add(tx, new, now)
+        create.add(tx, new, now)
 
 
 def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:

@@ -14,8 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from commentsvc import audit, datadir
-from commentsvc.sqlite import Reader
+from commentsvc.db import integrity
+from commentsvc.db.sqlite import Reader
+from commentsvc.settings import data_dir
 from loadtest.data.blog import COMMENTS, Page
 from loadtest.harness.bench import Bench
 from loadtest.harness.measurement import Measurement
@@ -75,7 +76,7 @@ class Rounds:
             bench = Bench(service, self._pages, self._folder)
             made = [self._measure(bench, scenario, number) for scenario in self._scenarios]
             end = service.rss()
-        verify(data / datadir.DATABASE, COMMENTS + bench.submitted)
+        verify(data / data_dir.DATABASE, COMMENTS + bench.submitted)
         kept = tuple(min(tries, key=lambda one: one.disturbance) for tries in made)
         thrown_away = sum(len(tries) - 1 for tries in made)
         return Round(number, service.start_ms, start, end, thrown_away, kept)
@@ -93,7 +94,7 @@ def verify(path: Path, rows: int) -> None:
     """Raise ServiceError unless the database is whole and has `rows` comments, none lost."""
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT count(*) FROM comment").fetchone()[0]
-        faults = audit.check(Reader(connection))
+        faults = integrity.check(Reader(connection))
     if found != rows:
         faults.append(f"{rows} comments were acknowledged, {found} are stored")
     if faults:

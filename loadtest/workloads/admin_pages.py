@@ -15,9 +15,13 @@ from typing import Any, Final
 
 import click
 
-from commentsvc import bans, comments, datadir, moderation, review, search, threads
-from commentsvc.database import Database, Reader
-from commentsvc.moments import DAY
+from commentsvc.comments import queries, search, threads
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.moderation import actions, lists
+from commentsvc.settings import data_dir
+from commentsvc.spam import bans
+from commentsvc.util.timestamps import DAY
 from loadtest.data import bulk
 from loadtest.harness import machine
 from loadtest.harness.programs import BUILD
@@ -39,7 +43,7 @@ def questions(number: int) -> dict[str, Ask]:
 
 
 def _lists(number: int) -> dict[str, Ask]:
-    sheet = partial(review.sheet, site="", limit=SHEET, after=None)
+    sheet = partial(lists.sheet, site="", limit=SHEET, after=None)
     pages = partial(threads.listing, limit=SHEET, before=None)
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
@@ -53,11 +57,11 @@ def _lists(number: int) -> dict[str, Ask]:
         "approved": partial(sheet, status="approved"),
         "approved, far down": partial(sheet, status="approved", after=f"{moment}.{number // 2}"),
         "deleted of a small site": partial(sheet, status="deleted", site="notes"),
-        "numbers in the heading": review.numbers,
-        "a comment": partial(comments.find, comment_id=number // 2),
-        "its history": partial(moderation.history, comment_id=number // 2),
-        "the last act": partial(moderation.last_act, who="Mo"),
-        "the last act of somebody new": partial(moderation.last_act, who="Nobody"),
+        "numbers in the heading": lists.numbers,
+        "a comment": partial(queries.find, comment_id=number // 2),
+        "its history": partial(actions.history, comment_id=number // 2),
+        "the last act": partial(actions.last_act, who="Mo"),
+        "the last act of somebody new": partial(actions.last_act, who="Nobody"),
         "pages": partial(pages, containing=""),
         "pages with a text": partial(
             threads.listing, containing="post-17", limit=SHEET, before=None
@@ -107,13 +111,13 @@ def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, flo
 def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     """How long decisions take the writer, in milliseconds; they change the database."""
     now = bulk.FIRST + number * bulk.STEP
-    queue = partial(review.sheet, status="pending", site="", limit=100, after=None)
+    queue = partial(lists.sheet, status="pending", site="", limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]
     steps: dict[str, Callable[..., Any]] = {  # Any: what each one gives
-        "approve one": lambda tx: moderation.change(tx, some[:1], "approved", "Mo", now),
-        "approve 99": lambda tx: moderation.change(tx, some[1:], "approved", "Mo", now),
-        "undo these": lambda tx: moderation.undo(tx, moderation.last_act(tx, "Mo"), "Mo", now),
-        "edit one": lambda tx: moderation.edit(tx, some[0], "Better", "Mo", now),
+        "approve one": lambda tx: actions.change(tx, some[:1], "approved", "Mo", now),
+        "approve 99": lambda tx: actions.change(tx, some[1:], "approved", "Mo", now),
+        "undo these": lambda tx: actions.undo(tx, actions.last_act(tx, "Mo"), "Mo", now),
+        "edit one": lambda tx: actions.edit(tx, some[0], "Better", "Mo", now),
         "close a page": lambda tx: threads.set_state(tx, "blog", "/2001/post-1/", "closed"),
         "move the largest page": lambda tx: threads.move(tx, "blog", "/2001/post-1/", "/moved/"),
         "merge the two largest": lambda tx: threads.merge(
@@ -137,8 +141,8 @@ def main(number: int, keep: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         data = Path(place) / "data"
-        datadir.prepare(data)
-        path = data / datadir.DATABASE
+        data_dir.prepare(data)
+        path = data / data_dir.DATABASE
         click.echo(f"making {number} comments")
         bulk.make(path, number, WORDS)
         database = Database(path, synchronous="normal", purge=lambda tags: None)

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc import moderators, passwords
-from commentsvc.database import Database
+from commentsvc.auth import accounts, passwords
+from commentsvc.db.database import Database
 from loadtest.data import bulk
 from loadtest.harness.service import Service, ServiceError
 from loadtest.workloads.admin_browser import Desk
@@ -61,7 +61,7 @@ def pages(number: int) -> dict[str, str]:
 def employ(database: Database) -> None:
     """Make the account of the one who asks."""
     password = passwords.new_hash(PASSWORD)
-    database.write_now(lambda tx: moderators.add(tx, NAME, password, bulk.FIRST))
+    database.write_now(lambda tx: accounts.add(tx, NAME, password, bulk.FIRST))
 
 
 def measure(folder: Path, number: int) -> dict[str, Sheet]:

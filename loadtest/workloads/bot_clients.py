@@ -26,10 +26,11 @@ from urllib.parse import urlencode
 
 from altcha import Challenge, Payload, solve_challenge
 
-from commentsvc import control, datadir
-from commentsvc.orders import Change
-from commentsvc.spam import HOLD
-from commentsvc.stamps import YOUNGEST
+from commentsvc.runtime import control
+from commentsvc.runtime.control_commands import Change
+from commentsvc.settings import data_dir
+from commentsvc.spam.form_tokens import YOUNGEST
+from commentsvc.spam.score import HOLD
 from loadtest.data import texts
 from loadtest.data.texts import Words
 
@@ -112,7 +113,7 @@ class Crowd:
         decisions = {"approved": self._ids(data, PERSON)}
         decisions["spam"] = self._ids(data, "%") - decisions["approved"]
         for to, ids in decisions.items():
-            control.ask(data / datadir.CONTROL, Change(to=to, ids=tuple(ids)))  # type: ignore[arg-type] # both are
+            control.ask(data / data_dir.CONTROL, Change(to=to, ids=tuple(ids)))  # type: ignore[arg-type] # both are
         self._taught = max(ids, default=0)
         self._sent.clear()
         self._refused.clear()
@@ -135,7 +136,7 @@ class Crowd:
             return {number for (number,) in rows.execute(_IDS, (f"/{sort}/%",))}
 
     def _rows(self, data: Path) -> closing[sqlite3.Connection]:
-        path = f"file:{data / datadir.DATABASE}?mode=ro"
+        path = f"file:{data / data_dir.DATABASE}?mode=ro"
         return closing(sqlite3.connect(path, uri=True))
 
     def _write(self, sort: str) -> Sequence[Post]:

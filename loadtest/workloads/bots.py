@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from commentsvc import school
-from commentsvc.config import Moderation, Spam
+from commentsvc.settings.schema import Moderation, Spam
+from commentsvc.spam import model_cache
 from loadtest.harness import machine
 from loadtest.harness.programs import BUILD
 from loadtest.harness.result import RESULTS
@@ -59,7 +59,7 @@ def play(scene: Scene, port: int, data: Path, seed: int) -> dict[str, Tally]:
         if scene.lessons:
             crowd.play(dict.fromkeys(scene.numbers, scene.lessons))
             crowd.teach(data)
-            time.sleep(school.PAUSE)
+            time.sleep(model_cache.PAUSE)
         crowd.play(scene.numbers)
     finally:
         crowd.close()

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
-from commentsvc import datadir
+from commentsvc.settings import data_dir
 from loadtest.data import accounts
 from loadtest.data.accounts import Browser
 from loadtest.data.blog import Page, Text, draw, texts
@@ -240,7 +240,7 @@ def tally(data: Path) -> Counter[str]:
         "waiting": "SELECT count(*) FROM comment WHERE status = 'pending'",
         "sessions": "SELECT count(*) FROM session",
     }
-    with closing(sqlite3.connect(data / datadir.DATABASE)) as connection:
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as connection:
         return Counter({name: connection.execute(q).fetchone()[0] for name, q in queries.items()})
 
 

@@ -21,7 +21,8 @@ from typing import Final, Literal
 
 import click
 
-from commentsvc import datadir, migrations
+from commentsvc.db.migrations import upgrade
+from commentsvc.settings import data_dir
 from loadtest.data import accounts, bulk
 from loadtest.data.blog import Page, draw
 from loadtest.data.seed import SITE
@@ -84,13 +85,13 @@ def data_of(size: int) -> Path:
     """The data folder with so many comments, made where it is not there yet, with a bar."""
     folder = BUILD / "growth" / str(size)
     told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
-    stamp, path = folder / "made-by", folder / datadir.DATABASE
+    stamp, path = folder / "made-by", folder / data_dir.DATABASE
     if stamp.exists() and stamp.read_text() == told:
-        migrations.upgrade(path)  # it may be of a version before this one
+        upgrade.upgrade(path)  # it may be of a version before this one
         return folder
-    datadir.prepare(folder)
+    data_dir.prepare(folder)
     stamp.unlink(missing_ok=True)
-    for old in folder.glob(f"{datadir.DATABASE}*"):
+    for old in folder.glob(f"{data_dir.DATABASE}*"):
         old.unlink()
     with click.progressbar(length=2 * size, label=f"{size:,} comments", show_pos=False) as bar:
         bulk.make(path, size, WORDS, lambda done: bar.update(done - bar.pos), (SITE, "notes"))
@@ -103,7 +104,7 @@ def pages_of(data: Path, size: int) -> list[Page]:
     last = size // bulk.PAGES
     asked = min(ASKED, last)
     ids = {1 + (2 * index + 1) * last // (2 * asked) for index in range(asked)}
-    with closing(sqlite3.connect(data / datadir.DATABASE)) as connection:
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as connection:
         rows = connection.execute("SELECT id, url, count FROM thread WHERE site_id = 1").fetchall()
     return [Page(url, count) for page_id, url, count in rows if page_id in ids]
 
@@ -175,7 +176,7 @@ class Growth:
 
     def _serial(self) -> int:
         """A serial number above those of all submissions to this data: each took an id."""
-        with closing(sqlite3.connect(self._data / datadir.DATABASE)) as connection:
+        with closing(sqlite3.connect(self._data / data_dir.DATABASE)) as connection:
             return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
 
     def _requests(self, kind: Kind, port: int) -> list[Request]:

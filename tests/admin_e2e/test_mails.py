@@ -8,12 +8,14 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
-from commentsvc import auth, datadir, subscribing
-from commentsvc.config import Server, Settings, Site
-from commentsvc.database import Database
-from commentsvc.links import Links
-from commentsvc.mail import Mails
-from commentsvc.outgoing import Post
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.signed_links import Links
+from commentsvc.comments import subscriptions
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import Post
+from commentsvc.delivery.mail import Mails
+from commentsvc.settings import data_dir
+from commentsvc.settings.schema import Server, Settings, Site
 from tests.admin_e2e.desk import Scheme, looked_at, looks
 from tests.e2e.program import Service, serving
 from tests.unit.mailserver import mail_settings
@@ -56,7 +58,7 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
     scheme: Scheme,
     width: int,
 ) -> None:
-    links = Links(auth.load_keys(service.data / datadir.SECRET_KEY, ""))
+    links = Links(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
     with looked_at(chromium, service.address, scheme, width) as page:
         for target in (
@@ -80,7 +82,7 @@ def mails(database: Database) -> Iterator[str]:
     add(database, email=EMAIL, source=LONG, html="<p>" + "x" * 200, title=title)
     add(database, author="Tom", parent=1)
     add(database, status="pending", author="Wolfeschlegelstein" * 4)
-    database.write_now(lambda tx: subscribing.watch(tx, 1))
+    database.write_now(lambda tx: subscriptions.watch(tx, 1))
     composer = Mails(SETTINGS, Links([b"key" * 16]))
     for kind, about in (
         ("submitted", 3),
@@ -90,7 +92,7 @@ def mails(database: Database) -> Iterator[str]:
         ("own", None),
     ):
         if kind == "reply":
-            database.write_now(lambda tx: subscribing.confirm(tx, 1))
+            database.write_now(lambda tx: subscriptions.confirm(tx, 1))
         post = replace(POST, kind=kind, comment_id=about)
         letter = database.read_now(lambda reader, post=post: composer.compose(reader, post))  # type: ignore[misc] # mypy cannot see the default
         assert letter, kind

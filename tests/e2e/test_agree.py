@@ -28,7 +28,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from commentsvc.models import MOVES
+from commentsvc.model import MOVES
 from loadtest.workloads.admin_browser import Desk
 from tests.e2e.model import Done, Model, Said
 from tests.e2e.program import Service, command, serving

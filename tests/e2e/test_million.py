@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import sqlite
-from commentsvc.sqlite import Reader
+from commentsvc.db import sqlite
+from commentsvc.db.sqlite import Reader
 from loadtest.data import bulk
 from loadtest.workloads import admin_pages
 

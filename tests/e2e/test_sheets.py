@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from commentsvc import datadir
-from commentsvc.database import Database
+from commentsvc.db.database import Database
+from commentsvc.settings import data_dir
 from loadtest.data import bulk
 from loadtest.workloads import admin_requests
 
@@ -11,8 +11,8 @@ NUMBER = 10_000  # fewer have no second site
 
 
 def test_all_pages_are_shown_to_a_moderator_and_measured(data: Path) -> None:
-    datadir.prepare(data)
-    path = data / datadir.DATABASE
+    data_dir.prepare(data)
+    path = data / data_dir.DATABASE
     bulk.make(path, NUMBER, words=3)
     database = Database(path, purge=lambda tags: None)
     database.open()

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import datadir, handover
+from commentsvc.runtime import handover
+from commentsvc.settings import data_dir
 from tests.e2e.program import (
     PATIENCE,
     ROOT,
@@ -180,7 +181,7 @@ def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
     data: Path, start: Start
 ) -> None:
     service = start(data)
-    place, talk = handover.take_over(data / datadir.CONTROL)
+    place, talk = handover.take_over(data / data_dir.CONTROL)
     place.close()
     talk.close()
     assert service.read_line() == f"commentsvc listens on {service.address}\n"
@@ -190,7 +191,7 @@ def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
 
 def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: Start) -> None:
     service = start(data)
-    place, talk = handover.take_over(data / datadir.CONTROL)
+    place, talk = handover.take_over(data / data_dir.CONTROL)
     with closing(talk):
         assert service.stop() == -signal.SIGTERM  # at once: it has nothing left to lose
     place.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from commentsvc.settings import Mail
+from commentsvc.settings.schema import Mail
 
 PASSWORD = "correct horse"
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from commentsvc import moderators, passwords
-from commentsvc.web import Response
+from commentsvc.auth import accounts, passwords
+from commentsvc.http.messages import Response
 from tests.unit.served import NOW, Served
 
 PASSWORD = "correct horse battery"
@@ -85,7 +85,7 @@ class Seat:
 
 def employ(service: Served, name: str = "ann") -> None:
     """Make an account with PASSWORD."""
-    service.database.write_now(lambda tx: moderators.add(tx, name, HASH, int(NOW * 1_000)))
+    service.database.write_now(lambda tx: accounts.add(tx, name, HASH, int(NOW * 1_000)))
 
 
 def seated(service: Served, name: str = "ann") -> Seat:

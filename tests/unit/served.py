@@ -7,31 +7,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from commentsvc import _core, channels, comments, migrations, posting
-from commentsvc.api import Api
-from commentsvc.api_errors import as_http
-from commentsvc.avatars import Avatars
-from commentsvc.backups import Backups
-from commentsvc.bans import Bans
-from commentsvc.database import Database
-from commentsvc.desk import Desk
-from commentsvc.embed import Embed
-from commentsvc.intake import Intake
-from commentsvc.linkpages import LinkPages
-from commentsvc.links import Links
-from commentsvc.live import Live
+from commentsvc import _core
+from commentsvc.admin.routes import Desk
+from commentsvc.api.author import Readers
+from commentsvc.api.avatars import Avatars
+from commentsvc.api.comments import Api
+from commentsvc.api.errors import as_http
+from commentsvc.api.health import Ops
+from commentsvc.api.stacosys import Stacosys
+from commentsvc.api.static_files import Files
+from commentsvc.api.stream import Live
+from commentsvc.api.submit import Intake
+from commentsvc.auth.signed_links import Links
+from commentsvc.comments import queries
+from commentsvc.comments.urls import Sites
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.scheduled_backup import Backups
+from commentsvc.db.schema.outbox import Post
+from commentsvc.delivery import channels
+from commentsvc.delivery.worker import Outbox
+from commentsvc.http.messages import Later, Origins, Request, Response
+from commentsvc.http.router import Route, Router
 from commentsvc.model import Entry
-from commentsvc.ops import Ops
-from commentsvc.outbox import Outbox
-from commentsvc.outgoing import Post
-from commentsvc.ownpages import OwnPages
-from commentsvc.readers import Readers
-from commentsvc.router import Route, Router
-from commentsvc.settings import Comments, Feed, Moderation, Settings, Site, Spam
-from commentsvc.stacosys import Stacosys
-from commentsvc.static_files import Files
-from commentsvc.urls import Sites
-from commentsvc.web import Later, Origins, Request, Response
+from commentsvc.pages.embed import Embed
+from commentsvc.pages.mail_links import LinkPages
+from commentsvc.pages.personal_data import OwnPages
+from commentsvc.settings.schema import Comments, Feed, Moderation, Settings, Site, Spam
+from commentsvc.spam.bans import Bans
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
@@ -179,7 +183,7 @@ class Served:
 
     def stored(self) -> list[Entry]:
         """Everything that is stored, newest first."""
-        return self.database.read_now(lambda reader: comments.listing(reader, None, 1_000))
+        return self.database.read_now(lambda reader: queries.listing(reader, None, 1_000))
 
 
 def _request(
@@ -196,7 +200,7 @@ def served(
 ) -> Iterator[Served]:
     """The service on a new database in `folder`."""
     path = folder / "comments.sqlite3"
-    migrations.upgrade(path)
+    upgrade.upgrade(path)
     purged: list[str] = []
     bans = Bans()
 
@@ -208,8 +212,8 @@ def served(
     database.open()
     try:
         names = [site.name for site in settings.sites]
-        database.write_now(lambda tx: comments.sync_sites(tx, names))
-        database.write_now(lambda tx: posting.sync_targets(tx, channels.targets(settings)))
+        database.write_now(lambda tx: queries.sync_sites(tx, names))
+        database.write_now(lambda tx: outbox.sync_targets(tx, channels.targets(settings)))
         service = Served(settings, folder, database, blog, bans)
         service.purged = purged
         yield service
@@ -233,5 +237,5 @@ def faults(response: Response) -> list[str]:
 
 def waiting(service: Served) -> list[Post]:
     """The rows of the outbox that wait, oldest first."""
-    found = service.database.read_now(lambda r: posting.listing(r, "queued", 1 << 62, 100))
+    found = service.database.read_now(lambda r: outbox.listing(r, "queued", 1 << 62, 100))
     return found[::-1]

@@ -8,11 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from commentsvc import adding, comments, migrations, moderation
-from commentsvc.adding import NewComment
-from commentsvc.database import Database
+from commentsvc.comments import create, queries
+from commentsvc.comments.create import NewComment
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
-from commentsvc.sqlite import Reader, Transaction
+from commentsvc.moderation import actions
 
 HOUR = 3_600_000
 NOW = 1_795_000_000_000  # milliseconds; some day of 2026
@@ -66,27 +68,27 @@ def opened(
 ) -> Iterator[Database]:
     """An open database in `folder`, with the site "blog"."""
     path = folder / "comments.sqlite3"
-    migrations.upgrade(path)
+    upgrade.upgrade(path)
     database = Database(path, purge=purge, **settings)
     database.open()
     try:
-        database.write_now(lambda tx: comments.sync_sites(tx, ["blog"]))
+        database.write_now(lambda tx: queries.sync_sites(tx, ["blog"]))
         yield database
     finally:
         database.close_now()
 
 
-def add(database: Database, now: int = NOW, **changes: Any) -> adding.Added:  # Any: see new
+def add(database: Database, now: int = NOW, **changes: Any) -> create.Added:  # Any: see new
     """Submit, and wait for the acknowledgement."""
     submission = new(**changes)
-    return database.write_now(lambda tx: adding.add(tx, submission, now))
+    return database.write_now(lambda tx: create.add(tx, submission, now))
 
 
 def decide(
     database: Database, to: str, *ids: int, who: str = "Mo", now: int = NOW
-) -> moderation.Outcome:
+) -> actions.Outcome:
     """Have the moderator `who` give comments the status `to`."""
-    return database.write_now(lambda tx: moderation.change(tx, ids, to, who, now))
+    return database.write_now(lambda tx: actions.change(tx, ids, to, who, now))
 
 
 def site(name: str, *tags: str) -> Callable[[Transaction], str]:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from commentsvc import app
-from commentsvc.config import Server, Settings
-from commentsvc.control import Control
-from commentsvc.lock import Lock
-from commentsvc.manager import Manager
+from commentsvc.db.lock import Lock
+from commentsvc.runtime.control import Control
+from commentsvc.runtime.systemd import Manager
+from commentsvc.settings.schema import Server, Settings
 from tests.e2e.program import wait_for
 
 SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
@@ -105,11 +105,11 @@ def test_a_failure_of_the_last_step_undoes_all_before(
 def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> None:
     app.run(SETTINGS, start(tmp_path))
     program = (
-        "import sys; from pathlib import Path; from commentsvc import app, cli;"
+        "import sys; from pathlib import Path; from commentsvc import app; from commentsvc.cli import main;"
         "from tests.unit.test_app import SETTINGS, start;"
         "app.run(SETTINGS, start(Path(sys.argv[1]))); print(*sys.modules)"
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-    assert "commentsvc.channels" in said
+    assert "commentsvc.delivery.channels" in said
     assert not {name.partition(".")[0] for name in said} & {*LATE}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc import aliases
-from commentsvc.aliases import Page
+from commentsvc.cli import alias_import
+from commentsvc.cli.alias_import import Page
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.widget.browser import WIDGET
@@ -199,7 +199,7 @@ def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     site.post("two")
     told = site.build()["commentsvc.json"]
     old = ("/notes/2017/one/", "/notes/first/", "/notes/posts/gone.html")
-    pages = {page.url: page for page in aliases.read(told.encode())}
+    pages = {page.url: page for page in alias_import.read(told.encode())}
     assert pages == {
         "/notes/posts/one/": Page("/notes/posts/one/", old),
         "/notes/posts/old/": Page("/notes/posts/old/", closed=True),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from commentsvc.faults import sentence
-from commentsvc.languages import Languages, plural
+from commentsvc.util.languages import Languages, plural
+from commentsvc.util.messages import sentence
 from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
 from tests.widget.test_counts import show
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from commentsvc.work import Work
+from commentsvc.spam.proof_of_work import Work
 from tests.widget.browser import PAGE_VIEW, Answers, fill, send
 
 KEYS = [b"k" * 32]

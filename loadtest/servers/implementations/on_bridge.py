@@ -9,27 +9,27 @@ import sys
 from collections.abc import Awaitable
 from pathlib import Path
 
-from commentsvc import web
-from commentsvc.server import Bridge
-from commentsvc.settings import Server
+from commentsvc.http import messages
+from commentsvc.http.bridge import Bridge
+from commentsvc.settings.schema import Server
 
 
 class Trivial:
     """Answers everything with the same response."""
 
-    def __init__(self, response: web.Response) -> None:
+    def __init__(self, response: messages.Response) -> None:
         """Take the response."""
         self._response = response
 
-    def answer(self, _: web.Request) -> Awaitable[web.Response]:
+    def answer(self, _: messages.Request) -> Awaitable[messages.Response]:
         """Begin a coroutine, as most handlers of other people are."""
         return self._give()
 
-    async def _give(self) -> web.Response:
+    async def _give(self) -> messages.Response:
         return self._response
 
 
-async def serve(port: int, response: web.Response) -> None:
+async def serve(port: int, response: messages.Response) -> None:
     """Answer until the process ends."""
     bridge = Bridge(Server(listen=f"127.0.0.1:{port}", workers=1))
     bridge.serve(Trivial(response))
@@ -39,4 +39,4 @@ async def serve(port: int, response: web.Response) -> None:
 if __name__ == "__main__":
     told = json.loads(Path(sys.argv[2]).read_text())
     fields = tuple((name, value) for name, value in told["fields"] if name != "ETag")
-    asyncio.run(serve(int(sys.argv[1]), web.Response(200, fields, told["body"].encode())))
+    asyncio.run(serve(int(sys.argv[1]), messages.Response(200, fields, told["body"].encode())))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from commentsvc.settings import Comments
-from commentsvc.submission import Fields, check
+from commentsvc.comments.submission import Fields, check
+from commentsvc.settings.schema import Comments
 from loadtest.data.texts import Words, person, spammer
 
 SORTS = (person, spammer)

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from commentsvc import datadir
+from commentsvc.settings import data_dir
 from loadtest.data import bulk
 from loadtest.harness.browsers import Row
 from loadtest.workloads import scaling
@@ -18,9 +18,9 @@ def row(name: str, size: int, **figures: float) -> Row:
 
 def test_pages_are_spread_over_all_and_of_one_site(tmp_path: Path) -> None:
     size = 10_000
-    bulk.make(tmp_path / datadir.DATABASE, size, words=2)
+    bulk.make(tmp_path / data_dir.DATABASE, size, words=2)
     pages = scaling.pages_of(tmp_path, size)
-    with closing(sqlite3.connect(tmp_path / datadir.DATABASE)) as connection:
+    with closing(sqlite3.connect(tmp_path / data_dir.DATABASE)) as connection:
         ids = dict(connection.execute("SELECT url, id FROM thread WHERE site_id = 1"))
     assert len(pages) == len({page.url for page in pages}) > 190
     assert {ids[page.url] * 10 // 201 for page in pages} == set(range(10))

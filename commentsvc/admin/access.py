@@ -1,0 +1,225 @@
+"""Gate: who asks for a moderation page, and whether what is sent comes from one.
+
+DESIGN. Every handler of a page stands behind one of four doors, which give it a Visit:
+
+    open    GET   anybody: the page to sign in
+    page    GET   moderators; others are sent to sign in, and come back afterwards
+    enter   POST  anybody, from a form of ours: signing in
+    act     POST  moderators, from a form of ours
+
+A form is ours where three things say so: the cookie is sent by browsers for our own pages only
+(SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin, and the form holds the token
+that belongs to the cookie. The blog may be on our site (blog.example, comments.blog.example), so
+the cookie alone keeps no script of it away.
+
+Our pages send no referrer, for which browsers write ``Origin: null``. Those too old for
+Sec-Fetch-Site (before 2023) are believed then, and the token alone decides.
+
+Whatever goes wrong is told by an HTML page.
+"""
+
+from collections.abc import Callable, Coroutine
+from os import urandom
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from commentsvc.admin.render import see, show
+from commentsvc.api.errors import as_http
+from commentsvc.auth import sessions
+from commentsvc.auth.sessions import Cookies, Lifetime, Session
+from commentsvc.db.database import Database
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Headers, HttpError, Request, Response, first
+
+TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
+TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come back to
+SIGN_IN: Final = "sign-in"
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """Who asks, at the moment `now` (Unix milliseconds)."""
+
+    token: str
+    session: Session | None
+    now: int
+
+    @property
+    def moderator(self) -> Session:
+        """Who is signed in: behind `page` and `act` somebody is."""
+        assert self.session is not None
+        return self.session
+
+    @property
+    def form_token(self) -> str:
+        """What each form of the page carries."""
+        return sessions.form_token(self.token)
+
+
+# Any: what a coroutine yields to the event loop is not ours to know.
+Answer = Coroutine[Any, Any, Response]
+Shown = Callable[[Request, Visit], Answer]
+Acted = Callable[[Request, Visit, Form], Answer]
+Handler = Callable[[Request], Answer]
+
+
+def foreign_form() -> HttpError:
+    """Return the error for a form that is not one of ours."""
+    return HttpError(
+        403,
+        "foreign_form",
+        "This form was not sent by the moderation pages, so nothing was changed. If you did send it"
+        " from there, open the page again and repeat it.",
+    )
+
+
+def no_cookie() -> HttpError:
+    """Return the error for a form of ours that came without our cookie."""
+    return HttpError(
+        403,
+        "no_cookie",
+        "Your browser did not send our cookie back. The moderation pages need cookies, and a"
+        " browser keeps ours only where the address begins with https:// or is localhost.",
+    )
+
+
+class Gate:
+    """The doors. `now` gives the Unix time in seconds, `random` so many random bytes."""
+
+    def __init__(
+        self,
+        database: Database,
+        cookies: Cookies,
+        lifetime: Lifetime,
+        now: Callable[[], float],
+        random: Callable[[int], bytes] = urandom,
+    ) -> None:
+        self._database = database
+        self._cookies = cookies
+        self._lifetime = lifetime
+        self._now = now
+        self._random = random
+
+    def open(self, handler: Shown) -> Handler:
+        """Let anybody see what `handler` shows; who has no cookie yet gets one."""
+
+        async def answer(request: Request) -> Response:
+            visit, given = self._greet(request)
+            return _with(await handler(request, visit), given)
+
+        return _told(answer)
+
+    def page(self, handler: Shown) -> Handler:
+        """Let moderators see what `handler` shows."""
+
+        async def answer(request: Request) -> Response:
+            visit = self._visit(request)
+            if visit is None and request.header("sec-fetch-site") == "cross-site":
+                return _again(request)
+            if visit is None or visit.session is None:
+                return see(f"{SIGN_IN}?to={quote(_target(request), safe='')}")
+            await self._touch(visit.session, visit.now)
+            return await handler(request, visit)
+
+        return _told(answer)
+
+    def enter(self, handler: Acted) -> Handler:
+        """Let anybody do what `handler` does, by a form of ours."""
+
+        async def answer(request: Request) -> Response:
+            visit = self._visit(request)
+            if not _is_same_origin(request):
+                raise foreign_form()
+            if visit is None:
+                raise no_cookie()
+            form = request.form()
+            if not sessions.is_form_token(first(form, TOKEN_FIELD), visit.token):
+                raise foreign_form()
+            return await handler(request, visit, form)
+
+        return _told(answer)
+
+    def act(self, handler: Acted) -> Handler:
+        """Let moderators do what `handler` does, by a form of ours."""
+
+        async def act(request: Request, visit: Visit, form: Form) -> Response:
+            if visit.session is None:
+                return see(SIGN_IN)
+            await self._touch(visit.session, visit.now)
+            return await handler(request, visit, form)
+
+        return self.enter(act)
+
+    def renew(self) -> tuple[str, Headers]:
+        """A new token, and the header that gives it to the browser in place of its old one."""
+        token, cookie = self._cookies.visit(self._random(sessions.TOKEN_SIZE))
+        return token, (("Set-Cookie", cookie),)
+
+    def _visit(self, request: Request) -> Visit | None:
+        """Who asks; None without a cookie that we signed."""
+        token = self._cookies.token(request.header("cookie"))
+        if token is None:
+            return None
+        now = int(self._now() * 1_000)
+        session = self._database.read_now(
+            lambda reader: sessions.find(reader, token, self._lifetime, now)
+        )
+        return Visit(token, session, now)
+
+    def _greet(self, request: Request) -> tuple[Visit, Headers]:
+        """Who asks; with a new cookie where there is none yet."""
+        visit = self._visit(request)
+        if visit is not None:
+            return visit, ()
+        token, given = self.renew()
+        return Visit(token, None, int(self._now() * 1_000)), given
+
+    async def _touch(self, session: Session, now: int) -> None:
+        if now - session.seen >= sessions.TOUCH:
+            await self._database.write(lambda tx: sessions.touch(tx, session.id, now))
+
+
+def _told(answer: Handler) -> Handler:
+    """The same handler, whose failures are pages."""
+
+    async def tell(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+        return show("problem.html", error.status, error.headers, message=error.message)
+
+    return tell
+
+
+def _with(response: Response, headers: Headers) -> Response:
+    return msgspec.structs.replace(response, headers=(*response.headers, *headers))
+
+
+def _is_same_origin(request: Request) -> bool:
+    site = request.header("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.header("origin")
+    return origin == "null" or (
+        origin is not None and urlsplit(origin).netloc == (request.header("host") or "").lower()
+    )
+
+
+def _target(request: Request) -> str:
+    """The page that is asked for, from the folder of the pages."""
+    name = request.path.rpartition("/")[2]
+    target = f"{name}?{request.query}" if request.query else name
+    return target if len(target) <= TARGET_LENGTH else name
+
+
+def _again(request: Request) -> Response:
+    """Let the page ask for itself.
+
+    Who follows a link from another site, such as a web mailer's, comes without the cookie although
+    signed in. What our own page asks for then comes with it.
+    """
+    return show("again.html", 200, (("Refresh", "0"),), target=_target(request))

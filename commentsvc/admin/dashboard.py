@@ -1,0 +1,132 @@
+"""Dashboard: how much comes, how the service fares, and what it is set to.
+
+What is secret among the settings is told as set or not, never as itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from commentsvc.admin import chart
+from commentsvc.admin.access import Gate, Visit
+from commentsvc.admin.layout import Frame
+from commentsvc.comments import search
+from commentsvc.comments.search import Day
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.scheduled_backup import Backups
+from commentsvc.http.messages import Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.model import STATUSES
+from commentsvc.moderation import retention
+from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.util.timestamps import DAY
+
+SPANS: Final = (14, 30, 90)  # days on the chart
+
+
+class Dashboard:
+    """The handlers of the pages that only tell."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        gate: Gate,
+        frame: Frame,
+        stats: Callable[[], dict[str, int]],
+        backups: Backups,
+    ) -> None:
+        """Take the settings, where comments are, the core's `stats`, and the backups."""
+        self._sections = told(settings)
+        self._kept_days = settings.spam.kept_days
+        self._sites = [site.name for site in settings.sites]
+        self._database = database
+        self._gate = gate
+        self._frame = frame
+        self._stats = stats
+        self._backups = backups
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation/dashboard", gate.page(self.page)),
+            Route("GET", "/moderation/settings", gate.page(self.settings)),
+        ]
+
+    async def page(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/dashboard[?days=14|30|90&site=S]: 200 with a chart and some figures."""
+        form = request.parameters()
+        span = next((s for s in SPANS if str(s) == first(form, "days")), SPANS[1])
+        site = first(form, "site")
+        today = visit.now // DAY
+        since = today - span + 1
+        found = await self._database.read(lambda reader: search.days(reader, site, since))
+        days = by_day(found, since, today)
+        return await self._frame.show(
+            "dashboard.html",
+            visit,
+            here="dashboard",
+            chart=chart.draw(days),
+            days=[(chart.date(day), numbers) for day, numbers in reversed(days) if numbers],
+            totals=totals(days),
+            size=chart,
+            span=span,
+            spans=SPANS,
+            site=site,
+            sites=self._sites,
+            core=self._stats(),
+            removed=await self._database.read(lambda reader: retention.removed(reader, since)),
+            kept_days=self._kept_days,
+            backlogs=await self._database.read(outbox.backlogs),
+            backup=self._backups.state(),
+        )
+
+    async def settings(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/settings: 200 with every setting but the secret ones."""
+        return await self._frame.show(
+            "settings.html", visit, here="settings", sections=self._sections
+        )
+
+
+def by_day(found: list[Day], since: int, until: int) -> list[tuple[int, dict[str, int]]]:
+    """The numbers by status of each day from `since` to `until`; {} for days without comments."""
+    numbers: dict[int, dict[str, int]] = {day: {} for day in range(since, until + 1)}
+    for row in found:
+        if row.number and row.day in numbers:
+            numbers[row.day][row.status] = row.number
+    return sorted(numbers.items())
+
+
+def totals(days: Sequence[tuple[int, Mapping[str, int]]]) -> dict[str, int]:
+    """The numbers by status of all days together."""
+    return {status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES}
+
+
+def told(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The sections of the settings with their keys and values, as the file writes them."""
+    sections: list[tuple[str, list[tuple[str, str]]]] = []
+    for name, struct in SECTIONS.items():
+        for section in settings.sites if name == "site" else [getattr(settings, name)]:
+            rows = []
+            for field in msgspec.structs.fields(struct):
+                value = getattr(section, field.name)
+                rows.append((field.name, _written(value, secret=_is_secret(field.type))))
+            sections.append((f"[[{name}]]" if name == "site" else f"[{name}]", rows))
+    return sections
+
+
+def _is_secret(annotated: Any) -> bool:  # Any: an annotation
+    return any((meta.extra or {}).get("secret") for meta in annotated.__metadata__)
+
+
+def _written(value: object, *, secret: bool) -> str:
+    if secret:
+        return "set, not shown here" if value else "not set"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) or "none"

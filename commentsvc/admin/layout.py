@@ -1,0 +1,34 @@
+"""Frame: what surrounds each page for moderators: where else there is something to do.
+
+Its numbers are read anew for each page, by an index that holds no approved comment; beyond a
+thousand it says so, since counting a large queue takes longer than to show it.
+"""
+
+from typing import Any
+
+from commentsvc.admin import render
+from commentsvc.admin.access import Visit
+from commentsvc.db.database import Database
+from commentsvc.http.messages import Response
+from commentsvc.moderation import lists
+
+
+class Frame:
+    """Shows pages with the list of all pages around them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def show(
+        self,
+        name: str,
+        visit: Visit,
+        code: int = 200,
+        /,
+        **values: Any,  # Any: what the template shows
+    ) -> Response:
+        """The page that the template `name` makes of `values` for a moderator."""
+        waiting = self._database.read_now(lists.numbers)
+        return render.show(
+            name, code, visit=visit, waiting=waiting, counted=lists.COUNTED, **values
+        )

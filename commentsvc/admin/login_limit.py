@@ -1,0 +1,83 @@
+"""Throttle: how often somebody may try to sign in.
+
+DESIGN. Three kinds of buckets. One network may guess a few times, whatever names it tries. One
+name may be tried a few times, from however many networks. Alone, the latter would let anybody lock
+a moderator out by trying on purpose; so a browser in which this moderator signed in before (it has
+a signed cookie) is counted by itself, and neither of the others stops it. OWASP calls that a
+device cookie.
+
+A password is checked by one OS thread at a time, and few wait for it: however many guesses come in,
+they take one CPU and 7 MiB at most.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from commentsvc.auth import passwords
+from commentsvc.http.messages import HttpError
+from commentsvc.util.client_network import network
+from commentsvc.util.ratelimit import Limiter
+
+T = TypeVar("T")
+
+PER_NETWORK: Final = "20/hour"
+PER_NAME: Final = "30/hour"
+PER_KNOWN_BROWSER: Final = "30/hour"
+WAITING: Final = 8  # guesses that wait for the CPU: a fifteenth of a second
+NAME_BYTES: Final = 256  # of a name that was tried; no account has one that long
+
+
+def _too_many(wait: int) -> HttpError:
+    """The answer to who has to wait so many seconds."""
+    message = f"Too many attempts. Try again in {-(-wait // 60)} min."
+    headers = (("Retry-After", str(wait)),)
+    return HttpError(429, "too_many_attempts", message, headers=headers)
+
+
+def _busy() -> HttpError:
+    """Return the error for a guess that finds too many others waiting."""
+    message = "Too many people try to sign in just now. Try again in a moment."
+    return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
+
+
+class Throttle:
+    """The buckets, and the lane in which passwords are checked."""
+
+    def __init__(self) -> None:
+        self._networks = Limiter(PER_NETWORK)
+        self._names = Limiter(PER_NAME)
+        self._known = Limiter(PER_KNOWN_BROWSER)
+        self._lane = asyncio.Lock()
+        self._waiting = 0
+
+    def count(self, address: str, name: str, now: float, *, known: bool) -> None:
+        """Count an attempt from `address` for `name`. Raises HttpError 429.
+
+        `known`: from a browser where this name signed in before. `now` is monotonic, in seconds.
+        """
+        key = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
+        if known:
+            wait = self._known.take(key, now)
+        else:
+            wait = self._networks.take(network(address), now) or self._names.take(key, now)
+        if wait:
+            raise _too_many(wait)
+
+    async def fits(self, password: str, stored: str, *, known: bool) -> bool:
+        """Whether the password fits. Raises HttpError 503 where too many strangers guess."""
+        if self._waiting >= WAITING and not known:
+            raise _busy()
+        return await self._in_lane(passwords.fits, password, stored)
+
+    async def new_hash(self, password: str) -> str:
+        """As `passwords.new_hash`."""
+        return await self._in_lane(passwords.new_hash, password)
+
+    async def _in_lane(self, work: Callable[..., T], *arguments: str) -> T:
+        self._waiting += 1
+        try:
+            async with self._lane:
+                return await asyncio.to_thread(work, *arguments)
+        finally:
+            self._waiting -= 1

@@ -1,0 +1,217 @@
+"""Reviewing: the lists of comments, and the decisions on them.
+
+DESIGN. One form holds a whole list: each comment has buttons of its own, and those above the list
+are for all that are ticked. So a decision needs no script. It answers by sending the browser back
+to the list, with what was done in the address: a notice with a button that undoes it, by the number
+of the act, is made of that and of nothing else. A list goes on after a comment, not at a number, so
+nothing is skipped when decided comments leave it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from commentsvc.admin.access import Gate, Visit
+from commentsvc.admin.comment_view import card, items
+from commentsvc.admin.layout import Frame
+from commentsvc.admin.render import see, target
+from commentsvc.comments import search
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import HttpError, Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
+from commentsvc.moderation import actions, lists, verdicts
+from commentsvc.moderation.actions import Outcome
+from commentsvc.moderation.verdicts import Told
+from commentsvc.settings.schema import Site, origins
+from commentsvc.util.text import whole_number
+
+MOST: Final = 50  # comments on one page: some screens full, and quick to send
+# What a button says, and the status that it gives. Taking back leads wherever the comment was.
+TAKE_BACK: Final = "undone"
+VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
+# What a page says after a decision.
+_DONE: Final = re.compile(
+    r"(approved|spam|deleted|undone|edited)\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,18})"
+)
+_ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What a decision did: to how many comments, how many it left alone; `act` undoes it.
+
+    `act` is 0 where it cannot be undone.
+    """
+
+    what: str
+    changed: int
+    unchanged: int
+    act: int
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
+
+    `unfed` is how many comments are not searched yet.
+    """
+
+    items: list[Entry]
+    next: str
+    unfed: int
+    told: dict[int, Told]
+    last_act: int
+
+
+class Reviewing:
+    """The handlers of lists and decisions."""
+
+    def __init__(self, database: Database, gate: Gate, frame: Frame, sites: Sequence[Site]) -> None:
+        """Take where comments are, and the sites of the settings."""
+        self._database = database
+        self._gate = gate
+        self._frame = frame
+        self._sites = [site.name for site in sites]
+        self._origins = origins(sites)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation/queue", gate.page(self.queue)),
+            Route("GET", "/moderation/comments", gate.page(self.comments)),
+            Route("POST", "/moderation/decide", gate.act(self.decide)),
+            Route("POST", "/moderation/undo", gate.act(self.undo)),
+        ]
+
+    async def queue(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/queue[?site=S&after=A]: 200 with the comments that wait."""
+        return await self._list(request, visit, "queue", PENDING, "")
+
+    async def comments(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list or what is found.
+
+        Without words to look for, the status is `approved` where none is given.
+        """
+        form = request.parameters()
+        query, status = first(form, "q").strip(), first(form, "status")
+        if status not in STATUSES:
+            status = "" if query else APPROVED
+        return await self._list(request, visit, "comments", status, query)
+
+    async def _list(
+        self, request: Request, visit: Visit, here: str, status: str, query: str
+    ) -> Response:
+        form = request.parameters()
+        site, after = first(form, "site"), first(form, "after")
+        place = {"status": "" if here == "queue" else status, "q": query, "site": site}
+        part = await self._database.read(
+            lambda reader: _part(reader, status, query, site, after, visit.moderator.name)
+        )
+        how = {"found": bool(query), "ticked": bool(first(form, "tick"))}
+        shown = (
+            card(entry, part.told, self._origins, visit.now, self._sites, **how)
+            for entry in part.items
+        )
+        return await self._frame.show(
+            "comments.html",
+            visit,
+            here=here if here == "queue" or query else f"comments?status={status}",
+            cards=items(shown),
+            unfed=part.unfed,
+            status=status,
+            query=query,
+            site=site,
+            sites=self._sites,
+            done=read_done(first(form, "done"), part.last_act),
+            back=address(here, **place, after=after),
+            older=address(here, **place, after=part.next) if part.next else "",
+            newest=address(here, **place) if after else "",
+            every=address(here, **place, after=after, tick="all"),
+        )
+
+    async def decide(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/decide: 303 back, with what was done.
+
+        `one` is a verb and an id, as in ``spam.5``; `all` a verb for each `id`. 400 for anything
+        else, 404 for ids that do not exist.
+        """
+        verb, ids = _decision(form)
+        who = visit.moderator.name
+
+        def work(tx: Transaction) -> Outcome:
+            if verb == TAKE_BACK:
+                return actions.undo_last(tx, ids, who, visit.now)
+            return actions.change(tx, ids, verb, who, visit.now)
+
+        if not ids:
+            return see(target(first(form, "back")))
+        return _back(form, verb, await self._database.write(work))
+
+    async def undo(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
+        act, who = whole_number(first(form, "act")), visit.moderator.name
+        if act is None:
+            raise unreadable_decision()
+        outcome = await self._database.write(lambda tx: actions.undo(tx, act, who, visit.now))
+        return _back(form, TAKE_BACK, outcome)
+
+
+def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> Part:
+    """What a list shows after `after`, "" for its beginning. Raises BadCursor."""
+    if query:
+        before = whole_number(after)
+        found = search.find(reader, query, status=status, site=site, limit=MOST, before=before)
+        items, unfed = found.items, found.unfed
+        more = "" if found.next is None else str(found.next)
+    else:
+        sheet = lists.sheet(reader, status, site, MOST, after or None)
+        items, more, unfed = sheet.items, sheet.next or "", 0
+    told = verdicts.of(reader, [entry.comment.id for entry in items])
+    return Part(items, more, unfed, told, actions.last_act(reader, who))
+
+
+def unreadable_decision() -> HttpError:
+    """Return the error for a form whose decision cannot be read."""
+    message = "This decision cannot be read. Open the page again and repeat it."
+    return HttpError(400, "invalid", message)
+
+
+def _decision(form: Form) -> tuple[str, list[int]]:
+    """The status to give, or TAKE_BACK, and the ids. Raises HttpError 400."""
+    one = _ONE.fullmatch(first(form, "one"))
+    verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), form.get("id", []))
+    ids = [number for text in texts if (number := whole_number(text)) is not None]
+    if verb not in VERBS or len(ids) < len(texts):
+        raise unreadable_decision()
+    return VERBS[verb], ids
+
+
+def _back(form: Form, what: str, outcome: Outcome) -> Response:
+    """Send the browser back to where it decided, with what was done."""
+    back = target(first(form, "back"))
+    done = f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.act}"
+    return see(f"{back}{'&' if '?' in back else '?'}done={done}")
+
+
+def read_done(text: str, last_act: int) -> Done | None:
+    """What the address of a page says was done; None where it says nothing that we wrote.
+
+    Anybody can make a moderator open an address, so only the moderator's own last act is offered
+    to be undone.
+    """
+    found = _DONE.fullmatch(text)
+    if found is None:
+        return None
+    act = int(found[4])
+    return Done(found[1], int(found[2]), int(found[3]), act if act == last_act else 0)
+
+
+def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text
+    """A page of ours with those parameters that are not empty."""
+    query = urlencode({name: value for name, value in parameters.items() if value})
+    return f"{page}?{query}" if query else page

@@ -1,0 +1,171 @@
+"""Signing in and out.
+
+DESIGN. Signing in makes a new cookie, whatever the browser had before, and ends the session that
+the old one may have been. Who fails learns only that name and password do not fit together, after
+the same time for names that exist and for others. Who has an app for codes is asked for one then,
+by a page that carries a signed word of what was shown so far, for this browser and a few minutes.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from commentsvc.admin.access import Gate, Visit
+from commentsvc.admin.login_limit import Throttle
+from commentsvc.admin.render import HOME, see, show, target
+from commentsvc.auth import accounts, passwords, sessions, two_factor
+from commentsvc.auth.accounts import Moderator
+from commentsvc.auth.sessions import Cookies, Lifetime
+from commentsvc.auth.signed_links import LinkError, Links
+from commentsvc.auth.two_factor import WRONG_CODE, Factors
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Proxies, Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.util.timestamps import MINUTE
+
+log = logging.getLogger(__name__)
+
+WRONG: Final = "This name and this password do not fit together."
+TOO_LATE: Final = "That took too long. Please begin anew."
+STEP: Final = "second step"
+STEP_TIME: Final = 5 * MINUTE  # to find the phone
+
+
+class SignIn:
+    """The handlers of the ways in and out."""
+
+    def __init__(
+        self,
+        database: Database,
+        gate: Gate,
+        cookies: Cookies,
+        proxies: Proxies,
+        throttle: Throttle,
+        lifetime: Lifetime,
+        keyed: Factors,
+        links: Links,
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take who may be asked, and a clock that never goes back, in seconds."""
+        self._database = database
+        self._gate = gate
+        self._cookies = cookies
+        self._proxies = proxies
+        self._lifetime = lifetime
+        self._monotonic = monotonic
+        self._throttle = throttle
+        self._factors = keyed
+        self._links = links
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation", self.home),
+            Route("GET", "/moderation/sign-in", gate.open(self.form)),
+            Route("POST", "/moderation/sign-in", gate.enter(self.sign_in)),
+            Route("POST", "/moderation/code", gate.enter(self.code)),
+            Route("POST", "/moderation/sign-out", gate.act(self.sign_out)),
+        ]
+
+    def home(self, request: Request) -> Response:
+        """GET /moderation: 303 to the first page."""
+        return see(f"moderation/{HOME}")
+
+    async def form(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/sign-in[?to=PAGE]: 200 with the form."""
+        to = target(first(request.parameters(), "to"))
+        if visit.session is not None:
+            return see(to)
+        empty = not await self._database.read(accounts.everyone)
+        return _form(visit, to=to, empty=empty)
+
+    async def sign_in(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: wants a code.
+
+        403 where name and password do not fit, 429 or 503 where too many were tried.
+        """
+        name, to = first(form, "name").strip(), target(first(form, "to"))
+        account = await self._database.read(lambda reader: accounts.find(reader, name))
+        known = account is not None and self._cookies.is_known(request.header("cookie"), account)
+        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        stored = account.password if account else passwords.NOBODY
+        fits = await self._throttle.fits(first(form, "password"), stored, known=known)
+        if account is None or not fits:
+            log.warning("somebody could not sign in as %s", ascii(name[:40]))
+            return _form(visit, 403, name=name[:40], to=to, problem=WRONG)
+        number = account.id
+        if await self._database.read(lambda reader: two_factor.is_on(reader, number)):
+            step = self._links.make(
+                STEP, account.name, visit.form_token, expires=visit.now + STEP_TIME
+            )
+            return _code_form(visit, step=step, to=to)
+        return await self._let_in(request, visit, account, to)
+
+    async def code(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/code: 303 as for signing in, where `code` is right. 403, 429."""
+        to, step = target(first(form, "to")), first(form, "step")
+        try:
+            name, browser = self._links.read(STEP, step, visit.now)
+        except LinkError:
+            return _form(visit, 403, to=to, problem=TOO_LATE)
+        account = await self._database.read(lambda reader: accounts.find(reader, name))
+        if account is None or browser != visit.form_token:
+            return _form(visit, 403, to=to, problem=TOO_LATE)
+        known = self._cookies.is_known(request.header("cookie"), account)
+        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        number, given, now = account.id, first(form, "code"), visit.now / 1_000
+        if not await self._database.write(lambda tx: self._factors.accept(tx, number, given, now)):
+            log.warning("somebody with the password of %s gave a wrong code", ascii(name))
+            return _code_form(visit, 403, step=step, to=to, problem=WRONG_CODE)
+        return await self._let_in(request, visit, account, to)
+
+    async def _let_in(
+        self, request: Request, visit: Visit, account: Moderator, to: str
+    ) -> Response:
+        token, cookie = self._gate.renew()
+        agent = request.header("user-agent") or ""
+
+        def work(tx: Transaction) -> None:
+            sessions.sweep(tx, self._lifetime, visit.now)
+            if visit.session is not None:
+                sessions.end(tx, visit.session.id, visit.session.moderator_id)
+            sessions.begin(tx, token, account, agent, visit.now)
+
+        await self._database.write(work)
+        return see(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
+
+    async def sign_out(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
+        session = visit.moderator
+        await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
+        _, cookie = self._gate.renew()
+        return see("sign-in", cookie)
+
+
+def _code_form(
+    visit: Visit, status: int = 200, *, step: str, to: str, problem: str = ""
+) -> Response:
+    return show("code.html", status, form_token=visit.form_token, step=step, to=to, problem=problem)
+
+
+def _form(
+    visit: Visit,
+    status: int = 200,
+    *,
+    name: str = "",
+    to: str,
+    problem: str = "",
+    empty: bool = False,
+) -> Response:
+    return show(
+        "sign-in.html",
+        status,
+        form_token=visit.form_token,
+        name=name,
+        to=to,
+        problem=problem,
+        empty=empty,
+    )

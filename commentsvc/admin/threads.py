@@ -1,0 +1,160 @@
+"""Thread pages: closing the comments of a page, and following the page when it moves."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from commentsvc.admin.access import Gate, Visit
+from commentsvc.admin.layout import Frame
+from commentsvc.admin.render import number, see
+from commentsvc.admin.review_queue import address, unreadable_decision
+from commentsvc.api.errors import as_http
+from commentsvc.comments import threads
+from commentsvc.comments.threads import Listed
+from commentsvc.comments.urls import Sites
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import HttpError, Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.model import STATES
+from commentsvc.settings.schema import Site, origins
+
+MOST: Final = 100  # threads on one page
+
+# What was done, as the address of the page says it.
+DONE: Final = {
+    "state": "That is noted, and holds from now on.",
+    "move": "The page has moved; its old address still leads to its comments.",
+    "merge": "The two pages are one now.",
+    "alias": "That address leads to this page now.",
+    "unalias": "That address stands for itself again.",
+}
+
+
+class ThreadPages:
+    """The handlers of the list of threads and of a thread's page."""
+
+    def __init__(self, database: Database, gate: Gate, frame: Frame, sites: Sequence[Site]) -> None:
+        """Take where threads are, and the sites of the settings."""
+        self._database = database
+        self._gate = gate
+        self._frame = frame
+        self._places = Sites(sites)
+        self._days = {site.name: site.close_days for site in sites}
+        self._origins = origins(sites)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation/threads", gate.page(self.listing)),
+            Route("GET", "/moderation/thread", gate.page(self.page)),
+            Route("POST", "/moderation/thread", gate.act(self.change)),
+        ]
+
+    async def listing(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/threads[?q=Q&before=N]: 200 with the newest threads, or some of them."""
+        form = request.parameters()
+        query, before = first(form, "q").strip(), first(form, "before")
+        least = number(before) if before else None
+        rows = await self._database.read(
+            lambda reader: threads.listing(reader, query, MOST + 1, least)
+        )
+        more = len(rows) > MOST
+        return await self._frame.show(
+            "threads.html",
+            visit,
+            here="threads",
+            threads=rows[:MOST],
+            query=query,
+            sites=list(self._days),
+            older=address("threads", q=query, before=rows[MOST - 1].id) if more else "",
+        )
+
+    async def page(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/thread?id=N: 200 with what can be done with a thread. 404."""
+        form = request.parameters()
+        done = DONE.get(first(form, "done"), "")
+        return await self._show(visit, await self._find(first(form, "id")), done=done)
+
+    async def change(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/thread: 303 to the thread, on which the verb `do` was done.
+
+        404, and 400 or 409 with the reason where it cannot be done.
+        """
+        thread = await self._find(first(form, "id"))
+        try:
+            work = self._work(thread, form, visit)
+            thread_id = await self._database.write(work)
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            return await self._show(visit, thread, error.status, problem=error.message)
+        return see(f"thread?id={thread_id}&done={first(form, 'do')}")
+
+    def _work(self, thread: Listed, form: Form, visit: Visit) -> Callable[[Transaction], int]:
+        """What a form asks for; it gives the id of the thread to show. Raises UrlError, HttpError.
+
+        A url is brought to its canonical form here, so that it names what readers see.
+        """
+        verb, value = first(form, "do"), first(form, "value").strip()
+        site, url = thread.site, thread.url
+        if verb == "state":
+            if value not in STATES:
+                raise unreadable_decision()
+            return _same(thread, lambda tx: threads.set_state(tx, site, url, value))
+        if verb == "unalias":
+            return _same(thread, lambda tx: threads.remove_alias(tx, site, value))
+        if verb not in DONE:
+            raise unreadable_decision()
+        place = self._places.locate(value, site)
+        if place.site != site:
+            raise HttpError(400, "invalid", "That address belongs to another site.")
+        if verb == "move":
+            return _same(thread, lambda tx: threads.move(tx, site, url, place.url))
+        if verb == "alias":
+            return _same(thread, lambda tx: threads.add_alias(tx, site, url, place.url))
+        if not first(form, "sure"):
+            raise HttpError(400, "invalid", "This cannot be undone: tick the box to go on.")
+
+        def merge(tx: Transaction) -> int:
+            threads.merge(tx, site, url, place.url, visit.moderator.name, visit.now)
+            return threads.find(tx, site, place.url).thread_id
+
+        return merge
+
+    async def _find(self, text: str) -> Listed:
+        """The thread of that id. Raises HttpError 404."""
+        thread_id = number(text)
+        rows = await self._database.read(
+            lambda reader: threads.listing(reader, "", 1, thread_id + 1)
+        )
+        if not rows or rows[0].id != thread_id:
+            raise HttpError(404, "not_found", "There is no such page, or it was merged.")
+        return rows[0]
+
+    async def _show(
+        self, visit: Visit, thread: Listed, status: int = 200, *, done: str = "", problem: str = ""
+    ) -> Response:
+        return await self._frame.show(
+            "thread.html",
+            visit,
+            status,
+            here="threads",
+            thread=thread,
+            days=self._days.get(thread.site, 0),
+            origin=self._origins.get(thread.site, ""),
+            done=done,
+            problem=problem,
+        )
+
+
+def _same(thread: Listed, work: Callable[[Transaction], None]) -> Callable[[Transaction], int]:
+    """Do `work` and stay with the thread."""
+
+    def done(tx: Transaction) -> int:
+        work(tx)
+        return thread.id
+
+    return done

@@ -1,0 +1,119 @@
+"""Factor pages: a moderator lets an app's code be asked for, and no more."""
+
+from collections.abc import Callable
+from os import urandom
+
+from commentsvc.admin.access import Gate, Visit
+from commentsvc.admin.layout import Frame
+from commentsvc.admin.login_limit import Throttle
+from commentsvc.admin.render import see
+from commentsvc.auth import totp, two_factor
+from commentsvc.auth.two_factor import (
+    RECOVERY_CODES,
+    RECOVERY_SIZE,
+    SECRET_SIZE,
+    WRONG_CODE,
+    Factors,
+)
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Request, Response, first
+from commentsvc.http.router import Route
+
+
+class FactorPages:
+    """The handlers."""
+
+    def __init__(
+        self,
+        database: Database,
+        gate: Gate,
+        frame: Frame,
+        keyed: Factors,
+        throttle: Throttle,
+        issuer: str,
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take where codes are kept, and the name of the service that an app shows."""
+        self._database = database
+        self._gate = gate
+        self._frame = frame
+        self._factors = keyed
+        self._throttle = throttle
+        self._issuer = issuer
+        self._monotonic = monotonic
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        gate = self._gate
+        return [
+            Route("GET", "/moderation/factor", gate.page(self.page)),
+            Route("POST", "/moderation/factor", gate.act(self.change)),
+        ]
+
+    async def page(self, request: Request, visit: Visit) -> Response:
+        """GET /moderation/factor: 200 with what is set up, or how to."""
+        return await self._show(visit)
+
+    async def change(self, request: Request, visit: Visit, form: Form) -> Response:
+        """POST /moderation/factor: `do` is begin, confirm or off; the last two take a `code`.
+
+        303 to the page; 200 with the recovery codes, once; 403 for a wrong code, 429.
+        """
+        who, now = visit.moderator, visit.now / 1_000
+        what, code = first(form, "do"), first(form, "code")
+        if what == "begin":
+            word = urandom(SECRET_SIZE)
+            await self._database.write(lambda tx: self._factors.begin(tx, who.moderator_id, word))
+            return see("factor")
+        self._throttle.count("", who.name, self._monotonic(), known=True)
+        if what == "confirm":
+            random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
+            codes = await self._database.write(
+                lambda tx: self._factors.confirm(tx, who.moderator_id, code, random, now)
+            )
+            return await self._show(visit, codes=codes, problem="" if codes else WRONG_CODE)
+
+        def switch_off(tx: Transaction) -> bool:
+            good = self._factors.accept(tx, who.moderator_id, code, now)
+            if good:
+                two_factor.switch_off(tx, who.moderator_id)
+            return good
+
+        if await self._database.write(switch_off):
+            return see("factor")
+        return await self._show(visit, problem=WRONG_CODE)
+
+    async def _show(
+        self, visit: Visit, *, codes: list[str] | None = None, problem: str = ""
+    ) -> Response:
+        who = visit.moderator
+
+        def work(reader: Reader) -> tuple[bool, int, bytes | None]:
+            number = who.moderator_id
+            return (
+                two_factor.is_on(reader, number),
+                two_factor.codes_left(reader, number),
+                self._factors.offered(reader, number),
+            )
+
+        on, left, secret = await self._database.read(work)
+        return await self._frame.show(
+            "factor.html",
+            visit,
+            403 if problem else 200,
+            on=on,
+            left=left,
+            secret=totp.written(secret) if secret else "",
+            picture=_picture(totp.address(secret, self._issuer, who.name)) if secret else "",
+            codes=codes or [],
+            problem=problem,
+        )
+
+
+def _picture(text: str) -> str:
+    """A QR code as SVG, to stand in a page."""
+    import segno  # only who sets an app up needs it
+
+    return str(segno.make(text, micro=False, error="m").svg_inline(omitsize=True, light="#fff"))

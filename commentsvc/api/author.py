@@ -1,0 +1,214 @@
+"""Readers: what they do with comments that are there: change and delete their own, and vote.
+
+DESIGN. An author is who has the token that came with the comment, for as long as it is good; there
+are no accounts. As in `api`, each handler's docstring is the API's truth.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from commentsvc.api.serialize import Revised, item, status
+from commentsvc.api.submit import Intake
+from commentsvc.auth.edit_tokens import EditTokens
+from commentsvc.comments import queries, voting
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.comments.submission import MalformedError, Submission, is_key, message_from_json
+from commentsvc.comments.urls import Sites
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.http.messages import (
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Origins,
+    Proxies,
+    Request,
+    Response,
+    encode,
+)
+from commentsvc.http.router import Route
+from commentsvc.model import DELETED, Entry
+from commentsvc.moderation import author_edits
+from commentsvc.moderation.author_edits import Own
+from commentsvc.settings.schema import Settings
+from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.ratelimit import Limiter
+
+# What one may vote, by the setting `comments.votes`.
+VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
+CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
+
+
+class Ballot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A vote as sent: see `Readers.vote`. Any: each is checked by what it may be."""
+
+    vote: Any = None
+    voter: Any = None
+
+
+class Claim(NamedTuple):
+    """A comment that somebody says is theirs, and the CORS fields of the answer."""
+
+    entry: Entry
+    headers: Headers
+
+
+class Readers:
+    """The handlers of what is about one comment."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        origins: Origins,
+        intake: Intake,
+        keys: Sequence[bytes],
+        now: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take the settings and what was built of them; both clocks are in seconds."""
+        self._votes = VALUES[settings.comments.votes]
+        self._limiter = Limiter(settings.spam.vote_limit)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
+        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._tokens = EditTokens(keys)
+        self._database = database
+        self._sites = sites
+        self._origins = origins
+        self._intake = intake
+        self._now = now
+        self._monotonic = monotonic
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("PATCH", "/api/comments/{id}", self.edit),
+            Route("DELETE", "/api/comments/{id}", self.withdraw),
+            Route("POST", "/api/comments/{id}/votes", self.vote),
+        ]
+
+    async def edit(self, request: Request) -> Response:
+        """PATCH /api/comments/ID with JSON ``{"message"}``: 200 ``{"status", "comment"}``.
+
+        The edit token stands in `Authorization: Bearer`. The status is ``pending`` where the new
+        text, or the old one, has to be approved. 400 with the faulty fields, 401 without the
+        token, 403 when the edit time is over, or for a foreign page, 404, 415, 429, 503.
+        """
+        entry, headers = self._claim(request)
+        if entry.comment.status == DELETED:
+            raise UnknownComment([entry.comment.id])
+        message = message_from_json(request.json(), self._intake.bounds)
+        verdict = self._intake.judge_edit(request, _edited(entry, message))
+        number, now = entry.comment.id, self._moment()
+        comment = await self._database.write(
+            lambda tx: author_edits.revise(tx, number, message, verdict, now)
+        )
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
+        return Response(200, headers, encode(Revised(status(comment), item(comment))))
+
+    async def withdraw(self, request: Request) -> Response:
+        """DELETE /api/comments/ID: 204; the comment is shown no more, answers to it are.
+
+        The edit token stands in `Authorization: Bearer`. Again for a deleted one: 204. 401, 403,
+        404 and 503 as for an edit.
+        """
+        entry, headers = self._claim(request)
+        number, now = entry.comment.id, self._moment()
+        await self._database.write(lambda tx: author_edits.withdraw(tx, number, now))
+        return Response(204, (NOT_STORED, *headers), b"")
+
+    async def vote(self, request: Request) -> Response:
+        """POST /api/comments/ID/votes with JSON ``{"vote", "voter"}``: 200 ``{"votes", "vote"}``.
+
+        `vote` is 1 (for), 0 (taken back) or, where the settings allow it, -1; `voter` a random
+        word that a browser makes once and keeps. The last vote of each voter counts. 400 with the
+        faulty fields, 403 for a foreign page, 404, 409 from a network with many votes on the
+        comment, 415, 429, 503.
+        """
+        if not self._votes:
+            raise HttpError(404, "not_found", "Nobody can vote here.")
+        number = request.number()
+        entry = self._database.read_now(lambda reader: queries.find(reader, number))
+        if entry is None:
+            raise UnknownComment([number])
+        headers = self._check(request, entry)
+        value, voter = self._ballot(request.json())
+        place, now = network(self._proxies.client(request)), self._now()
+        wait = self._limiter.take(place, self._monotonic())
+        if wait:
+            message = f"These were many votes. Please wait {wait} s, then vote again."
+            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+        networks, moment = self._hashes.hashes(place, now), int(now * 1_000)
+        votes = await self._database.write(
+            lambda tx: voting.vote(tx, number, voter, value, networks, moment)
+        )
+        headers = (("Content-Type", JSON), NOT_STORED, *headers)
+        return Response(200, headers, b'{"votes":%d,"vote":%d}' % (votes, value))
+
+    def _claim(self, request: Request) -> Claim:
+        """Find the comment that a request is about, if the token is its own.
+
+        Raises HttpError 401 or 403, UnknownComment.
+        """
+        number = request.number()
+
+        def work(reader: Reader) -> tuple[Entry | None, Own | None]:
+            return queries.find(reader, number), author_edits.own(reader, number)
+
+        entry, own = self._database.read_now(work)
+        if entry is None or own is None:
+            raise UnknownComment([number])
+        headers = self._check(request, entry)
+        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
+            message = "Only its author can change a comment, by the token that came with it."
+            raise HttpError(401, "token", message, headers=CHALLENGE)
+        if own.token_expires <= self._moment():
+            message = "The time in which this comment could be changed is over."
+            raise HttpError(403, "too_late", message)
+        return Claim(entry, headers)
+
+    def _check(self, request: Request, entry: Entry) -> Headers:
+        """Give the CORS fields. Raises HttpError 403, UnknownSiteError for a site of the past."""
+        return self._origins.check(request, self._sites.named(entry.site))
+
+    def _ballot(self, body: bytes) -> tuple[int, str]:
+        """Read a vote and its voter. Raises HttpError 400 that names all faulty fields."""
+        try:
+            sent = msgspec.json.decode(body, type=Ballot)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise MalformedError('The body must be JSON as {"vote": 1, "voter": "…"}.') from None
+        wrong = {}
+        if type(sent.vote) is not int or sent.vote not in self._votes:
+            wrong["vote"] = f"This must be one of {', '.join(map(str, self._votes))}."
+        if not isinstance(sent.voter, str) or not is_key(sent.voter):
+            wrong["voter"] = "A voter has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
+        if wrong:
+            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+        return sent.vote, sent.voter
+
+    def _moment(self) -> int:
+        return int(self._now() * 1_000)
+
+
+def _edited(entry: Entry, message: str) -> Submission:
+    """The comment as if it were submitted now with that message."""
+    comment = entry.comment
+    return Submission(
+        place=(entry.site, entry.url),
+        author=comment.author,
+        message=message,
+        email=comment.email,
+        avatar=comment.avatar,
+        site=comment.site,
+        parent=comment.parent_id,
+        title=entry.title,
+        key="",
+        honeypot="",
+        stamp=None,
+    )

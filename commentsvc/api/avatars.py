@@ -1,0 +1,103 @@
+"""Avatars: pictures of authors from a service of such as Gravatar, where a site turns that on.
+
+DESIGN. No reader's browser asks the other service, which so learns only that somebody here reads
+what the owner of a digest wrote, not who. It gets the MD5 of an e-mail address, which is in our
+lists anyway, never the address. What comes back is an image of a known type and a bounded size, or
+nothing: then the widget shows the drawn picture that stands below. Answers are kept in
+memory for a day, also that there is none, and after a failure nobody is asked for a while.
+
+The name in a request is any digest: whoever makes some up costs us fetches, which are limited.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from commentsvc.api.serialize import is_digest
+from commentsvc.comments.urls import Sites
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.settings.schema import Settings
+from commentsvc.util import http_client
+from commentsvc.util.http_client import Fetched, RemoteError
+from commentsvc.util.ratelimit import Limiter
+
+PREFIX: Final = "/api/avatar/"
+BYTES: Final = 32_768  # of a picture; one of 96 pixels has 2 to 12 KiB
+KEPT: Final = 256  # answers, so at most 8 MiB
+DAY: Final = 86_400.0  # seconds that an answer is kept, by us and by browsers
+PAUSE: Final = 300.0  # seconds without another attempt after a failure
+AT_ONCE: Final = 8  # fetches
+RATE: Final = "300/minute"  # of fetches
+QUERY: Final = "?d=404&s=96"  # Gravatar's words: none instead of a drawn one, and pixels
+TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
+
+_HEADERS: Final = (
+    ("Cache-Control", f"public, max-age={DAY:.0f}"),
+    ("Content-Security-Policy", "default-src 'none'; sandbox"),
+    ANY_ORIGIN,
+    NO_SNIFFING,
+)
+
+
+def _no_picture() -> HttpError:
+    return HttpError(404, "not_found", "There is no such picture.")
+
+
+class Avatars:
+    """The handler, and what it keeps. `monotonic` is a clock in seconds."""
+
+    def __init__(self, settings: Settings, sites: Sites, monotonic: Callable[[], float]) -> None:
+        self._sources = {site.name: site.pictures.rstrip("/") for site in settings.sites}
+        self._networks = settings.hooks.networks
+        self._sites = sites
+        self._monotonic = monotonic
+        self._kept: OrderedDict[str, tuple[float, Fetched | None]] = OrderedDict()
+        self._limiter = Limiter(RATE)
+        self._lane = asyncio.Semaphore(AT_ONCE)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [Route("GET", "/api/avatar/{path}", self.picture)]
+
+    async def picture(self, request: Request) -> Response:
+        """GET /api/avatar/MD5[?site=S]: 200 with a small image. 404 where there is none.
+
+        MD5 is `avatar` of a comment. Not stored: it would be for good.
+        """
+        source = self._sources[self._sites.named(first(request.parameters(), "site"))]
+        name = request.path.removeprefix(PREFIX)
+        if not source or not is_digest(name):
+            raise _no_picture()
+        found = await self._find(f"{source}/{name}{QUERY}")
+        if found is None:
+            raise _no_picture()
+        return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
+
+    async def _find(self, url: str) -> Fetched | None:
+        """What is kept, or else fetched; None where there is no picture, or not now."""
+        if self._is_due(url):
+            async with self._lane:
+                if self._is_due(url):  # nobody has fetched it meanwhile
+                    await self._fetch(url)
+        return self._kept.get(url, (0.0, None))[1]
+
+    def _is_due(self, url: str) -> bool:
+        return url not in self._kept or self._kept[url][0] <= self._monotonic()
+
+    async def _fetch(self, url: str) -> None:
+        now = self._monotonic()
+        if self._limiter.take("", now):
+            return
+        found: Fetched | None = None
+        try:
+            found = await http_client.get(url, BYTES, self._networks)
+            good_for = DAY if found.status in (200, 404) else PAUSE
+        except RemoteError:
+            good_for = PAUSE
+        if found and (found.status != 200 or found.type not in TYPES):
+            found = None
+        self._kept[url] = (now + good_for, found)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)

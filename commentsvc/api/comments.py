@@ -1,0 +1,262 @@
+"""Our own HTTP interface: counts, lists, submissions, the preview, the feed.
+
+DESIGN. Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
+document says the same to machines. Public reads are stored by the core under the tags of what they
+show, so a handler here runs only once per answer and change. The counts and the usual lists are
+short indexed reads and run on the event loop; other lists go to a reader.
+
+All answers but writes allow every page to read them; errors are made by the router.
+"""
+
+from collections.abc import Callable
+from typing import get_args
+
+from commentsvc.api.atom import Feed, render_feed
+from commentsvc.api.serialize import Receipt, item, items, status
+from commentsvc.api.submit import Accepted, Intake
+from commentsvc.comments import queries
+from commentsvc.comments.markdown import render
+from commentsvc.comments.pagination import Sort
+from commentsvc.comments.queries import Page, Thread
+from commentsvc.comments.submission import from_json, message_from_json
+from commentsvc.comments.urls import Place, Sites
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Later,
+    Origins,
+    Request,
+    Response,
+    encode,
+    first,
+)
+from commentsvc.http.router import Answer, Route
+from commentsvc.model import APPROVED, Entry, site_tag, thread_tag
+from commentsvc.settings.schema import Settings
+from commentsvc.util.text import whole_number
+from commentsvc.util.timestamps import read, rfc3339
+
+COUNTED = 100  # pages of one batch count; a list page shows 10 to 50, an answer may have 128 tags
+SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
+SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
+ATOM = "application/atom+xml"
+
+
+class Api:
+    """The handlers of group A, but for the embedded thread and what operators ask."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        origins: Origins,
+        intake: Intake,
+    ) -> None:
+        """Take the settings, what was built of them, and where comments come from and go to."""
+        self._settings = settings
+        self._database = database
+        self._sites = sites
+        self._origins = origins
+        self._intake = intake
+        shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
+        self._json: Headers = (("Content-Type", JSON), *shared)
+        self._list: Headers = (*self._json, NO_SNIFFING)
+        self._atom: Headers = (("Content-Type", ATOM), *shared, NO_SNIFFING)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/api/ping", self.ping),
+            Route("GET", "/api/comments/count", self.count),
+            Route("GET", "/api/comments/counts", self.counts),
+            Route("GET", "/api/comments", self.list_comments),
+            Route("POST", "/api/comments", self.submit),
+            Route("POST", "/api/preview", self.preview),
+            Route("GET", "/api/stamp", self.stamp),
+            Route("GET", "/feed.atom", self.feed),
+        ]
+
+    def ping(self, request: Request) -> Response:
+        """GET /api/ping: 200 ``OK``. Not stored, so that it tells of the whole program."""
+        return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
+
+    def count(self, request: Request) -> Response:
+        """GET /api/comments/count?url=U: 200 ``{"count": N}``, approved comments only.
+
+        Without a url, or with an empty one, those of the whole site. 400 for a bad url or site.
+        Stored.
+        """
+        form = request.parameters()
+        site, url = self._place(form)
+        if url:
+            thread = self._database.read_now(lambda reader: queries.thread(reader, site, url))
+            number, tag = thread.count, thread_tag(site, thread.url)
+        else:
+            number = self._database.read_now(lambda reader: queries.site_count(reader, site))
+            tag = site_tag(site)
+        return Response(200, self._json, b'{"count":%d}' % number, (tag,))
+
+    def counts(self, request: Request) -> Response:
+        """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
+
+        The keys are the urls as they were sent, at most 100. 400 for a bad url or site. Stored.
+        """
+        form = request.parameters()
+        urls = form.get("url", [])
+        if len(urls) > COUNTED:
+            message = f"These are {len(urls)} urls; ask for at most {COUNTED} at once."
+            raise HttpError(400, "too_many_urls", message, {"url": message})
+        name = first(form, "site")
+        places = {url: self._sites.locate(url, name) for url in urls}
+
+        def work(reader: Reader) -> dict[str, Thread]:
+            return {url: queries.thread(reader, *place) for url, place in places.items()}
+
+        threads = self._database.read_now(work)
+        tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
+        numbers = {url: thread.count for url, thread in threads.items()}
+        return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
+
+    def list_comments(self, request: Request) -> Answer:
+        """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
+
+        ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
+        `count` is of all, `next` is what to send as `after` to go on, `closes` the moment from
+        which the page takes no more comments, `voting` is ``up`` or ``both``. A page never
+        heard of has none. With `since`, a moment as in the answers, only what was published or
+        changed from then on, without `next`, and ``"votes": {id: number}`` of all that have some;
+        who has those of that moment and, with these, not `count` of them, asks for all. 400 for a
+        bad parameter. Stored.
+        """
+        form = request.parameters()
+        place = self._sites.locate(first(form, "url"), first(form, "site"))
+        sort, limit, after, since = self._range(form)
+        open_for = self._sites.open_for(place.site)
+
+        def work(reader: Reader) -> Page:
+            if since is not None:
+                return queries.changed(reader, place, since, limit, open_for)
+            return queries.page(reader, place, sort, limit, after, open_for)
+
+        if since is None and sort != "top" and limit <= SHORT:
+            page = self._database.read_now(lambda reader: reader.whole(work))
+            return self._show_list(page, place)
+        return self._read_list(work, place)
+
+    async def _read_list(self, work: Callable[[Reader], Page], place: Place) -> Response:
+        return self._show_list(await self._database.read(work), place)
+
+    def _show_list(self, page: Page, place: Place) -> Response:
+        tags = (thread_tag(place.site, page.thread.url),)
+        return Response(200, self._list, encode(self._listed(page, place.site)), tags)
+
+    def _listed(self, page: Page, site: str) -> dict[str, object]:
+        data = items(page.items, self._sites.pictures(site))
+        answer: dict[str, object] = {"data": data, "count": page.thread.count}
+        if page.next is not None:
+            answer["next"] = page.next
+        if page.closes is not None:
+            answer["closes"] = rfc3339(page.closes)
+        if self._settings.comments.votes != "off":
+            answer["voting"] = self._settings.comments.votes
+        if page.votes is not None:
+            answer["votes"] = page.votes
+        return answer
+
+    def submit(self, request: Request) -> Later:
+        """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
+
+        Both say ``{"status", "comment", "token", "token_expires"}``; the token is null where an
+        equal comment without a key was sent within the hour. 400 with all faulty fields,
+        403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
+        the site; `site` in the body is the author's.
+        """
+        body, locate = request.json(), self._intake.locator(request)
+        submission = from_json(body, self._intake.bounds, locate)
+        return self._intake.begin(request, submission, _receipt)
+
+    def preview(self, request: Request) -> Response:
+        """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
+
+        Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415.
+        """
+        site = self._sites.named(first(request.parameters(), "site"))
+        headers = self._origins.check(request, site)
+        message = message_from_json(request.json(), self._intake.bounds)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
+        return Response(200, headers, encode({"html": render(message)}))
+
+    def stamp(self, request: Request) -> Response:
+        """GET /api/stamp?url=U: 200 ``{"stamp", "work"?, "length", "notify"}``, for a new form.
+
+        The first two are sent back with the comment: the stamp as it is, a solution of the work in
+        ALTCHA's format. Each is good for one comment of that site within a day. `length` is that
+        of the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
+        stored: everybody gets another one.
+        """
+        site, _ = self._place(request.parameters())
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
+        return Response(200, headers, encode(self._intake.invite(site)))
+
+    async def feed(self, request: Request) -> Response:
+        """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
+
+        Atom (RFC 4287). 400 for a bad url or site. Stored.
+        """
+        site, url = self._place(request.parameters())
+        limit = self._settings.feed.entries
+
+        def work(reader: Reader) -> tuple[str, list[Entry]]:
+            now_at = queries.thread(reader, site, url).url if url else ""
+            return now_at, queries.latest(reader, site, url or None, limit)
+
+        now_at, entries = await self._database.read(work)
+        known = next(each for each in self._settings.sites if each.name == site)
+        body = render_feed(Feed(site, known.title or site, known.origin, now_at), entries)
+        tag = thread_tag(site, now_at) if url else site_tag(site)
+        return Response(200, self._atom, body, (tag,))
+
+    def _place(self, form: Form) -> Place:
+        """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
+        url, name = first(form, "url"), first(form, "site")
+        return self._sites.locate(url, name) if url else Place(self._sites.named(name), "")
+
+    def _range(self, form: Form) -> tuple[Sort, int, str | None, int | None]:
+        """Read `sort`, `limit`, `after`, `since`. Raises HttpError 400 naming all faulty ones."""
+        most = self._settings.comments.list_limit
+        sort, limit = first(form, "sort") or "oldest", first(form, "limit") or str(most)
+        wrong = {}
+        if sort not in SORTS:
+            wrong["sort"] = f"This must be one of {', '.join(SORTS)}."
+        number = whole_number(limit) or 0
+        if not number:
+            wrong["limit"] = f"This must be a whole number from 1 to {most}."
+        after, since = first(form, "after") or None, first(form, "since")
+        moment = None
+        if since:
+            try:
+                moment = read(since)
+            except ValueError:
+                wrong["since"] = "This must be a moment as 2026-11-21T08:30:00Z."
+            if after or sort != "oldest":
+                wrong["since"] = "This goes with the order oldest alone, and without after."
+        if wrong:
+            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+        return SORTS[sort], min(number, most), after, moment
+
+
+def _receipt(accepted: Accepted) -> Response:
+    """Tell an author what became of a submission."""
+    comment = accepted.comment
+    expires = rfc3339(accepted.token_expires) if accepted.token else None
+    receipt = Receipt(status(comment), item(comment), accepted.token, expires)
+    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
+    return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))

@@ -1,0 +1,57 @@
+"""Errors to HTTP: what each failure that a client or the database can cause means to a client.
+
+This is the one place that knows. The router and the pages get `as_http` from here.
+"""
+
+from commentsvc.comments import errors
+from commentsvc.comments.submission import MalformedError, SubmissionError
+from commentsvc.comments.urls import UnknownSiteError, UrlError
+from commentsvc.db.sqlite import DatabaseError, DatabaseFull
+from commentsvc.http.messages import HttpError
+from commentsvc.util.messages import Fault
+
+BUSY_SECONDS = "1"  # the writer's queue empties within a second
+FULL_SECONDS = "60"  # somebody has to make room first
+
+
+def as_http(error: Exception) -> HttpError | None:
+    """Return the HTTP error that a foreseen failure means; None for any other exception."""
+    match error:
+        case HttpError():
+            return error
+        case MalformedError():
+            return HttpError(400, "malformed", error.message)
+        case SubmissionError():
+            named = ", ".join(error.problems)
+            return HttpError(400, "invalid", f"Please look at: {named}.", error.problems)
+        case UrlError():
+            field = "site" if isinstance(error, UnknownSiteError) else "url"
+            return HttpError(400, "invalid", str(error), {field: str(error)})
+        case errors.CommentsError():
+            return _contradiction(error)
+        case errors.BadCursor():
+            message = "This is not where a list can go on. Start again without `after`."
+            return HttpError(400, "invalid", message, {"after": message})
+        case DatabaseFull():
+            message = "Comments cannot be stored just now: the server's disk is full or failing."
+            return HttpError(503, "storage", message, headers=(("Retry-After", FULL_SECONDS),))
+        case DatabaseError():
+            message = "The server is busy. Please try again in a few seconds."
+            return HttpError(503, "busy", message, headers=(("Retry-After", BUSY_SECONDS),))
+    return None
+
+
+def _contradiction(error: errors.CommentsError) -> HttpError:
+    """Say what of a request contradicts what is stored."""
+    match error:
+        case errors.UnknownParent():
+            fault = Fault("unknown_parent")
+            return HttpError(400, fault.code, fault, {"parent": fault})
+        case errors.KeyConflict():
+            message = "This key was used for another comment. Send this one with a new key."
+            return HttpError(409, "conflict", message, {"key": message})
+        case errors.ThreadClosed():
+            return HttpError(400, "closed", Fault("closed"))
+        case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
+            return HttpError(404, "not_found", f"There is {error}.")
+    return HttpError(409, "refused", f"That cannot be done: {error}.")

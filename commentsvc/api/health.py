@@ -1,0 +1,140 @@
+"""What operators and machines ask of a running service: health, metrics, its description."""
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
+from prometheus_client import generate_latest as generate
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from commentsvc.api import openapi
+from commentsvc.api.metrics import CoreCollector
+from commentsvc.api.static_files import TAG, public_headers
+from commentsvc.db.database import Database
+from commentsvc.db.scheduled_backup import Backups
+from commentsvc.delivery.worker import Outbox
+from commentsvc.http.messages import JSON, NOT_STORED, Proxies, Request, Response, encode
+from commentsvc.http.router import Route
+from commentsvc.settings.schema import Settings
+from commentsvc.util.timestamps import rfc3339
+
+
+class OutboxCollector(Collector):
+    """What was sent and what waits, by channel; the rows as of the outbox's last round."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_outbox_…``."""
+        for name, text, counts in (
+            ("sent", "messages taken by the other side", self._outbox.sent),
+            ("errors", "attempts that failed", self._outbox.errors),
+        ):
+            counter = CounterMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel in self._outbox.channels:
+                counter.add_metric([channel], counts[channel])
+            yield counter
+        for name, text in (
+            ("queued", "messages that wait"),
+            ("failed", "messages that were given up"),
+            ("oldest_timestamp_seconds", "when the oldest waiting message was made, 0 for none"),
+            ("error_timestamp_seconds", "when an attempt failed last, 0 for never"),
+        ):
+            gauge = GaugeMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel, values in self._outbox.states().items():
+                gauge.add_metric([channel], values[name])
+            yield gauge
+
+
+class BackupCollector(Collector):
+    """What became of the backups that the server makes; nothing where it makes none."""
+
+    def __init__(self, backups: Backups) -> None:
+        self._backups = backups
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_backup_…``."""
+        state = self._backups.state()
+        if state is None:
+            return
+        for name, text, value in (
+            ("timestamp_seconds", "when the newest backup was made, 0 for never", state.newest),
+            ("bytes", "its size", state.size),
+            ("failing", "1 while the last attempt failed", bool(state.error)),
+        ):
+            yield GaugeMetricFamily(f"commentsvc_backup_{name}", text, value)
+        yield CounterMetricFamily(
+            "commentsvc_backup_failures", "attempts that failed since the start", state.failures
+        )
+
+
+class Ops:
+    """The handlers for health, metrics and the OpenAPI document."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        stats: Callable[[], dict[str, int]],
+        outbox: Outbox,
+        backups: Backups,
+        now: Callable[[], float],
+    ) -> None:
+        """Take the core's `stats` and a clock."""
+        self._database = database
+        self._now = now
+        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._public = public_headers(settings)
+        self._document = encode(openapi.document(settings))
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(CoreCollector(stats))
+        self._registry.register(OutboxCollector(outbox))
+        self._registry.register(BackupCollector(backups))
+        ProcessCollector(registry=self._registry)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/healthz", self.health),
+            Route("GET", "/readyz", self.ready),
+            Route("GET", "/metrics", self.metrics),
+            Route("GET", "/api/client", self.client),
+            Route("GET", "/openapi.json", self.openapi),
+        ]
+
+    def health(self, request: Request) -> Response:
+        """GET /healthz: 200 while the event loop answers. Not stored."""
+        return _told({"status": "alive"})
+
+    def ready(self, request: Request) -> Response:
+        """GET /readyz: 200 while the database can be read, else 503. Not stored."""
+        self._database.read_now(lambda reader: reader.execute("SELECT 1 FROM site").fetchone())
+        return _told({"status": "ready"})
+
+    def metrics(self, request: Request) -> Response:
+        """GET /metrics: 200 with what core, outbox and process count, as Prometheus text."""
+        return Response(
+            200, (("Content-Type", CONTENT_TYPE_LATEST), NOT_STORED), generate(self._registry)
+        )
+
+    def client(self, request: Request) -> Response:
+        """GET /api/client: 200 with what we take whoever asks for; for `commentsvc doctor`.
+
+        No script of another page may read it, and nothing but one's own address is in it.
+        """
+        return _told(
+            {
+                "address": self._proxies.client(request),
+                "host": request.header("host") or "",
+                "time": rfc3339(int(self._now() * 1_000)),
+            }
+        )
+
+    def openapi(self, request: Request) -> Response:
+        """GET /openapi.json: 200 with the OpenAPI document of this service. Stored."""
+        return Response(200, (("Content-Type", JSON), *self._public), self._document, TAG)
+
+
+def _told(value: dict[str, str]) -> Response:
+    return Response(200, (("Content-Type", JSON), NOT_STORED), encode(value))

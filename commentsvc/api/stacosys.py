@@ -1,0 +1,136 @@
+"""Stacosys: every released version of the ancestor's protocol, on the same data.
+
+DESIGN. Version 3 asks below /api for what we answer there ourselves, with a few keys more; here is
+only what differs: the form of version 3, the JSON of versions up to 1.1, and the paths without
+prefix of versions up to 2. What a submission meets is the same as for ours.
+
+Two rules are the ancestor's: a web site is lower-cased and gets ``http://`` before it where it does
+not begin with http; `email` is the MD5 digest that the client made of an address. Where the site is
+then no address, or `email` is neither a digest nor an address, it is dropped rather than the
+comment refused, since these clients cannot show what is wrong.
+"""
+
+import re
+
+import msgspec
+
+from commentsvc.api.comments import Api
+from commentsvc.api.submit import Intake
+from commentsvc.comments.submission import (
+    Fields,
+    Submission,
+    SubmissionError,
+    avatar,
+    check,
+    is_site,
+)
+from commentsvc.http.messages import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Request, Response
+from commentsvc.http.router import Route
+from commentsvc.settings.schema import Settings
+
+# The fields of version 3.4's form; any other one is refused, as it was there.
+FORM = frozenset({"url", "author", "message", "email", "site", "token", "remarque"})
+MODERATION = "moderation"  # beside /web: the service may be in a folder of its host
+
+_DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
+
+
+class Legacy(msgspec.Struct, frozen=True):
+    """The JSON of versions up to 1.1. `captcha` is the honeypot; other keys do not matter."""
+
+    url: str = ""
+    author: str = ""
+    message: str = ""
+    email: str | None = None
+    site: str | None = None
+    captcha: str | None = None
+
+
+_decode = msgspec.json.Decoder(Legacy).decode
+
+
+class Stacosys:
+    """The handlers of group B."""
+
+    def __init__(self, settings: Settings, intake: Intake, api: Api) -> None:
+        """Take where submissions go to, and our own handlers for what is the same."""
+        self._redirect = (("Location", settings.stacosys.redirect), NOT_STORED)
+        self._intake = intake
+        self._api = api
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        moderation = [
+            Route("GET", path, self.moderation) for path in ("/web", "/web/login", "/web/admin")
+        ]
+        return [
+            Route("POST", "/newcomment", self.submit_form),
+            Route("GET", "/ping", self._api.ping),
+            Route("GET", "/comments", self._api.list_comments),
+            Route("GET", "/comments/count", self._api.count),
+            Route("POST", "/comments", self.submit_json),
+            *moderation,
+        ]
+
+    async def submit_form(self, request: Request) -> Response:
+        """POST /newcomment, a form: 302 to the configured address, stored or waiting.
+
+        400 for a filled honeypot (`remarque`), a missing or unknown field, or JSON.
+        """
+        if request.media_type() == JSON:
+            raise HttpError(400, "invalid", "Send a form to this address, not JSON.")
+        form = {name: texts[0] for name, texts in request.form().items()}
+        if unknown := form.keys() - FORM:
+            raise SubmissionError(dict.fromkeys(sorted(unknown)[:10], "There is no such field."))
+        await self._submit(request, Legacy(**_known(form), captcha=form.get("remarque")))
+        return Response(302, self._redirect, b"")
+
+    async def submit_json(self, request: Request) -> Response:
+        """POST /comments with JSON (up to version 1.1): 200 ``OK``, or 400."""
+        if request.media_type() != JSON:
+            raise HttpError(400, "invalid", "Send JSON to this address.")
+        try:
+            legacy = _decode(request.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise HttpError(400, "malformed", "The body is not a JSON object of texts.") from None
+        await self._submit(request, legacy)
+        return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
+
+    def moderation(self, request: Request) -> Response:
+        """GET /web, /web/login, /web/admin: 302 to our own moderation pages."""
+        up = "../" * (request.path.count("/") - 1)
+        return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
+
+    async def _submit(self, request: Request, legacy: Legacy) -> None:
+        locate = self._intake.locator(request)
+        fields = Fields(
+            legacy.url,
+            legacy.author,
+            legacy.message,
+            site=stacosys_site(legacy.site or ""),
+            subject=legacy.captcha,
+        )
+        submission = check(fields, self._intake.bounds, locate)
+        await self._intake.submit(request, _as_sent_by_old_clients(submission, legacy.email or ""))
+
+
+def _known(form: dict[str, str]) -> dict[str, str]:
+    return {
+        name: form[name] for name in ("url", "author", "message", "email", "site") if name in form
+    }
+
+
+def stacosys_site(site: str) -> str:
+    """Give the address of an author's web site by the ancestor's rule, `""` if it is none."""
+    site = site.strip().lower()
+    if site and not site.startswith("http"):
+        site = "http://" + site
+    return site if is_site(site) else ""
+
+
+def _as_sent_by_old_clients(submission: Submission, email: str) -> Submission:
+    digest = email.strip().lower()
+    if "@" in digest:
+        digest = avatar(digest)
+    digest = digest if _DIGEST(digest) else ""
+    return msgspec.structs.replace(submission, avatar=digest, stamp=None)

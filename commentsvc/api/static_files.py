@@ -1,0 +1,118 @@
+"""Files: the widget's, and those of a demo blog.
+
+All are found once, at the start, and a request only looks a name up: no path that a client sends
+ever reaches the file system. The shipped files are in memory; those of a demo blog are read when
+the store misses them.
+"""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+)
+from commentsvc.http.router import Route
+from commentsvc.settings.schema import Settings
+
+TAG = ("static",)
+# By a file's suffix; all else is sent as bytes, which browsers save.
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": JSON,
+    ".map": JSON,
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+    ".xml": "application/xml",
+}
+
+
+def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
+    """Give every file below a folder of the package, with its path from there."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _below(entry, f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name, entry
+
+
+def blog_paths(folder: Path) -> dict[str, Path]:
+    """Map every path of a built static site to its file; ``index.html`` also to its folder.
+
+    What a symbolic link leads out of the folder to is left out.
+    """
+    root = folder.resolve()
+    paths = {}
+    for path in root.rglob("*"):
+        if path.is_file() and path.resolve().is_relative_to(root):
+            name = "/" + path.relative_to(root).as_posix()
+            paths[name] = path
+            if path.name == "index.html":
+                paths[name.removesuffix("index.html")] = path
+    return paths
+
+
+def public_headers(settings: Settings) -> Headers:
+    """Return the header fields of every public file: cacheable as the settings say, open to all."""
+    return (("Cache-Control", settings.server.cache_control), ANY_ORIGIN, NO_SNIFFING)
+
+
+class Files:
+    """The handlers for the widget's files, and for those of a demo blog."""
+
+    def __init__(self, settings: Settings, blog: Path | None = None) -> None:
+        """Take the folder of a built blog to serve at ``/``."""
+        self._public = public_headers(settings)
+        self._shipped = {
+            name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
+        }
+        self._blog = blog_paths(blog) if blog else {}
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes; that of the blog takes every path and comes last."""
+        routes = [Route("GET", "/static/{path}", self.static)]
+        if self._blog:
+            routes.append(Route("GET", "/{path}", self.blog))
+        return routes
+
+    def static(self, request: Request) -> Response:
+        """GET /static/PATH: 200 with a file of the widget, 404 for all else. Stored."""
+        name = unquote(request.path).removeprefix("/static/")
+        try:
+            return self._file(name, self._shipped[name])
+        except KeyError:
+            raise HttpError(404, "not_found", "There is no such file here.") from None
+
+    def blog(self, request: Request) -> Response:
+        """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Stored."""
+        name = unquote(request.path)
+        try:
+            path = self._blog[name]
+            return self._file(path.name, path.read_bytes())
+        except (KeyError, OSError):
+            if name + "/" in self._blog:
+                return Response(301, (("Location", quote(name) + "/"), NOT_STORED), b"")
+            raise HttpError(404, "not_found", "There is no such page here.") from None
+
+    def _file(self, name: str, content: bytes) -> Response:
+        suffix = name[name.rfind(".") :] if "." in name else ""
+        media_type = TYPES.get(suffix, "application/octet-stream")
+        return Response(200, (("Content-Type", media_type), *self._public), content, TAG)

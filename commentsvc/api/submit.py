@@ -1,0 +1,281 @@
+"""Intake: the one way of a submission from a request into the database.
+
+DESIGN. JSON, our form and Stacosys' form differ in how they say it and in how they are answered;
+what happens between is here, once: may this page write, is this client too fast, is it
+spam, what is its HTML, was it sent before. Nothing is stored unless all of that says yes, and the
+answer comes after the COMMIT.
+
+What comes within a turn of the loop is gathered, rendered in one go, and goes to the writer when
+the turn is over. The steps use a lot of code, which does not fit into a processor's nearest memory
+at once: one step for forty submissions takes four fifths of the time of all steps for each. And
+the writer, which would else begin with the first of them, has them all in one transaction.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from commentsvc.auth.edit_tokens import EditTokens
+from commentsvc.comments import create
+from commentsvc.comments.create import Added, NewComment
+from commentsvc.comments.markdown import render
+from commentsvc.comments.submission import Locate, Submission
+from commentsvc.comments.urls import Sites
+from commentsvc.db.database import Database
+from commentsvc.db.jobs import Job
+from commentsvc.http.messages import (
+    Headers,
+    HttpError,
+    Later,
+    Origins,
+    Proxies,
+    Request,
+    Response,
+    encode,
+    first,
+)
+from commentsvc.model import APPROVED, PENDING, SPAM, Comment
+from commentsvc.settings.schema import Settings
+from commentsvc.spam import score
+from commentsvc.spam.bans import Bans
+from commentsvc.spam.checks import Layers
+from commentsvc.spam.policy import House, Standing
+from commentsvc.spam.score import Verdict
+from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.messages import Fault
+from commentsvc.util.ratelimit import Limiter
+from commentsvc.util.timestamps import MINUTE
+
+# What becomes of a submission by the verdict on it.
+STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
+
+# What is said where nothing is stored.
+REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("stamp")}
+
+
+class Accepted(NamedTuple):
+    """A stored comment, and the CORS fields of the answer that tells of it.
+
+    `token` edits the comment until `token_expires` (Unix milliseconds); None where there is none.
+    """
+
+    comment: Comment
+    token: str | None
+    token_expires: int
+    headers: Headers
+
+
+class Arrival(NamedTuple):
+    """A submission that may come in: its network, the monotonic moment, and the CORS fields."""
+
+    submission: Submission
+    network: bytes
+    monotonic: float
+    headers: Headers
+
+
+class Draft(NamedTuple):
+    """What is about to be stored, when it came, its edit token, and the CORS fields."""
+
+    new: NewComment
+    now: int
+    token: str
+    headers: Headers
+
+
+# Makes the answer that tells of an accepted submission.
+Tell = Callable[[Accepted], Response]
+
+
+class Intake:
+    """Takes submissions for all sites."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        origins: Origins,
+        keys: Sequence[bytes],
+        bans: Bans,
+        now: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take what a submission meets; `now` is Unix time, both clocks are in seconds.
+
+        The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
+        """
+        self.bounds = settings.comments
+        self._edit = settings.moderation.edit_minutes * MINUTE
+        self._layers = Layers(settings, keys)
+        self._house = House(settings, database, bans)
+        self._limiter = Limiter(settings.spam.rate_limit)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
+        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._replies = bool(settings.mail.host) and settings.mail.replies
+        self._database = database
+        self._sites = sites
+        self._origins = origins
+        self._tokens = EditTokens(keys)
+        self._now = now
+        self._monotonic = monotonic
+        self._gathered: list[tuple[Arrival, Tell, Later]] = []
+
+    def locator(self, request: Request) -> Locate:
+        """Give what finds the thread that a url of this request names. Raises UnknownSiteError."""
+        name = first(request.parameters(), "site") if request.query else ""
+        self._sites.named(name)
+        return partial(self._sites.locate, name=name) if name else self._sites.locate
+
+    def stamp(self, site: str) -> str:
+        """Give a form of `site` a stamp alone: it cannot do any work."""
+        return self._layers.stamp(site, self._now())
+
+    def invite(self, site: str) -> dict[str, Any]:
+        """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
+
+        Any: JSON for the client.
+        """
+        invitation = self._layers.invite(site, self._now(), self._monotonic())
+        return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
+
+    async def submit(self, request: Request, submission: Submission) -> Accepted:
+        """Judge and store a submission.
+
+        Raises HttpError 403, 429 or 400, CommentsError, DatabaseError; then nothing is stored.
+        """
+        arrival = self._admit(request, submission)
+        draft = self._judge(arrival, render(submission.message))
+        added = await self._database.write_each(create.ADD, (draft.new, draft.now))
+        return self._accept(draft, added)
+
+    def begin(self, request: Request, submission: Submission, tell: Tell) -> Later:
+        """As `submit`, but what `tell` makes of the outcome is given later.
+
+        Raises HttpError 403 or 429; all else is given.
+        """
+        arrival, later = self._admit(request, submission), Later()
+        self._gathered.append((arrival, tell, later))
+        if len(self._gathered) == 1:
+            asyncio.get_running_loop().call_soon(self._begin_gathered)
+        return later
+
+    def _begin_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        htmls = [_rendered(arrival.submission.message) for arrival, _, _ in gathered]
+        for (arrival, tell, later), html in zip(gathered, htmls, strict=True):
+            try:
+                if isinstance(html, Exception):
+                    raise html
+                draft = self._judge(arrival, html)
+                done = partial(self._conclude, draft, tell, later)
+                self._database.begin_each(create.ADD, (draft.new, draft.now), done)
+            except Exception as error:
+                later.give(error)
+
+    def _conclude(self, draft: Draft, tell: Tell, later: Later, job: Job[Added]) -> None:
+        outcome: Response | Exception | None = job.error
+        if job.result is not None:
+            try:
+                outcome = tell(self._accept(draft, job.result))
+            except Exception as error:
+                outcome = error
+        assert outcome is not None, "a job has a result or an error"
+        later.give(outcome)
+
+    def judge_edit(self, request: Request, submission: Submission) -> Verdict:
+        """Judge the new text of a comment. Raises HttpError 429."""
+        place, monotonic = self._visit(request)
+        html = render(submission.message)
+        standing = self._standing(submission, html, place, self._now())
+        return self._layers.judge_edit(submission, html, place, standing, monotonic)
+
+    def is_past(self, moment: int | None) -> bool:
+        """Whether `moment` (Unix milliseconds) has come; None never does."""
+        return moment is not None and moment <= self._now() * 1_000
+
+    def _admit(self, request: Request, submission: Submission) -> Arrival:
+        headers = self._origins.check(request, submission.place[0])
+        return Arrival(submission, *self._visit(request), headers)
+
+    def _judge(self, arrival: Arrival, html: str) -> Draft:
+        (submission, place, monotonic, headers), now = arrival, self._now()
+        standing = self._standing(submission, html, place, now)
+        verdict = self._layers.judge(submission, html, place, standing, (now, monotonic))
+        if verdict.decision == "reject":
+            fault = REFUSED[verdict]
+            raise HttpError(400, fault.code, fault)
+        token, token_hash = self._tokens.new_token()
+        moment = int(now * 1_000)
+        new = self._new(
+            submission,
+            html,
+            verdict,
+            self._hashes.hash(place, now),
+            (token_hash, moment + self._edit),
+        )
+        return Draft(new, moment, token, headers)
+
+    def _accept(self, draft: Draft, added: Added) -> Accepted:
+        valid = added.token_valid and self._edit > 0
+        token = draft.token if valid else None
+        return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
+
+    def _visit(self, request: Request) -> tuple[bytes, float]:
+        """Give the network and the monotonic moment of a request. Raises HttpError 429."""
+        place, monotonic = network(self._proxies.client(request)), self._monotonic()
+        wait = self._limiter.take(place, monotonic)
+        if wait:
+            raise HttpError(
+                429,
+                "too_many",
+                f"That was a lot at once. Please wait {wait} s, then send it again.",
+                headers=(("Retry-After", str(wait)),),
+            )
+        return place, monotonic
+
+    def _standing(self, submission: Submission, html: str, place: bytes, now: float) -> Standing:
+        hashes = partial(self._hashes.hashes, place, now)
+        return self._house.look(submission, html, hashes, now)
+
+    def _new(
+        self,
+        submission: Submission,
+        html: str,
+        verdict: Verdict,
+        network_hash: bytes | None,
+        token: tuple[bytes, int],
+    ) -> NewComment:
+        site, url = submission.place
+        content = (site, url, submission.author, submission.email, submission.message)
+        return NewComment(
+            site=site,
+            url=url,
+            title=submission.title,
+            author=submission.author,
+            email=submission.email,
+            avatar=submission.avatar,
+            author_site=submission.site,
+            source=submission.message,
+            html=html,
+            parent=submission.parent,
+            status=STATUS[verdict.decision],
+            key=submission.key or encode((*content, submission.parent)).decode(),
+            derived=not submission.key,
+            token_hash=token[0],
+            token_expires=token[1],
+            open_for=self._sites.open_for(site),
+            score=verdict.score,
+            reasons="\n".join(verdict.reasons),
+            network=network_hash,
+            notify=submission.notify and self._replies,
+        )
+
+
+def _rendered(message: str) -> str | Exception:
+    """As `render`; what nobody foresaw must not cost the others of the same turn."""
+    try:
+        return render(message)
+    except Exception as error:
+        return error

@@ -1,0 +1,169 @@
+"""Sessions: which browser is signed in as whom.
+
+DESIGN. Everyone who opens a moderation page gets a cookie with 256 random bits, signed by
+itsdangerous. By itself it is worth nothing: it is a session while a row of the database holds its
+digest, and signing in always makes a new cookie, so that nobody can plant one beforehand (session
+fixation). The signature refuses forged cookies without a look at the database; the row can be
+deleted, which ends the session at once, and holds nothing from which a cookie could be made.
+
+Each form of a page carries a second digest of the cookie's bits. Another site can make a browser
+send the cookie, but can neither read it nor compute that digest.
+
+A third cookie tells that this browser signed in before, see `throttle`. It ends with the password.
+
+Moments are Unix milliseconds.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from itsdangerous import BadSignature, Signer
+
+from commentsvc.auth.accounts import Moderator
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.timestamps import MINUTE
+
+# The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
+COOKIE: Final = "__Host-commentsvc"
+KNOWN_COOKIE: Final = "__Host-commentsvc-known"
+_ATTRIBUTES: Final = "; Path=/; Secure; HttpOnly; SameSite=Strict"
+KNOWN_AGE: Final = 365 * 86_400  # seconds that a browser is known
+
+TOKEN_SIZE: Final = 32  # random bytes
+COOKIE_LENGTH: Final = 256  # characters; ours have 90
+AGENT_LENGTH: Final = 120  # characters that are kept of what a browser calls itself
+TOUCH: Final = 5 * MINUTE  # between two notes of when a session was seen: few writes
+
+
+class Lifetime(msgspec.Struct, frozen=True):
+    """How long a session lasts: at most, and without being used. In milliseconds."""
+
+    most: int
+    idle: int
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A browser that is signed in, and the moderator who did so."""
+
+    id: int
+    moderator_id: int
+    name: str
+    created: int
+    seen: int
+    agent: str
+
+
+class Cookies:
+    """Makes and reads the cookies. The first of `keys` signs, the others are of the past."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        newest_last = list(reversed(keys))
+        self._visit = _signer(newest_last, b"commentsvc visit")
+        self._known = _signer(newest_last, b"commentsvc known browser")
+
+    def visit(self, random: bytes) -> tuple[str, str]:
+        """A new token of TOKEN_SIZE `random` bytes, and the Set-Cookie that gives it away."""
+        token = base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+        return token, f"{COOKIE}={self._visit.sign(token).decode()}{_ATTRIBUTES}"
+
+    def token(self, header: str | None) -> str | None:
+        """The token in a Cookie header; None where it holds none that we signed."""
+        return _unsign(self._visit, _value(header, COOKIE))
+
+    def known(self, moderator: Moderator) -> str:
+        """The Set-Cookie that lets this browser be known as the moderator's."""
+        value = self._known.sign(_mark(moderator)).decode()
+        return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_AGE}"
+
+    def is_known(self, header: str | None, moderator: Moderator) -> bool:
+        """Whether the moderator signed in here before, by the present password."""
+        return _unsign(self._known, _value(header, KNOWN_COOKIE)) == _mark(moderator)
+
+
+def _signer(keys: Sequence[bytes], salt: bytes) -> Signer:
+    return Signer(keys, salt=salt, key_derivation="hmac", digest_method=hashlib.sha256)
+
+
+def _unsign(signer: Signer, value: str) -> str | None:
+    try:
+        return signer.unsign(value).decode()
+    except BadSignature:
+        return None
+
+
+def _value(header: str | None, name: str) -> str:
+    """The cookie of that name in a Cookie header (RFC 6265 section 5.4), `""` for none of ours."""
+    for pair in (header or "").split("; "):
+        if pair.startswith(name + "="):
+            value = pair[len(name) + 1 :]
+            return value if len(value) <= COOKIE_LENGTH and value.isascii() else ""
+    return ""
+
+
+def _mark(moderator: Moderator) -> str:
+    return f"{moderator.id}-{_digest(moderator.password, b'known', 16).hex()}"
+
+
+def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
+    return hashlib.blake2b(token.encode(), digest_size=size, person=purpose).digest()
+
+
+def form_token(token: str) -> str:
+    """What each form of a page carries for the cookie's `token`."""
+    return _digest(token, b"form", 16).hex()
+
+
+def is_form_token(sent: str, token: str) -> bool:
+    """Whether `sent` is `form_token(token)`, in a time that tells nothing about it."""
+    return hmac.compare_digest(sent.encode(errors="surrogatepass"), form_token(token).encode())
+
+
+def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
+    """Make the cookie's `token` a session of the moderator."""
+    tx.execute(
+        "INSERT INTO session (digest, moderator_id, created, seen, agent) VALUES (?, ?, ?, ?, ?)",
+        (_digest(token, b"session"), moderator.id, now, now, agent[:AGENT_LENGTH]),
+    )
+
+
+_SESSION: Final = (
+    "SELECT s.id, s.moderator_id, m.name, s.created, s.seen, s.agent FROM session AS s"
+    " JOIN moderator AS m ON m.id = s.moderator_id"
+)
+
+
+def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
+    """The session of a cookie's `token`; None if it never was one, ended, or expired."""
+    sql = f"{_SESSION} WHERE s.digest = ? AND s.created > ? AND s.seen > ?"
+    since = (now - lifetime.most, now - lifetime.idle)
+    row = reader.execute(sql, (_digest(token, b"session"), *since)).fetchone()
+    return row and Session(*row)
+
+
+def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
+    """The moderator's sessions that have not expired, the last seen first."""
+    sql = f"{_SESSION} WHERE s.moderator_id = ? AND s.created > ? AND s.seen > ?"
+    since = (now - lifetime.most, now - lifetime.idle)
+    rows = reader.execute(f"{sql} ORDER BY s.seen DESC, s.id", (moderator_id, *since))
+    return [Session(*row) for row in rows]
+
+
+def touch(tx: Transaction, session_id: int, now: int) -> None:
+    """Note that a session is used."""
+    tx.execute("UPDATE session SET seen = ? WHERE id = ?", (now, session_id))
+
+
+def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
+    """End one of the moderator's sessions; whether there was one."""
+    sql = "DELETE FROM session WHERE id = ? AND moderator_id = ?"
+    return bool(tx.execute(sql, (session_id, moderator_id)).rowcount)
+
+
+def sweep(tx: Transaction, lifetime: Lifetime, now: int) -> None:
+    """Delete the rows of expired sessions."""
+    sql = "DELETE FROM session WHERE created <= ? OR seen <= ?"
+    tx.execute(sql, (now - lifetime.most, now - lifetime.idle))

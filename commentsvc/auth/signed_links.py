@@ -1,0 +1,80 @@
+"""Links in mails: what they allow stands in them, signed.
+
+DESIGN. Whoever has a link may do the one thing that it names to the one thing that it names, and
+needs no session. A link of one purpose is no link of another, since the purpose goes into the
+signature (itsdangerous: HMAC with SHA-256). It expires; what must happen once only is noted when it
+happens (`spend`). The first secret key signs, older ones are still believed.
+
+A link that is followed by GET shows a page and changes nothing: mail scanners follow links.
+
+    LinkError    the link is not ours; the text is for the person who followed it
+      LinkOver   it was ours, and does nothing any more
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+from itsdangerous import BadData, URLSafeSerializer
+
+from commentsvc.db.sqlite import Transaction
+
+# No link of ours is longer; in characters.
+LENGTH: Final = 512
+# Days that a link to all of one's own works: who asks for it does so now, and it may do much.
+OWN_DAYS: Final = 2
+
+SPEND: Final = "INSERT INTO spent_link (digest, expires) VALUES (?, ?) ON CONFLICT DO NOTHING"
+FORGET: Final = "DELETE FROM spent_link WHERE expires < ?"
+
+
+class LinkError(Exception):
+    """The link is not ours; the text is for the person who followed it."""
+
+
+class LinkOver(LinkError):
+    """The link has expired, or was used."""
+
+
+class Links:
+    """Makes and reads the tokens of links. A token carries a few numbers or texts."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = [*reversed(keys)]  # itsdangerous signs with the last one
+
+    def make(self, purpose: str, *content: int | str, expires: int) -> str:
+        """A token for `purpose` that works until `expires` (Unix milliseconds)."""
+        return str(self._serializer(purpose).dumps([expires // 1_000, *content]))
+
+    def read(self, purpose: str, token: str, now: int) -> list[Any]:  # Any: int or str
+        """What a token for `purpose` carries, at the moment `now`. Raises LinkError."""
+        try:
+            if len(token) > LENGTH:
+                raise BadData("too long")
+            content: list[Any] = self._serializer(purpose).loads(token)
+        except (BadData, ValueError) as error:
+            raise LinkError(
+                "This link is not complete, or not ours. Please copy all of it from the mail."
+            ) from error
+        if now // 1_000 >= content.pop(0):
+            raise LinkOver("This link has expired. Links in mails work for a limited time only.")
+        return content
+
+    def _serializer(self, purpose: str) -> URLSafeSerializer:
+        return URLSafeSerializer(
+            self._keys,
+            salt=f"commentsvc {purpose}",
+            signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256},
+        )
+
+
+def spend(tx: Transaction, what: str, now: int, kept: int) -> None:
+    """Note that the link for `what` did what it is for; after `kept` milliseconds it is forgotten.
+
+    `what` is what the token says, not its text: one signature may be written in several ways.
+    Raises LinkOver where it did before: then the caller's transaction must change nothing.
+    """
+    tx.execute(FORGET, (now,))
+    digest = hashlib.blake2b(what.encode(), digest_size=16).digest()
+    if not tx.execute(SPEND, (digest, now + kept)).rowcount:
+        raise LinkOver("This link was used before. Each link in a mail works once.")

@@ -1,0 +1,124 @@
+"""Factors: the second thing that a moderator may need to sign in, a code of an app.
+
+DESIGN. The app's secret is made of a random word in the database and the secret key of the service,
+so a copy of the database gives no code; without that key (or with one that was changed, and the
+old one taken away) the codes fit no more, and `commentsvc moderator no-code` helps. A code works
+once: the step that was used last is noted in the same statement that looks at it. Ten recovery
+codes, 80 random bits each, stand in for an app that is lost; only their digests are stored.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from commentsvc.auth import totp
+from commentsvc.db.sqlite import Reader, Transaction
+
+SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)
+RECOVERY_CODES: Final = 10
+RECOVERY_SIZE: Final = 10  # bytes; 16 letters and digits
+WRONG_CODE: Final = (
+    "This code does not fit, or was used before. Wait for the next one, and try that."
+)
+
+_WORD: Final = "SELECT word FROM factor WHERE moderator_id = ? AND confirmed = ?"
+_USE: Final = (
+    "UPDATE factor SET step = ?, confirmed = 1"
+    " WHERE moderator_id = ? AND confirmed = ? AND step < ?"
+)
+
+
+class Factors:
+    """Codes by the secret `keys`, of which the first makes new secrets, as the others once did."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = [hashlib.blake2b(key).digest() for key in keys]
+
+    def secrets(self, word: bytes) -> list[bytes]:
+        """The secret that belongs to a word, by each key; the first is that of the present one."""
+        return [
+            hashlib.blake2b(
+                word, digest_size=SECRET_SIZE, key=key, person=b"second factor"
+            ).digest()
+            for key in self._keys
+        ]
+
+    def begin(self, tx: Transaction, moderator_id: int, word: bytes) -> None:
+        """Offer a new secret, made with a random `word`; it counts once a code confirmed it."""
+        tx.execute(
+            "INSERT INTO factor (moderator_id, word, step, confirmed) VALUES (?, ?, 0, 0)"
+            " ON CONFLICT (moderator_id) DO UPDATE SET word = excluded.word, step = 0"
+            " WHERE confirmed = 0",
+            (moderator_id, word),
+        )
+
+    def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
+        """The secret that waits for its first code; None where none does."""
+        row = reader.execute(_WORD, (moderator_id, 0)).fetchone()
+        return self.secrets(row[0])[0] if row else None
+
+    def confirm(
+        self, tx: Transaction, moderator_id: int, code: str, random: bytes, now: float
+    ) -> list[str]:
+        """Ask for codes from now on, if the first is right; give the recovery codes, else [].
+
+        They are made of RECOVERY_CODES times RECOVERY_SIZE `random` bytes.
+        """
+        if not self._use(tx, moderator_id, code, 0, now):
+            return []
+        size = RECOVERY_SIZE
+        codes = [
+            base64.b32encode(random[size * n : size * (n + 1)]).decode().lower()
+            for n in range(RECOVERY_CODES)
+        ]
+        tx.execute("DELETE FROM recovery WHERE moderator_id = ?", (moderator_id,))
+        rows = [(moderator_id, _digest(one)) for one in codes]
+        tx.execute_many("INSERT INTO recovery (moderator_id, digest) VALUES (?, ?)", rows)
+        return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
+
+    def accept(self, tx: Transaction, moderator_id: int, code: str, now: float) -> bool:
+        """Use a code, or a recovery code, up; whether it was good, at `now` (Unix seconds)."""
+        if self._use(tx, moderator_id, code, 1, now):
+            return True
+        sql = "DELETE FROM recovery WHERE moderator_id = ? AND digest = ?"
+        return bool(tx.execute(sql, (moderator_id, _digest(_plain(code)))).rowcount)
+
+    def _use(
+        self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now: float
+    ) -> bool:
+        """Note that the step of a right code was used; False for a wrong one, or an older step."""
+        row = tx.execute(_WORD, (moderator_id, confirmed)).fetchone()
+        for secret in self.secrets(row[0]) if row else ():
+            step = totp.matching_step(secret, _plain(code), now)
+            if step is not None:
+                return bool(tx.execute(_USE, (step, moderator_id, confirmed, step)).rowcount)
+        return False
+
+
+def is_on(reader: Reader, moderator_id: int) -> bool:
+    """Whether the moderator needs a code to sign in."""
+    return reader.execute(_WORD, (moderator_id, 1)).fetchone() is not None
+
+
+def codes_left(reader: Reader, moderator_id: int) -> int:
+    """How many recovery codes are left."""
+    sql = "SELECT count(*) FROM recovery WHERE moderator_id = ?"
+    return int(reader.execute(sql, (moderator_id,)).fetchone()[0])
+
+
+def switch_off(tx: Transaction, moderator_id: int) -> None:
+    """Ask for no code any more."""
+    tx.execute("DELETE FROM factor WHERE moderator_id = ?", (moderator_id,))
+    tx.execute("DELETE FROM recovery WHERE moderator_id = ?", (moderator_id,))
+
+
+def _plain(code: str) -> str:
+    """What was typed, without the signs that people put between."""
+    return code[:60].replace(" ", "").replace("-", "").lower()
+
+
+def _digest(code: str) -> bytes:
+    return hashlib.blake2b(
+        code.encode(errors="replace"), digest_size=16, person=b"recovery"
+    ).digest()

@@ -1,0 +1,219 @@
+"""What the commands do to the data, whether or not a server runs on it.
+
+DESIGN. Only one program may write. So a command that writes asks the server over its control
+socket; where nobody answers, it takes the lock and writes itself. A server that has just started
+holds the lock and does not answer yet, so both are tried for a while. Reading needs no lock.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from commentsvc.auth import accounts
+from commentsvc.auth.accounts import Moderator
+from commentsvc.cli import alias_import
+from commentsvc.comments import queries, search, threads
+from commentsvc.comments.search import Found
+from commentsvc.comments.threads import Listed
+from commentsvc.comments.urls import Sites
+from commentsvc.db import integrity, sqlite
+from commentsvc.db.database import Database
+from commentsvc.db.lock import Lock
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
+from commentsvc.model import TEXT, Entry
+from commentsvc.moderation import actions
+from commentsvc.moderation.actions import Change
+from commentsvc.runtime import control
+from commentsvc.runtime.control import ControlError, NoServer, Ping
+from commentsvc.runtime.control_commands import Alias, Answer, Close, Move, Order
+from commentsvc.settings import data_dir
+from commentsvc.spam import bans
+from commentsvc.spam.bans import Ban
+from commentsvc.util import timestamps
+
+T = TypeVar("T")
+
+# A server that holds the lock answers within this, or is stuck; in seconds.
+START_PATIENCE: Final = 5.0
+# Time between two tries; in seconds.
+PAUSE: Final = 0.05
+# A live server answers a probe at once; in seconds.
+PROBE_DEADLINE: Final = 5.0
+HEALTH: Final = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+# How long another program may hold the database before a reading command gives up; in seconds.
+READ_PATIENCE: Final = 5.0
+# As much of a comment's first line is shown, in characters.
+LINE_LENGTH: Final = 60
+
+
+def write(data: Path, order: Order) -> Answer:
+    """Have `order` written, by the running server or alone; returns what changed.
+
+    Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
+    """
+    path = database_file(data)
+    end = time.monotonic() + START_PATIENCE
+    while True:
+        with contextlib.suppress(NoServer):
+            return control.ask(data / data_dir.CONTROL, order)
+        try:
+            with Lock(data):
+                return _write_alone(path, order)
+        except DatabaseBusy:
+            if time.monotonic() > end:
+                raise
+        time.sleep(PAUSE)
+
+
+def _write_alone(path: Path, order: Order) -> Answer:
+    upgrade.upgrade(path)
+    database = Database(path, purge=lambda _tags: None)  # no server, so no stored answers
+    database.open()
+    try:
+        now = time.time_ns() // 1_000_000
+        return database.write_now(lambda tx: order.work(tx, now))
+    finally:
+        database.close_now()
+
+
+def check(data: Path) -> list[str]:
+    """The faults of the database, one line each. Raises DatabaseError."""
+    return _read(data, integrity.check)
+
+
+def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
+    """The newest `limit` comments, those with `status` where one is given. Raises DatabaseError."""
+    return _read(data, lambda reader: queries.listing(reader, status, limit))
+
+
+def history(data: Path, comment_id: int) -> list[Change]:
+    """What happened to a comment, the newest first. Raises DatabaseError."""
+    return _read(data, lambda reader: actions.history(reader, comment_id))
+
+
+def everyone(data: Path) -> list[Moderator]:
+    """All moderators, by name. Raises DatabaseError."""
+    return _read(data, accounts.everyone)
+
+
+def bans_listing(data: Path) -> list[Ban]:
+    """All bans, the newest first. Raises DatabaseError."""
+    return _read(data, bans.listing)
+
+
+def find(data: Path, query: str, status: str, site: str, limit: int) -> Found:
+    """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
+
+    def work(reader: Reader) -> Found:
+        return search.find(reader, query, status=status, site=site, limit=limit, before=None)
+
+    return _read(data, work)
+
+
+def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:
+    """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
+    return _read(data, lambda reader: threads.listing(reader, containing, limit, None))
+
+
+def aliases_plan(
+    data: Path, sites: Sites, site: str, pages: Sequence[alias_import.Page]
+) -> list[Alias | Move | Close | alias_import.Clash]:
+    """What is to be done so that comments are where a blog's list says. Raises DatabaseError."""
+    return _read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
+
+
+def _read(data: Path, work: Callable[[Reader], T]) -> T:
+    path = database_file(data)
+    return sqlite.ask(path, lambda: sqlite.connect(path, READ_PATIENCE, "query_only=1"), work)
+
+
+def database_file(data: Path) -> Path:
+    """The file of the database in the folder `data`. Raises DatabaseUnusable where it is not."""
+    path = data / data_dir.DATABASE
+    if not path.exists():
+        raise DatabaseUnusable(f"{data} holds no database; the first start of the server makes it.")
+    return path
+
+
+def as_line(entry: Entry) -> str:
+    """One line for a terminal: id, status, date, page, author, the first line of the text."""
+    comment = entry.comment
+    date = timestamps.local(comment.created).rpartition(":")[0]
+    first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
+    short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
+    page = f"{entry.site}:{entry.url}"
+    return _plain(
+        f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
+    )
+
+
+def change_line(change: Change) -> str:
+    """One line for a terminal: when, from what to what, who, and who took it back."""
+    what = "another text" if change.what == TEXT else f"{change.was} -> {change.became}"
+    line = f"{timestamps.local(change.made)}  {what}  by {change.who}"
+    if change.undone is not None:
+        line += f"; undone {timestamps.local(change.undone)} by {change.undone_by}"
+    return _plain(line)
+
+
+def thread_line(thread: Listed) -> str:
+    """One line for a terminal: comments, state, page, its aliases, title."""
+    page = " = ".join((thread.url, *thread.aliases))
+    return _plain(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
+
+
+def ban_line(ban: Ban) -> str:
+    """One line for a terminal: id, kind, what is banned, by whom, until when."""
+    end = "for good" if ban.expires is None else f"until {timestamps.local(ban.expires)}"
+    return _plain(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.who}, {end}")
+
+
+def _plain(text: str) -> str:
+    """`text` without what could command a terminal or turn the order of letters around."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
+def as_json(entry: Entry) -> str:
+    """One line for a program; times are RFC 3339."""
+    comment = entry.comment
+    when = {"created": comment.created, "published": comment.published, "edited": comment.edited}
+    return msgspec.json.encode(
+        {
+            "id": comment.id,
+            "status": comment.status,
+            "site": entry.site,
+            "url": entry.url,
+            "title": entry.title,
+            "parent": comment.parent_id,
+            "author": comment.author,
+            "author_site": comment.site,
+            "message": comment.source,
+            "votes": comment.votes,
+        }
+        | {name: timestamps.rfc3339(moment) for name, moment in when.items() if moment is not None}
+    ).decode()
+
+
+def probe(data: Path) -> str:
+    """The address of the server on `data`, which has just answered GET /healthz with 200.
+
+    Raises ControlError with the reason where it does not.
+    """
+    server = control.ask(data / data_dir.CONTROL, Ping())
+    address = server.address
+    try:
+        with control.connect(server, PROBE_DEADLINE) as client, client.makefile("rb") as file:
+            client.sendall(HEALTH)
+            status = file.readline(200).decode("latin-1").strip()
+    except OSError as error:
+        raise ControlError(f"{address} does not answer: {error}.") from error
+    if not status.startswith("HTTP/1.1 200 "):
+        raise ControlError(f"{address} is not well: it answers {status!r} to GET /healthz.")
+    return address

@@ -1,0 +1,114 @@
+"""Console: what all commands share, whatever they do.
+
+DESIGN. A command that fails says why in one line on stderr and exits with 1 (2 for a wrong command
+line), never with a traceback: the errors that we raise on purpose are listed in `expected`.
+"""
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commentsvc.settings import data_dir, loader
+from commentsvc.settings.reader import SettingsError
+
+
+class Failure(click.ClickException):
+    """What went wrong, one line for each reason. Exit code 1."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = [" ".join(line.split()) for line in lines]
+        super().__init__("\n".join(self.lines))
+
+    def show(self, file: Any = None) -> None:  # Any: as in click
+        for line in self.lines:
+            click.echo(f"commentsvc: {line}", file=file, err=True)
+
+
+class Program(click.Group):
+    """A group whose commands turn the errors that we expect into a Failure."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # Any: as in click
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError):  # tests put other things there
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # same
+        try:
+            return super().invoke(ctx)
+        except SettingsError as error:
+            raise Failure(error.problems) from error
+        except Exception as error:
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                raise Failure([_tell(error)]) from error
+            if isinstance(error, expected()):
+                raise Failure([str(error)]) from error
+            raise
+
+
+def _tell(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}." if error.filename else f"{reason}."
+
+
+def expected() -> tuple[type[Exception], ...]:
+    """What may fail for reasons outside the program."""
+    from commentsvc.auth.accounts import ModeratorError
+    from commentsvc.auth.edit_tokens import KeyUnusable
+    from commentsvc.auth.passwords import PasswordRefused
+    from commentsvc.comments.errors import CommentsError
+    from commentsvc.comments.urls import UrlError
+    from commentsvc.db.backup import BackupError
+    from commentsvc.db.sqlite import DatabaseError
+    from commentsvc.runtime.control import ControlError
+    from commentsvc.runtime.systemd import SocketsUnusable
+
+    return (
+        data_dir.DataUnusable,
+        BackupError,
+        KeyUnusable,
+        CommentsError,
+        ControlError,
+        SocketsUnusable,
+        DatabaseError,
+        ModeratorError,
+        PasswordRefused,
+        UrlError,
+    )
+
+
+def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """The option, else its variable; --data is needed."""
+    value = value or loader.place(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
+    if value is None and param.name == "data":
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value
+
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, readable=False),  # datadir says it better
+    metavar="DIR",
+    callback=_or_variable,
+    help="The folder with all data. Default: the variable COMMENTSVC_DATA.",
+)
+config_option = click.option(
+    "--config",
+    "settings_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    callback=_or_variable,
+    help="The settings. Default: the variable COMMENTSVC_CONFIG, then commentsvc.toml in the "
+    "data folder if it is there.",
+)
+
+
+def find_settings(given: Path | None, data: Path) -> Path | None:
+    """The settings file: the one that was given, else that in the data folder if it is there."""
+    usual = data / data_dir.SETTINGS
+    try:
+        return given or (usual if usual.exists() else None)
+    except PermissionError:
+        data_dir.prepare(data)  # it says whose the folder is, and what to do
+        raise

@@ -1,0 +1,88 @@
+"""Doctor verbs: the command that looks for what is set up wrong."""
+
+import asyncio
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commentsvc.cli.common import Failure, config_option, find_settings
+from commentsvc.settings import loader
+
+if TYPE_CHECKING:
+    from commentsvc.cli.doctor.remote import Finding
+
+_MARKS = {True: "ok   ", False: "fault", None: "-    "}
+
+
+@click.command()
+@click.argument("url")
+@click.option(
+    "--origin", "origins", multiple=True, help="The blog's, such as https://blog.example."
+)
+@click.option("--proxy", default="", help="nginx, caddy or haproxy: advice for this one only.")
+@click.option(
+    "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Who signed the certificate."
+)
+@click.option("--address", default="", help="Where the service is, if DNS does not say so yet.")
+@click.option("--plain-port", default=80, help="Where http: is answered.", show_default=True)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The data folder, on the service's machine: then that is looked at, too.",
+)
+@config_option
+def doctor(
+    url: str,
+    origins: tuple[str, ...],
+    proxy: str,
+    ca_file: str | None,
+    address: str,
+    plain_port: int,
+    data: Path | None,
+    settings_file: Path | None,
+) -> None:
+    """Look at the service at URL as a browser does, and say what is set up wrong.
+
+    Each finding is a line; a fault is followed by the line to change. Exits with 1 for a fault.
+    """
+    import certifi
+
+    from commentsvc.cli.doctor import local
+    from commentsvc.cli.doctor import remote as looking
+
+    if not url.startswith(("https://", "http://")):
+        raise click.UsageError("Give the address with https://.")
+    trust = ssl.create_default_context(cafile=ca_file or certifi.where())
+    visitor = looking.Visitor(url, trust, plain_port, address)
+    settings = loader.load(find_settings(settings_file, data)) if data else None
+    if settings and not origins:
+        origins = tuple(origin for site in settings.sites for origin in site.origins)
+    faults = 0
+    try:
+        faults += _tell(looking.examine(visitor, origins), proxy)
+        if data and settings:
+            faults += _tell(local.examine(visitor, data, settings), proxy)
+            faults += _tell([asyncio.run(local.mail(settings))], proxy)
+    except looking.Unreachable as error:
+        raise Failure([str(error)]) from error
+    if not data:
+        click.echo("-     give --data on the service's machine for files, mail and keep-alive")
+    if faults:
+        raise Failure([f"{faults} faults were found"])
+
+
+def _tell(findings: "Iterable[Finding]", proxy: str) -> int:
+    """Print the findings and what to do; returns how many are faults."""
+    from commentsvc.cli.doctor import advice
+
+    faults = 0
+    for finding in findings:
+        click.echo(f"{_MARKS[finding.good]} {finding.check}: {finding.text}")
+        if finding.good is False:
+            faults += 1
+            for line in advice.lines(finding.check, proxy):
+                click.echo(f"        {line}")
+    return faults

@@ -1,0 +1,99 @@
+"""Checkup: what `doctor` looks at on the machine itself, given the data folder and the settings.
+
+What the proxy does between itself and the service shows nowhere else than in the service's own
+counters; whether mail works, only by trying; and who may read the files, only by looking.
+"""
+
+import http.client
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from commentsvc.cli.doctor import remote
+from commentsvc.cli.doctor.remote import Finding, Visitor
+from commentsvc.delivery.channel import DeliveryError
+from commentsvc.delivery.smtp import Deadlines, Smtp
+from commentsvc.runtime import control
+from commentsvc.runtime.control import ControlError, Ping
+from commentsvc.runtime.control_commands import Answer
+from commentsvc.settings import data_dir
+from commentsvc.settings.schema import Settings
+
+# Requests that are sent one after the other over one connection.
+REQUESTS: Final = 20
+# What only the service's user may read.
+PRIVATE: Final = (data_dir.DATABASE, data_dir.SECRET_KEY)
+_ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MULTILINE)
+
+
+def examine(visitor: Visitor, data: Path, settings: Settings) -> Iterator[Finding]:
+    """All checks that need the machine, but for mail."""
+    yield permissions(data)
+    yield public_url(visitor, settings)
+    try:
+        yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
+    except (ControlError, OSError, http.client.HTTPException) as error:
+        yield Finding("keep-alive", None, f"the service cannot be asked here: {error}")
+
+
+def permissions(data: Path) -> Finding:
+    """Whether only the service's own user may read what is not for others."""
+    for path in (data, *(data / name for name in PRIVATE)):
+        try:
+            mode = path.stat().st_mode & 0o777
+        except OSError as error:
+            return Finding("permissions", False, f"{path}: {error.strerror}")
+        if mode & 0o077:
+            text = f"others may enter {path} (mode {mode:04o}): chmod go= {path}"
+            return Finding("permissions", False, text)
+    return Finding("permissions", True, f"{data} is its user's alone")
+
+
+def public_url(visitor: Visitor, settings: Settings) -> Finding:
+    """Whether links in mails and feeds lead to the address that was given."""
+    told = settings.server.public_url.rstrip("/")
+    if not told:
+        return Finding("public-url", None, "server.public_url is not set; mails need it")
+    same = told.partition("://")[2] == visitor.netloc + visitor.prefix
+    return Finding("public-url", same, f"links begin with {told}")
+
+
+def keep_alive(visitor: Visitor, server: Answer) -> Finding:
+    """Whether the proxy keeps its connections to the service, which a Ping told of."""
+    before = _accepted(server)
+    connection = visitor.dial()
+    try:
+        for _ in range(REQUESTS):
+            connection.request("GET", f"{visitor.prefix}/healthz", headers={"Host": visitor.netloc})
+            connection.getresponse().read()
+    finally:
+        connection.close()
+    new = _accepted(server) - before - 1  # the look itself
+    text = f"{REQUESTS} requests came over {max(new, 0)} new connections from the proxy"
+    return Finding("keep-alive", new <= REQUESTS // 2, text)
+
+
+def _accepted(server: Answer) -> int:
+    """How many connections the service has accepted so far. Raises OSError, HTTPException."""
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = control.connect(server, remote.PATIENCE)
+    try:
+        connection.request("GET", "/metrics")
+        found = _ACCEPTED.search(connection.getresponse().read())
+    finally:
+        connection.close()
+    return int(float(found[1])) if found else 0
+
+
+async def mail(settings: Settings) -> Finding:
+    """Whether the mail server lets us in; nothing is sent."""
+    if not settings.mail.host:
+        return Finding("mail", None, "mail.host is not set, so nothing is mailed")
+    where = f"{settings.mail.host}:{settings.mail.port}"
+    deadlines = Deadlines(remote.PATIENCE, remote.PATIENCE)
+    try:
+        async with Smtp(settings.mail, "localhost", deadlines).connect():
+            return Finding("mail", True, f"{where} lets us in; `mail test` sends one")
+    except DeliveryError as error:
+        return Finding("mail", False, f"{where}: {error}")

@@ -1,0 +1,163 @@
+"""The command line.
+
+DESIGN. The commands that run, set up and watch a service are here, all others in `verbs`, in
+modules that end so, and in `staff`; `console` holds what they share. What a command needs is
+imported when it runs, so that `healthcheck` does not load the web server.
+"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from commentsvc.cli import backup, bans, mail, moderate, moderators, personal_data, threads
+from commentsvc.cli.common import (
+    Failure,
+    Program,
+    config_option,
+    data_option,
+    expected,
+    find_settings,
+)
+from commentsvc.cli.doctor import command as doctor_command
+from commentsvc.settings import data_dir, loader
+from commentsvc.settings.reader import SettingsError
+from commentsvc.settings.schema import Settings
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="commentsvc", prog_name="commentsvc")
+def main() -> None:
+    """Comments for static blogs: one process, one data folder.
+
+    Every setting can also be given as COMMENTSVC_<SECTION>_<KEY> in the environment; `init` writes
+    a file that explains them all.
+    """
+
+
+for verb in (
+    *moderate.ALL,
+    threads.thread,
+    bans.ban,
+    moderators.moderator,
+    mail.mail,
+    personal_data.forget,
+    backup.backup,
+    backup.restore,
+    doctor_command.doctor,
+):
+    main.add_command(verb)
+
+
+@main.command()
+@data_option
+@config_option
+@click.option("--listen", metavar="HOST:PORT|unix:PATH", help="Overrides server.listen.")
+@click.option("--workers", metavar="N", help="Overrides server.workers.")
+@click.option(
+    "--blog",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Also serve the static site in this folder, to try things out.",
+)
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take the place of the server that runs on this data, if one does; no client notices.",
+)
+@click.option("--trace", "traced", is_flag=True, help="Write a line for each request to stderr.")
+@click.option("--reload", is_flag=True, help="Start anew when a source or settings file changes.")
+def serve(
+    data: Path,
+    settings_file: Path | None,
+    listen: str | None,
+    workers: str | None,
+    blog: Path | None,
+    take_over: bool,
+    traced: bool,
+    reload: bool,
+) -> None:
+    """Run the server until SIGTERM or Ctrl-C; what was read is answered before it ends."""
+    file = find_settings(settings_file, data)
+    options = {"server.listen": listen, "server.workers": workers}
+    settings = loader.load(file, options=options)
+    if reload and take_over:
+        raise click.UsageError("--reload and --take-over exclude each other.")
+    if reload:
+        from commentsvc.cli import reload as reloading
+
+        command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
+        given = {"config": settings_file, "listen": listen, "workers": workers, "blog": blog}
+        command += [f"--{name}={value}" for name, value in given.items() if value is not None]
+        command += ["--trace"] * traced
+        paths = reloading.sources(Path(__file__).parents[1], file)
+        sys.exit(reloading.run(command, paths, grace=settings.server.stop_grace + 5))
+
+    from commentsvc import app
+    from commentsvc.runtime import systemd
+
+    service_manager = systemd.from_environment()
+    app.run(settings, app.Start(data, blog, _announce, service_manager, take_over, traced))
+
+
+def _announce(address: str) -> None:
+    click.echo(f"commentsvc listens on {address}")
+    sys.stdout.flush()
+
+
+@main.command()
+@data_option
+@config_option
+def init(data: Path, settings_file: Path | None) -> None:
+    """Write a settings file that explains every setting; never over one that is there."""
+    from importlib import resources
+
+    data_dir.prepare(data)
+    file = settings_file or data / data_dir.SETTINGS
+    text = resources.files("commentsvc").joinpath(data_dir.SETTINGS).read_bytes()
+    try:
+        with file.open("xb") as new:
+            new.write(text)
+    except FileExistsError as error:
+        raise Failure([f"{file} is there already; it stays as it is."]) from error
+    click.echo(f"{file} is written. Change it, then try: commentsvc check --data {data}")
+
+
+@main.command()
+@data_option
+@config_option
+def check(data: Path, settings_file: Path | None) -> None:
+    """Look for faults: in the settings, in the database, in its counts. Exits with 1 if any."""
+    from commentsvc.cli import client
+
+    problems: list[str] = []
+    try:
+        _say_settings(loader.load(find_settings(settings_file, data)))
+    except SettingsError as error:
+        problems += error.problems
+    try:
+        faults = client.check(data)
+        problems += faults
+        if not faults:
+            click.echo(f"database: {data / data_dir.DATABASE} is whole, and its counts are right")
+    except expected() as error:
+        problems.append(str(error))
+    if problems:
+        raise Failure(problems)
+
+
+def _say_settings(settings: Settings) -> None:
+    names = ", ".join(site.name for site in settings.sites)
+    click.echo(f"settings: good; listens on {settings.server.listen}, serves {names}")
+    for site in settings.sites:
+        if not site.origins:
+            click.echo(f"settings: site {site.name} has no origins, so only this service's own")
+
+
+@main.command()
+@data_option
+def healthcheck(data: Path) -> None:
+    """Ask the server on this data whether it is alive. Exits with 1 if it is not."""
+    from commentsvc.cli import client
+
+    click.echo(f"{client.probe(data)} is alive")

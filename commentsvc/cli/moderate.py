@@ -1,0 +1,169 @@
+"""Verbs: the commands that moderate.
+
+DESIGN. Commands that write take the lock on the data and do it themselves; while a server holds the
+lock, they ask it over its control socket instead (see `commands`). Each says what became of every
+comment it was given, so that nothing is left undone in silence.
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from commentsvc.cli.common import config_option, data_option, find_settings
+
+_ids = click.argument("ids", metavar="ID...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
+_id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+_all = click.option("--all", "everything", is_flag=True, help="All that are pending.")
+
+
+@click.command()
+@data_option
+@_ids
+@_all
+def approve(data: Path, ids: tuple[int, ...], everything: bool) -> None:
+    """Show the comments ID... to readers. An unknown ID is an error, and changes nothing."""
+    _change(data, "approved", ids, everything)
+
+
+@click.command()
+@data_option
+@_ids
+@_all
+def spam(data: Path, ids: tuple[int, ...], everything: bool) -> None:
+    """Mark the comments ID... as spam; readers no longer see them."""
+    _change(data, "spam", ids, everything)
+
+
+@click.command()
+@data_option
+@_ids
+@_all
+def delete(data: Path, ids: tuple[int, ...], everything: bool) -> None:
+    """Delete the comments ID...; `undo` still brings them back."""
+    _change(data, "deleted", ids, everything)
+
+
+def _change(
+    data: Path, to: Literal["approved", "spam", "deleted"], ids: tuple[int, ...], everything: bool
+) -> None:
+    if bool(ids) == everything:
+        raise click.UsageError("Give the ids of comments, or --all.")
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Change
+
+    answer = client.write(data, Change(to=to, ids=ids, all=everything))
+    for id_ in answer.changed:
+        click.echo(f"{to} {id_}")
+    if everything and not answer.changed:
+        click.echo("no comment is pending")
+    for id_, status in sorted(answer.unchanged.items()):
+        click.echo(f"unchanged {id_}: it is {status}")
+
+
+@click.command()
+@data_option
+@_ids
+def undo(data: Path, ids: tuple[int, ...]) -> None:
+    """Take back what the last command changed, or the last change of each comment ID...."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Undo
+
+    answer = client.write(data, Undo(ids=ids))
+    for id_ in answer.changed:
+        click.echo(f"undone {id_}")
+    for id_, status in sorted(answer.unchanged.items()):
+        click.echo(f"unchanged {id_}: it was changed again, and is {status}")
+
+
+@click.command()
+@data_option
+@config_option
+@_id
+def edit(data: Path, settings_file: Path | None, id_: int) -> None:
+    """Give the comment ID the text (Markdown) that stdin holds; `undo` brings the old one back."""
+    from commentsvc.cli import client
+    from commentsvc.comments.submission import SubmissionError, message_from_text
+    from commentsvc.runtime.control_commands import Edit
+    from commentsvc.settings import loader
+
+    bounds = loader.load(find_settings(settings_file, data)).comments
+    with click.open_file("-", encoding="utf-8") as stdin:
+        text = stdin.read(2 * bounds.message_length)
+    try:
+        message = message_from_text(text, bounds)
+    except SubmissionError as error:
+        raise click.UsageError(" ".join(error.problems.values())) from error
+    changed = client.write(data, Edit(id=id_, message=message)).changed
+    click.echo(f"edited {id_}" if changed else f"unchanged {id_}: this is its text already")
+
+
+@click.command()
+@data_option
+@_id
+def history(data: Path, id_: int) -> None:
+    """Show what happened to the comment ID, the newest first."""
+    from commentsvc.cli import client
+
+    changes = client.history(data, id_)
+    for each in changes:
+        click.echo(client.change_line(each))
+    if not changes:
+        click.echo(f"comment {id_} was never changed")
+
+
+@click.command("list")
+@data_option
+@click.option(
+    "--status",
+    type=click.Choice(["pending", "approved", "spam", "deleted", "all"]),
+    default="pending",
+    show_default=True,
+    help="Which comments.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="How many, the newest.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
+    """Show comments: id, status, date, page, author and first line."""
+    from commentsvc.cli import client
+
+    entries = client.listing(data, None if status == "all" else status, limit)
+    for entry in entries:
+        click.echo(client.as_json(entry) if as_json else client.as_line(entry))
+    if not entries and not as_json:
+        click.echo("no comments" if status == "all" else f"no {status} comments")
+
+
+@click.command()
+@data_option
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--status", type=click.Choice(["pending", "approved", "spam", "deleted"]), default=None
+)
+@click.option("--site", default="", metavar="NAME", help="Only comments of this site.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+def search(data: Path, words: tuple[str, ...], status: str | None, site: str, limit: int) -> None:
+    """Find comments with all WORDS: of texts, authors, addresses, urls; the newest first.
+
+    A word may name its field, as in author:ann, email:, site:, text: and page:.
+    """
+    from commentsvc.cli import client
+
+    found = client.find(data, " ".join(words), status or "", site, limit)
+    for entry in found.items:
+        click.echo(client.as_line(entry))
+    if not found.items:
+        click.echo(
+            "no comments" if found.next is None else "none among the newest with these words"
+        )
+    if found.unfed:
+        click.echo(f"not searched yet: the newest {found.unfed}", err=True)
+
+
+ALL: Final = (approve, spam, delete, undo, edit, history, list_, search)

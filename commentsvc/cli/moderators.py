@@ -1,0 +1,94 @@
+"""Staff: the commands for who may moderate on the web pages.
+
+DESIGN. The password is hashed here, so that it goes neither through the control socket nor into a
+process list. Who may write the data folder may do all this without knowing anybody's password.
+"""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from commentsvc.cli.common import data_option
+
+_name = click.argument("name", metavar="NAME")
+
+
+@click.group()
+def moderator() -> None:
+    """Say who may sign in to the moderation pages.
+
+    A password is asked for, or read from the first line of the standard input where that is no
+    terminal.
+    """
+
+
+@moderator.command()
+@data_option
+@_name
+def add(data: Path, name: str) -> None:
+    """Let NAME sign in with a new password."""
+    _write(data, "add", name, _new_hash())
+    click.echo(f"{name} may sign in at /moderation")
+
+
+@moderator.command()
+@data_option
+@_name
+def passwd(data: Path, name: str) -> None:
+    """Give NAME a new password; all browsers of NAME are signed out."""
+    _write(data, "passwd", name, _new_hash())
+    click.echo(f"{name} has a new password")
+
+
+@moderator.command()
+@data_option
+@_name
+def remove(data: Path, name: str) -> None:
+    """Let NAME sign in no more. What NAME decided stays."""
+    _write(data, "remove", name)
+    click.echo(f"{name} may no longer sign in")
+
+
+@moderator.command("no-code")
+@data_option
+@_name
+def no_code(data: Path, name: str) -> None:
+    """Let NAME, whose app and recovery codes are lost, sign in by the password alone."""
+    _write(data, "no-code", name)
+    click.echo(f"{name} needs no code any more, and may set up an app again")
+
+
+@moderator.command("list")
+@data_option
+def list_(data: Path) -> None:
+    """Show who may sign in, and since when."""
+    from commentsvc.cli import client
+    from commentsvc.util import timestamps
+
+    everyone = client.everyone(data)
+    for one in everyone:
+        click.echo(f"{one.name}  since {timestamps.local(one.created)}")
+    if not everyone:
+        click.echo("no moderators")
+
+
+def _write(
+    data: Path, verb: Literal["add", "remove", "passwd", "no-code"], name: str, hash_: str = ""
+) -> None:
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Staff
+
+    client.write(data, Staff(verb=verb, name=name, password=hash_))
+
+
+def _new_hash() -> str:
+    """The hash of a password from the terminal or the standard input."""
+    from commentsvc.auth import passwords
+
+    if sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt="Again")
+    else:
+        password = sys.stdin.readline(passwords.LONGEST + 2).rstrip("\r\n")
+    return passwords.new_hash(password)

@@ -1,0 +1,181 @@
+"""Thread verbs: the commands that moderate whole pages.
+
+DESIGN. As `verbs`. A page's address is brought to its canonical form here, by the settings of its
+site, so that what a moderator copies from a browser names the thread that readers see.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import click
+
+from commentsvc.cli.common import config_option, data_option, find_settings
+
+_site = click.option("--site", default="", metavar="NAME", help="Of which site; else the first.")
+
+
+def _of_page(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the parameters `data`, `settings_file`, `site` and `url`."""
+    url = click.argument("url", metavar="URL")
+    return data_option(config_option(_site(url(command))))
+
+
+@click.group()
+def thread() -> None:
+    """Close a page, move it, merge two pages, give a page another address."""
+
+
+def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
+    """The site's name and the canonical urls. Raises UrlError, SettingsError."""
+    from commentsvc.comments.urls import Sites, UrlError
+    from commentsvc.settings import loader
+
+    sites = Sites(loader.load(find_settings(settings_file, data)).sites)
+    places = [sites.locate(url, site) for url in urls]
+    name = places[0].site
+    if any(place.site != name for place in places):
+        raise UrlError("These addresses belong to different sites.")
+    return name, [place.url for place in places]
+
+
+def _set(
+    data: Path,
+    settings_file: Path | None,
+    site: str,
+    url: str,
+    state: Literal["aging", "open", "closed"],
+) -> str:
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Close
+
+    name, [canonical] = _locate(data, settings_file, site, url)
+    client.write(data, Close(site=name, url=canonical, state=state))
+    return canonical
+
+
+@thread.command()
+@_of_page
+def close(data: Path, settings_file: Path | None, site: str, url: str) -> None:
+    """Take no more comments for the page URL; what is there stays readable."""
+    click.echo(f"closed {_set(data, settings_file, site, url, 'closed')}")
+
+
+@thread.command("open")
+@_of_page
+def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
+    """Take comments for the page URL, however old it is."""
+    click.echo(f"open {_set(data, settings_file, site, url, 'open')}")
+
+
+@thread.command()
+@_of_page
+def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
+    """Let the page URL close by its age, as the site's close_days says; the usual state."""
+    click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
+
+
+@thread.command()
+@_of_page
+@click.argument("to", metavar="TO")
+def move(data: Path, settings_file: Path | None, site: str, url: str, to: str) -> None:
+    """Put the comments of the page URL under its new address TO; the old one leads there."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Move
+
+    name, [old, new] = _locate(data, settings_file, site, url, to)
+    client.write(data, Move(site=name, url=old, to=new))
+    click.echo(f"moved {old} to {new}")
+
+
+@thread.command()
+@_of_page
+@click.argument("into", metavar="INTO")
+def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str) -> None:
+    """Put the comments of the page URL among those of the page INTO; it cannot be undone."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Merge
+
+    name, [old, new] = _locate(data, settings_file, site, url, into)
+    moved = client.write(data, Merge(site=name, url=old, into=new)).moved
+    click.echo(f"merged {old} into {new}: {moved} comments")
+
+
+@thread.command()
+@_of_page
+@click.argument("alias", metavar="ALIAS")
+def alias(data: Path, settings_file: Path | None, site: str, url: str, alias: str) -> None:
+    """Let the address ALIAS lead to the comments of the page URL."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Alias
+
+    name, [page, other] = _locate(data, settings_file, site, url, alias)
+    client.write(data, Alias(site=name, alias=other, url=page))
+    click.echo(f"{other} leads to {page}")
+
+
+@thread.command()
+@data_option
+@config_option
+@_site
+@click.argument("alias", metavar="ALIAS")
+def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> None:
+    """Let the address ALIAS lead to no other page any more."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Alias
+
+    name, [other] = _locate(data, settings_file, site, alias)
+    client.write(data, Alias(site=name, alias=other, url=None))
+    click.echo(f"{other} leads to no other page")
+
+
+@thread.command("import")
+@data_option
+@config_option
+@_site
+@click.argument("file", type=click.File("rb"))
+def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -> None:
+    """Take over old addresses and closed pages from FILE, the list that a blog's build wrote.
+
+    FILE is `-` for standard input. Comments under an old address go to the page's own; where there
+    are comments under both, you are told, and decide. It may be done again after each build.
+    """
+    from commentsvc.cli import alias_import, client
+    from commentsvc.comments.urls import Sites
+    from commentsvc.runtime.control_commands import Alias, Close
+    from commentsvc.settings import loader
+
+    sites = Sites(loader.load(find_settings(settings_file, data)).sites)
+    pages = alias_import.read(file.read(alias_import.LIMIT + 1))
+    for step in client.aliases_plan(data, sites, site, pages):
+        if isinstance(step, alias_import.Clash):
+            click.echo(
+                f"comments are under {step.alias} and under {step.url}; to put them together:"
+                f" commentsvc thread merge --site {step.site} {step.alias} {step.url}"
+            )
+            continue
+        client.write(data, step)
+        if isinstance(step, Alias):
+            click.echo(f"{step.alias} leads to {step.url}")
+        elif isinstance(step, Close):
+            click.echo(f"closed {step.url}")
+        else:
+            click.echo(f"moved {step.url} to {step.to}")
+    click.echo(f"pages in the list: {len(pages)}")
+
+
+@thread.command("list")
+@data_option
+@click.option(
+    "--containing", default="", metavar="TEXT", help="Only those with this in url or title."
+)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True)
+def list_(data: Path, containing: str, limit: int) -> None:
+    """Show pages, the newest first: comments, state, address, other addresses, title."""
+    from commentsvc.cli import client
+
+    found = client.threads_listing(data, containing, limit)
+    for each in found:
+        click.echo(client.thread_line(each))
+    if not found:
+        click.echo("no pages")

@@ -1,0 +1,283 @@
+"""Adding: a submission is stored, or found to be stored already.
+
+DESIGN. A retry must never post twice, so every submission has a key. An *explicit* key is a secret
+of the client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest
+of the content: anybody can make one, so a repeat gets no token, and only an hour counts as a retry.
+
+`add` does one submission with every care. `ADD` is the same for many that wait together: the usual
+ones, which are plainly new, share their statements, which halves what a submission costs; as soon
+as one of them is not, all are done by `add`. The ids of one INSERT of many rows are consecutive,
+since the table never gives an id twice and nobody else writes.
+
+    CommentsError
+      UnknownSite      no site of that name is configured
+      UnknownParent    the comment answered to is not in this thread, or was deleted
+      KeyConflict      the key was used before, for other content
+      ThreadClosed     the thread takes no more comments
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from commentsvc.comments import statements, subscriptions
+from commentsvc.comments.errors import (
+    CommentsError,
+    KeyConflict,
+    ThreadClosed,
+    UnknownParent,
+    UnknownSite,
+)
+from commentsvc.db import outbox
+from commentsvc.db.jobs import Bulk
+from commentsvc.db.sqlite import Row, Transaction
+from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.util.timestamps import HOUR
+
+RETRY: Final = HOUR  # in which the same content counts as a retry
+KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
+
+
+class NotPlain(CommentsError):
+    """One of many submissions may not be stored as it is: each has to be looked at alone."""
+
+
+class NewComment(msgspec.Struct, frozen=True, gc=False):
+    """A submission, ready to be stored. `url` is canonical, `html` is clean.
+
+    `key` is the client's own or, where `derived`, made of the content. `token_expires` is in Unix
+    milliseconds. `open_for` is how long after its first publication a thread of the site takes
+    comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
+    `network` is a keyed hash.
+    """
+
+    site: str
+    url: str
+    title: str
+    author: str
+    email: str
+    avatar: str
+    author_site: str
+    source: str
+    html: str
+    parent: int | None
+    status: str
+    key: str
+    derived: bool
+    token_hash: bytes
+    token_expires: int
+    open_for: int = 0
+    score: int = 0
+    reasons: str = ""
+    network: bytes | None = None
+    notify: bool = False
+
+
+class Spot(NamedTuple):
+    """Where a thread is stored: its site's name, its canonical url, and the ids of both."""
+
+    site: str
+    url: str
+    site_id: int
+    thread_id: int
+
+
+class Added(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of a submission; `token_valid` says whether its edit token was stored."""
+
+    comment: Comment
+    token_valid: bool
+    repeated: bool
+
+
+def add(tx: Transaction, new: NewComment, now: int) -> Added:
+    """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
+
+    Raises UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
+    """
+    spot, closed = _thread(tx, new, now)
+    fits = not closed and _knows_parent(tx, new, spot)
+    key = digest(new.key, new.derived)
+    comment = _insert(tx, new, now, spot, key) if fits else None
+    if comment is None:
+        for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
+            stored = Comment(*row)
+            if not new.derived or now - stored.created < RETRY:
+                return _repeat(tx, new, stored, spot)
+            tx.execute(statements.CLEAR_KEY, (stored.id,))
+        if closed:
+            raise ThreadClosed(f"the thread {spot.url} takes no more comments")
+        if not fits:
+            raise UnknownParent(f"comment {new.parent} is not in this thread")
+        comment = _insert(tx, new, now, spot, key)
+        assert comment is not None, "its key was cleared above"
+    if new.status == APPROVED:
+        count_shown(tx, {spot: 1})
+    _tell(tx, [new], [comment], now)
+    return Added(comment, token_valid=True, repeated=False)
+
+
+def count_shown(tx: Transaction, shown: Mapping[Spot, int]) -> None:
+    """Count so many approved comments more in each thread (fewer, below 0), and purge for it."""
+    sites: Counter[int] = Counter()
+    for spot, number in shown.items():
+        sites[spot.site_id] += number
+        tx.purge(thread_tag(spot.site, spot.url), site_tag(spot.site))
+    tx.execute_many(
+        statements.RAISE_THREAD, [(number, spot.thread_id) for spot, number in shown.items()]
+    )
+    tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
+
+
+def _tell(
+    tx: Transaction, submissions: Sequence[NewComment], stored: Sequence[Comment], now: int
+) -> None:
+    """Write down who is to be told of what was stored, with ids that follow each other."""
+    first, last = stored[0].id, stored[-1].id
+    outbox.submitted(tx, first, last, now)
+    told = False
+    for new, comment in zip(submissions, stored, strict=True):
+        if new.notify:
+            subscriptions.watch(tx, comment.id)
+        told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
+    if told:
+        subscriptions.published(tx, first, last, now)
+
+
+def digest(key: str, derived: bool) -> bytes:
+    """What is stored of a key: no secret, and a derived key never equals an explicit one."""
+    kind = b"derived" if derived else b"explicit"
+    return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
+
+
+def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[Spot, bool]:
+    """Where `new` goes, and whether that is closed.
+
+    The first submission makes the thread, the first title stays.
+    """
+    row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
+    if row is None:
+        raise UnknownSite(f"no site is named {new.site}")
+    if row[5] is not None:
+        row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+    site_id, url, thread_id, title, state, _ = row
+    if thread_id is None:
+        inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
+        assert inserted is not None, "an INSERT gives an id"
+        return Spot(new.site, new.url, site_id, inserted), False
+    if new.title and not title:
+        tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
+    closed = state == CLOSED or (
+        state == AGING
+        and new.open_for > 0
+        and _first_published(tx, thread_id, now) + new.open_for <= now
+    )
+    return Spot(new.site, url, site_id, thread_id), closed
+
+
+def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
+    row = tx.execute(statements.FIRST_PUBLISHED, (thread_id,)).fetchone()
+    return row[0] if row else now
+
+
+def _knows_parent(tx: Transaction, new: NewComment, spot: Spot) -> bool:
+    """Whether what `new` answers to, if anything, is there."""
+    return new.parent is None or bool(
+        tx.execute(statements.FIND_PARENT, (new.parent, spot.thread_id)).fetchone()
+    )
+
+
+def _row(new: NewComment, now: int, spot: Spot, key: bytes) -> Row:
+    """The parameters of INSERT_COMMENT."""
+    return (
+        spot.site_id,
+        spot.thread_id,
+        new.parent,
+        new.status,
+        new.author,
+        new.email,
+        new.avatar,
+        new.author_site,
+        new.source,
+        new.html,
+        now,
+        now if new.status == APPROVED else None,
+        key,
+        new.token_hash,
+        new.token_expires,
+        new.score,
+        new.reasons,
+        new.network,
+    )
+
+
+def _comment(comment_id: int, row: Row) -> Comment:
+    """The comment that INSERT_COMMENT with `row` has made."""
+    return Comment(*(comment_id, *row[1:12], None, 0))
+
+
+def _insert(tx: Transaction, new: NewComment, now: int, spot: Spot, key: bytes) -> Comment | None:
+    """Insert a comment; None if there is one with that key."""
+    row = _row(new, now, spot, key)
+    cursor = tx.execute(statements.INSERT_COMMENT, row)
+    if not cursor.rowcount:
+        return None
+    assert cursor.lastrowid is not None, "an INSERT gives an id"
+    return _comment(cursor.lastrowid, row)
+
+
+def _repeat(tx: Transaction, new: NewComment, stored: Comment, spot: Spot) -> Added:
+    if new.derived:
+        return Added(stored, token_valid=False, repeated=True)
+    sent = (spot.thread_id, new.parent, new.author, new.email, new.author_site, new.source)
+    if sent != (
+        stored.thread_id,
+        stored.parent_id,
+        stored.author,
+        stored.email,
+        stored.site,
+        stored.source,
+    ):
+        raise KeyConflict("the key was used before, for another comment")
+    tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires, stored.id))
+    return Added(stored, token_valid=True, repeated=True)
+
+
+def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[Added]:
+    """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
+    places: dict[tuple[str, str], Spot] = {}
+    titled: set[tuple[str, str]] = set()
+    rows, shown = [], Counter[Spot]()
+    for new, now in items:
+        page = (new.site, new.url)
+        if page not in places or (new.title and page not in titled):
+            places[page], closed = _thread(tx, new, now)
+            if closed:
+                raise NotPlain
+            if new.title:
+                titled.add(page)
+        spot = places[page]
+        if not _knows_parent(tx, new, spot):
+            raise NotPlain
+        rows.append(_row(new, now, spot, digest(new.key, new.derived)))
+        if new.status == APPROVED:
+            shown[spot] += 1
+    if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
+        raise NotPlain
+    [(last,)] = tx.execute(statements.LAST_ID).fetchall()
+    count_shown(tx, shown)
+    first = last - len(rows) + 1
+    stored = [_comment(number, row) for number, row in enumerate(rows, first)]
+    _tell(tx, [new for new, _ in items], stored, items[0][1])
+    return [Added(comment, True, False) for comment in stored]
+
+
+def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> Added:
+    return add(tx, *item)
+
+
+# For `Database.write_each`: its items are what `add` takes besides the transaction.
+ADD: Final = Bulk(_add_one, _add_many)

@@ -1,0 +1,157 @@
+"""What can be done with comments: sync functions for `Database.write` and `Database.read`.
+
+DESIGN. Counts are changed by the very transaction that changes what is counted, here and in
+`adding`, which stores submissions, and nowhere else.
+
+    CommentsError
+      UnknownSite      no site of that name is configured (see `adding`)
+      UnknownParent    the comment answered to is not in this thread, or was deleted (see `adding`)
+      KeyConflict      the key was used before, for other content (see `adding`)
+      ThreadClosed     the thread takes no more comments (see `adding`)
+    BadCursor          `after` was not made by `page`, or for another order (see `cursor`)
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+import peewee
+
+from commentsvc.comments import pagination, statements
+from commentsvc.comments.pagination import Sort
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.sqlite import Reader, Row, Transaction
+from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
+
+
+class Thread(msgspec.Struct, frozen=True, gc=False):
+    """A thread: its id (0 if it has no comments), its page's url, how many are approved, its state.
+
+    `url` is where the thread is now: what shows it is tagged with that, however it was asked for.
+    """
+
+    id: int
+    url: str
+    count: int
+    state: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A piece of a list, the thread it is of, and the cursor of the next piece if any.
+
+    From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
+    `votes` are those of all of the thread that have some, where the piece is of what changed.
+    """
+
+    items: list[Comment]
+    thread: Thread
+    next: str | None
+    closes: int | None
+    votes: dict[int, int] | None = None
+
+
+def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
+    """Make rows for the sites that have none; those no longer configured keep theirs."""
+    for name in names:
+        tx.execute("INSERT INTO site (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (name,))
+
+
+def pending_ids(reader: Reader) -> list[int]:
+    """The ids of the comments in the queue, oldest first."""
+    query = CommentTable.select(CommentTable.id).where(
+        CommentTable.status == PENDING, peewee.SQL("status <> 'approved'")
+    )
+    return [row[0] for row in reader.query(query.order_by(CommentTable.id))]
+
+
+def thread(reader: Reader, site: str, url: str) -> Thread:
+    """The thread of a page, which may have moved; one without comments for an unknown page."""
+    row = reader.execute(statements.THREAD, (site, url)).fetchone()
+    if row is None:
+        return Thread(0, url, 0, AGING)
+    if row[4] is not None:
+        row = reader.execute(statements.ALIASED, (row[4],)).fetchone()
+    return Thread(*row[:4])
+
+
+def site_count(reader: Reader, site: str) -> int:
+    """The number of approved comments of a whole site."""
+    row = reader.execute(statements.SITE_COUNT, (site,)).fetchone()
+    return row[0] if row else 0
+
+
+def page(
+    reader: Reader,
+    place: tuple[str, str],
+    sort: Sort,
+    limit: int,
+    after: str | None,
+    open_for: int = 0,
+) -> Page:
+    """At most `limit` approved comments of a thread, those behind the cursor `after` if given.
+
+    `place` names its site and url, `open_for` is how long the site's threads take comments, in
+    milliseconds; 0: for good. Raises BadCursor.
+    """
+    begin = pagination.decode(sort, after)
+    found = thread(reader, *place)
+    rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
+    items = [Comment(*row) for row in rows[:limit]]
+    more = pagination.encode(sort, items[-1]) if len(rows) > limit and items else None
+    return Page(items, found, more, _closes(reader, found, open_for))
+
+
+def changed(
+    reader: Reader, place: tuple[str, str], since: int, limit: int, open_for: int = 0
+) -> Page:
+    """At most `limit` approved comments of a thread that are new or changed, the oldest first.
+
+    Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
+    their places, has as many as the thread counts, unless some are shown no more. A vote is no
+    change, hence `votes`. `place` and `open_for` as for `page`; `next` is None.
+    """
+    found = thread(reader, *place)
+    bound = (found.id, since, since, limit)
+    items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
+    votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
+    return Page(items, found, None, _closes(reader, found, open_for), votes)
+
+
+def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
+    if thread.state == CLOSED:
+        return 0
+    if thread.state == OPEN or not open_for:
+        return None
+    first = reader.execute(statements.FIRST_PUBLISHED, (thread.id,)).fetchone()
+    return first[0] + open_for if first else None
+
+
+def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:
+    """The newest approved comments of a page, or of the whole site, newest first."""
+    if url is None:
+        rows = reader.execute(statements.LATEST_OF_SITE, (site, limit))
+    else:
+        rows = reader.execute(statements.LATEST_OF_THREAD, (site, url, limit))
+    return [entry(row) for row in rows.fetchall()]
+
+
+def find(reader: Reader, comment_id: int) -> Entry | None:
+    """The comment with that id, whatever its status; None if there is none."""
+    row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()
+    return entry(row) if row else None
+
+
+def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
+    """The newest comments, those with `status` where one is given, for a moderator."""
+    if status is None:
+        rows = reader.execute(statements.LISTING, (limit,))
+    elif status == APPROVED:
+        rows = reader.execute(statements.LISTING_APPROVED, (limit,))
+    else:
+        rows = reader.execute(statements.LISTING_UNAPPROVED, (status, limit))
+    return [entry(row) for row in rows.fetchall()]
+
+
+def entry(row: Row) -> Entry:
+    """The Entry that a row of `statements.ENTRY` holds."""
+    *columns, site, url, title = row
+    return Entry(Comment(*columns), site, url, title)

@@ -1,0 +1,279 @@
+"""Submissions: what a client sent becomes a valid submission, or named errors, all at once.
+
+DESIGN. Pure functions. The quick path is msgspec's decoder for `Fields`, which checks types and
+names in C; only when it refuses is the JSON read again, without types, to name everything that is
+wrong with it. Texts are cleaned rather than refused where the reader could not see what is wrong:
+control, bidirectional and invisible characters vanish from names, since they would disguise
+them or disturb the page around them; a title that is too long is cut.
+
+Errors: SubmissionError > MalformedError.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from commentsvc.settings.schema import Comments
+from commentsvc.util.messages import Fault
+from commentsvc.util.text import one_line, whole_number
+
+EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
+SITE_LENGTH = 300  # characters of an author's web site
+TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
+UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
+NAME_LENGTH = 40
+BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
+
+
+class SubmissionError(Exception):
+    """What is wrong, by field; the texts are for the person who wrote the comment."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        super().__init__(", ".join(problems))
+        self.problems = problems
+
+
+class MalformedError(SubmissionError):
+    """The body is no JSON object in UTF-8 at all; the text is for the client's programmer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__({})
+        self.message = message
+
+
+class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A submission as sent. An optional field may be absent or null.
+
+    `site` is the author's web site, `notify` the wish to be told of answers by mail. `subject` is
+    an anti-spam field: forms hide it from people, so what fills it is a program. `stamp` and
+    `work` are what the form got when it was opened.
+    """
+
+    url: str = ""
+    author: str = ""
+    message: str = ""
+    email: str | None = None
+    site: str | None = None
+    parent: int | None = None
+    title: str | None = None
+    key: str | None = None
+    notify: bool | None = None
+    subject: str | None = None
+    stamp: str | None = None
+    work: str | None = None
+
+
+class Submission(msgspec.Struct, frozen=True, gc=False):
+    """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url.
+
+    `stamp` is None where the client cannot know of any.
+    """
+
+    place: tuple[str, str]
+    author: str
+    message: str
+    email: str
+    avatar: str
+    site: str
+    parent: int | None
+    title: str
+    key: str
+    honeypot: str
+    notify: bool = False
+    stamp: str | None = ""
+    work: str = ""
+
+    def itself(self) -> int:
+        """Give a number that a retry of this submission has too, and hardly another one."""
+        return hash((self.key or (self.author, self.message), self.place))
+
+
+# Gives the site's name and the canonical url for the url of a page; raises ValueError.
+Locate = Callable[[str], tuple[str, str]]
+
+_decode_fields = msgspec.json.Decoder(Fields).decode
+_decode_anything = msgspec.json.Decoder().decode
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(Fields)}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
+# Without "=?": mail programs and libraries decode what follows it (RFC 2047).
+_EMAIL = re.compile(
+    r"(?!.*=\?)[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+"
+)
+_SITE = re.compile(
+    r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}")
+
+
+def avatar(email: str) -> str:
+    """Give the key of the picture that belongs to an e-mail address, as Gravatar forms it.
+
+    The MD5 digest in hex of the address, without spaces around and in lower case; `""` for `""`.
+    """
+    email = email.strip().lower()
+    return hashlib.md5(email.encode(), usedforsecurity=False).hexdigest() if email else ""
+
+
+def is_site(text: str) -> bool:
+    """Say whether `text` may be an author's web site: a plain http(s) address without a user."""
+    return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
+
+
+def is_email(text: str) -> bool:
+    """Say whether `text` may be an e-mail address that mail can be sent to."""
+    return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
+
+
+def is_key(text: str) -> bool:
+    """Say whether `text` may be a random word that a client has made."""
+    return bool(_KEY.fullmatch(text))
+
+
+def from_json(body: bytes, bounds: Comments, locate: Locate) -> Submission:
+    """Read a submission from a JSON body; `locate` finds its page. Raises SubmissionError."""
+    problems: dict[str, str] = {}
+    try:
+        fields = _decode_fields(body)
+    except msgspec.ValidationError:
+        fields = _read_loosely(body, problems)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+    return check(fields, bounds, locate, problems)
+
+
+def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Submission:
+    """Read a submission from the fields of a posted form, as `from_json` does."""
+    problems: dict[str, str] = {}
+    values: dict[str, object] = {name: text for name, text in form.items() if text}
+    if (parent := whole_number(form.get("parent", ""))) is not None:
+        values["parent"] = parent
+    if form.get("notify"):  # a box that is ticked has a value, any
+        values["notify"] = True
+    return check(_convert(values, problems), bounds, locate, problems)
+
+
+def message_from_json(body: bytes, bounds: Comments) -> str:
+    """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
+    problems: dict[str, str] = {}
+    fields = _read_loosely(body, problems)
+    for name in _TYPES.keys() - {"message"}:
+        if getattr(fields, name):
+            problems[name] = "Only a message can be sent here."
+    return _checked(fields, bounds, problems)
+
+
+def message_from_text(text: str, bounds: Comments) -> str:
+    """Read a message that a moderator wrote. Raises SubmissionError."""
+    return _checked(Fields(message=text), bounds, {})
+
+
+def _checked(fields: Fields, bounds: Comments, problems: dict[str, str]) -> str:
+    message = _message(fields)
+    _check_text(problems, "message", message, bounds.message_length)
+    if problems:
+        raise SubmissionError(problems)
+    return message
+
+
+def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
+    try:
+        values = _decode_anything(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+    if not isinstance(values, dict):
+        raise MalformedError('The body must be a JSON object, as in {"url": …, "author": …}.')
+    return _convert(values, problems)
+
+
+def _convert(values: dict[str, object], problems: dict[str, str]) -> Fields:
+    """Build the fields out of those `values` that fit; name the others in `problems`."""
+    good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
+    for name, value in values.items():
+        if name not in _TYPES:
+            if len(problems) < UNKNOWN_FIELDS:
+                problems[name[:NAME_LENGTH]] = _unknown(name)
+            continue
+        try:
+            good[name] = msgspec.convert(value, _TYPES[name])
+        except msgspec.ValidationError:
+            kind = {"parent": "a whole number", "notify": "true or false"}.get(name, "text")
+            problems[name] = f"This must be {kind}."
+    return Fields(**good)
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name[:NAME_LENGTH], _TYPES, 1)
+    if near:
+        return f"There is no such field. Did you mean {near[0]}?"
+    return "There is no such field. Known are " + ", ".join(_TYPES) + "."
+
+
+def check(
+    fields: Fields, bounds: Comments, locate: Locate, problems: dict[str, str] | None = None
+) -> Submission:
+    """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
+    wrong = {} if problems is None else problems
+    author, email = one_line(fields.author), (fields.email or "").strip()
+    message = _message(fields)
+    site = (fields.site or "").strip()
+    place = ("", "")
+    try:
+        place = locate(fields.url)
+    except ValueError as error:
+        wrong.setdefault("url", str(error))
+    _check_text(wrong, "author", author, bounds.author_length)
+    _check_text(wrong, "message", message, bounds.message_length)
+    _check_email(wrong, email, bool(fields.notify))
+    if site and not is_site(site):
+        wrong["site"] = Fault("bad_site", SITE_LENGTH)
+    if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
+        wrong["parent"] = "This must be the id of a comment, a positive whole number."
+    if fields.key and not is_key(fields.key):
+        wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
+    if wrong:
+        raise SubmissionError(wrong)
+    title = one_line(fields.title or "")[:TITLE_LENGTH]
+    return Submission(
+        place,
+        author,
+        message,
+        email,
+        avatar(email),
+        site,
+        fields.parent,
+        title,
+        fields.key or "",
+        fields.subject or "",
+        bool(fields.notify),
+        fields.stamp or "",
+        fields.work or "",
+    )
+
+
+def _message(fields: Fields) -> str:
+    return _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def _check_text(wrong: dict[str, str], name: str, text: str, most: int) -> None:
+    if not text:
+        wrong.setdefault(name, Fault(f"no_{name}"))  # no_author, no_message
+    elif len(text) > most:
+        wrong[name] = Fault("too_long", len(text), most)
+
+
+def _check_email(wrong: dict[str, str], email: str, needed: bool) -> None:
+    if needed and not email:
+        wrong.setdefault("email", Fault("no_email"))
+    if email and not is_email(email):
+        wrong["email"] = Fault("bad_email")
+
+
+def _is_plain(text: str, shape: re.Pattern[str]) -> bool:
+    """Say whether `text` has the `shape` and holds nothing that cannot be seen."""
+    return bool(shape.fullmatch(text)) and text.isprintable()

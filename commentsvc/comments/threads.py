@@ -1,0 +1,195 @@
+"""Threads: closing them, and what happens when a page gets another address.
+
+DESIGN. A blog's pages move, and one page may have been talked about under two addresses. The old
+address stays in the table as an alias, a row that names the thread it stands for; so whatever old
+pages, feeds and readers ask for leads to the same comments, and a submission that is under way
+lands with them. An alias never leads to an alias: what leads to a thread that moves is set anew.
+
+Stored answers are tagged with the url where the thread is, whatever they were asked for with. So
+what changes a thread's url purges the tags of both.
+
+    CommentsError
+      UnknownThread   nothing was said under this url
+      UrlTaken        comments are there already: merge them instead
+"""
+
+# ruff: noqa: S608 - each is put together from constants only
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments import statements
+from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.errors import UnknownThread, UrlTaken
+from commentsvc.db.sqlite import Reader, Row, Transaction
+from commentsvc.model import THREAD, site_tag, thread_tag
+
+# (site, url) finds the thread, or that which the url is an alias of.
+_FIND: Final = (
+    "SELECT r.url, r.site_id, r.id, r.title, r.count, r.state FROM thread AS t"
+    " JOIN site AS s ON s.id = t.site_id JOIN thread AS r ON r.id = coalesce(t.alias_id, t.id)"
+    " WHERE s.name = ? AND t.url = ?"
+)
+# The comments of a thread: the approved, by the index of its list, and all others, by that of the
+# queue. There is no index of all: it would cost every submission a page, for what is rarely done.
+_APPROVED: Final = "thread_id = ? AND status = 'approved'"
+_OTHERS: Final = (
+    "status <> 'approved' AND status IN ('pending', 'spam', 'deleted') AND thread_id = ?"
+)
+_LIST: Final = (
+    "SELECT t.id, s.name, t.url, t.title, t.count, t.state,"
+    " (SELECT group_concat(a.url, char(10)) FROM thread AS a WHERE a.alias_id = t.id)"
+    " FROM thread AS t JOIN site AS s ON s.id = t.site_id"
+    " WHERE t.alias_id IS NULL AND t.id < ? AND (? OR instr(t.url, ?) OR instr(t.title, ?))"
+    " ORDER BY t.id DESC LIMIT ?"
+)
+
+
+class Listed(msgspec.Struct, frozen=True, gc=False):
+    """A thread as a moderator sees it. `count` is of approved comments, `aliases` are urls."""
+
+    id: int
+    site: str
+    url: str
+    title: str
+    count: int
+    state: str
+    aliases: tuple[str, ...]
+
+
+def find(reader: Reader, site: str, url: str) -> Spot:
+    """Where the thread is that `url`, canonical, leads to. Raises UnknownThread."""
+    row = reader.execute(_FIND, (site, url)).fetchone()
+    if row is None:
+        raise UnknownThread(f"no comment was ever sent for {url} on {site}")
+    return Spot(site, *row[:3])
+
+
+def has_comments(reader: Reader, thread_id: int) -> bool:
+    """Whether a thread has comments of any status."""
+    return any(
+        reader.execute(f"SELECT 1 FROM comment WHERE {condition} LIMIT 1", (thread_id,)).fetchone()
+        for condition in (_APPROVED, _OTHERS)
+    )
+
+
+def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
+    """Let a thread close by its age, keep it open, or close it. Raises UnknownThread."""
+    spot = find(tx, site, url)
+    tx.execute("UPDATE thread SET state = ? WHERE id = ?", (state, spot.thread_id))
+    tx.purge(thread_tag(site, spot.url))
+
+
+def move(tx: Transaction, site: str, url: str, to: str) -> None:
+    """Put the thread of a page under the url `to`; the old url stays as an alias.
+
+    Raises UnknownThread, and UrlTaken where another thread is at `to`.
+    """
+    spot = find(tx, site, url)
+    if spot.url == to:
+        return
+    if (vacant := _vacant(tx, spot, to)) is not None:  # no url may stand there twice
+        tx.execute("UPDATE thread SET url = '' WHERE id = ?", (vacant,))
+    tx.execute("UPDATE thread SET url = ? WHERE id = ?", (to, spot.thread_id))
+    _put_alias(tx, spot, spot.url, vacant)
+    tx.purge(thread_tag(site, spot.url), thread_tag(site, to), site_tag(site))
+
+
+def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
+    """Let the url `alias` lead to the thread of `url`.
+
+    Raises UnknownThread, and UrlTaken where another thread is at `alias`.
+    """
+    spot = find(tx, site, url)
+    if spot.url == alias:
+        raise UrlTaken(f"{alias} is the page's own url")
+    _put_alias(tx, spot, alias, _vacant(tx, spot, alias))
+    tx.purge(thread_tag(site, alias), thread_tag(site, spot.url))
+
+
+def remove_alias(tx: Transaction, site: str, alias: str) -> None:
+    """Let the url `alias` stand for itself, without comments. Raises UnknownThread if it does.
+
+    The row stays: to take it away, SQLite would look through all comments for one that needs it.
+    """
+    spot = find(tx, site, alias)
+    if spot.url == alias:
+        raise UnknownThread(f"{alias} is no alias of another page on {site}")
+    place = (spot.site_id, alias)
+    tx.execute("UPDATE thread SET alias_id = NULL WHERE site_id = ? AND url = ?", place)
+    tx.purge(thread_tag(site, alias), thread_tag(site, spot.url))
+
+
+def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> int:
+    """Put all comments of a page under the page `into`, of which it becomes an alias.
+
+    Returns how many comments moved, whatever their status; each has it in its history, at the
+    moment `now` (Unix milliseconds). It cannot be undone. Raises UnknownThread for either url.
+    """
+    source, target = find(tx, site, url), find(tx, site, into)
+    if source == target:
+        raise UrlTaken(f"{url} and {into} are one page already")
+    [(count, title)] = tx.execute(
+        "SELECT count, title FROM thread WHERE id = ?", (source.thread_id,)
+    ).fetchall()
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    moved = 0
+    for condition in (_APPROVED, _OTHERS):
+        tx.execute(
+            "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+            f" SELECT ?, id, ?, ?, ?, ?, ? FROM comment WHERE {condition}",
+            (act, THREAD, source.url, target.url, now, who, source.thread_id),
+        )
+        moved += tx.execute(
+            f"UPDATE comment SET thread_id = ? WHERE {condition}",
+            (target.thread_id, source.thread_id),
+        ).rowcount
+    tx.execute(
+        "UPDATE thread SET alias_id = ?, state = 'aging' WHERE id = ? OR alias_id = ?",
+        (target.thread_id, source.thread_id, source.thread_id),
+    )
+    tx.execute("UPDATE thread SET title = ? WHERE id = ? AND title = ''", (title, target.thread_id))
+    count_shown(tx, {source: -count, target: count})
+    return moved
+
+
+def listing(reader: Reader, containing: str, limit: int, before: int | None) -> list[Listed]:
+    """The newest threads whose url or title contains a text, those made before the id `before`."""
+    least = 2**63 - 1 if before is None else before
+    rows = reader.execute(_LIST, (least, not containing, containing, containing, limit))
+    return [_listed(row) for row in rows.fetchall()]
+
+
+def _listed(row: Row) -> Listed:
+    *columns, aliases = row
+    return Listed(*(*columns, tuple(sorted(aliases.split("\n"))) if aliases else ()))
+
+
+def _vacant(tx: Transaction, spot: Spot, url: str) -> int | None:
+    """The row of `url` that may become an alias of `spot`, None where there is none.
+
+    Raises UrlTaken where it holds comments, or is an alias of another thread.
+    """
+    rows = tx.execute(
+        "SELECT id, alias_id FROM thread WHERE site_id = ? AND url = ?", (spot.site_id, url)
+    )
+    for row_id, alias_id in rows.fetchall():
+        if alias_id is not None and alias_id != spot.thread_id:
+            raise UrlTaken(f"{url} is an alias of another page: take that away first")
+        if has_comments(tx, row_id):
+            raise UrlTaken(f"there are comments under {url}: merge the two pages instead")
+        return int(row_id)
+    return None
+
+
+def _put_alias(tx: Transaction, spot: Spot, url: str, vacant: int | None) -> None:
+    if vacant is None:
+        tx.execute(
+            "INSERT INTO thread (site_id, url, title, alias_id) VALUES (?, ?, '', ?)",
+            (spot.site_id, url, spot.thread_id),
+        )
+    else:
+        tx.execute(
+            "UPDATE thread SET url = ?, alias_id = ? WHERE id = ?", (url, spot.thread_id, vacant)
+        )

@@ -1,0 +1,208 @@
+"""Canonical urls: the one form of a page's address that names its thread.
+
+A page is sent as a path (``/2017/07/post/``) or as an absolute http(s) address whose origin belongs
+to a configured site. Both come out as a path, with a query where one is left, by these rules, in
+this order (sections are those of RFC 3986 unless another document is named):
+
+1.  Spaces around the url are dropped. Control characters, plain or percent-encoded, lone surrogates
+    and urls of over `LENGTH` characters are refused.
+2.  The fragment is dropped (it names a place within the page, 3.5).
+3.  A backslash before the query counts as a slash, as it does in browsers (WHATWG URL, 4.4).
+4.  An absolute url loses scheme and authority once its site is found. Case of scheme and host, the
+    default port, a final dot of the host and IDNA spelling do not matter; http and https, and
+    a leading ``www.``, name the same page unless two sites differ only there. User and password
+    are refused. A url that begins with ``//`` is a path with a doubled slash: it is what
+    ``location.pathname`` says for such a page.
+5.  A path that lacks its leading slash gets one.
+6.  Percent-encoding (6.2.2): unreserved characters are decoded, hex digits are upper case, any
+    character that a path may not hold is encoded as UTF-8, a ``%`` without two hex digits becomes
+    ``%25``. Reserved characters stay as they were sent, since encoding changes their meaning.
+7.  Empty segments (doubled slashes) are dropped, then dot segments are resolved (5.2.4).
+8.  A final ``index.html``, with or without a slash behind it, stands for its folder.
+9.  The trailing slash is as the site's setting says: ``keep`` it as sent, ``add`` it where the last
+    segment is not an ``.html`` or ``.htm`` file, or ``remove`` it. The root is always ``/``.
+10. Tracking parameters (`TRACKING`, and all that begin with ``utm_``) and empty parameters are
+    dropped from the query. The others are sorted by name, those of one name keep their order.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from commentsvc.settings.schema import Site
+from commentsvc.util.origin import origin
+from commentsvc.util.timestamps import DAY
+
+LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
+
+_NAMES = """
+    _ga _gl _hsenc _hsmi __hssc __hstc __hsfp dclid epik fb_action_ids fb_action_types fb_ref
+    fb_source fbclid gad_campaignid gad_source gbraid gclid gclsrc hsctatracking igsh igshid
+    li_fat_id mc_cid mc_eid mkt_tok ml_subscriber ml_subscriber_hash msclkid mtm_campaign
+    oly_anon_id oly_enc_id rb_clickid s_cid srsltid ttclid twclid vero_conv vero_id wbraid
+    wickedid yclid ysclid
+"""
+TRACKING = frozenset(_NAMES.split())  # what advertisers and mailers add to links
+
+
+class UrlError(ValueError):
+    """The url cannot name a page here; the text is for the person who sent it."""
+
+
+class UnknownSiteError(UrlError):
+    """No configured site has this name."""
+
+
+class Place(NamedTuple):
+    """Where a thread is: the name of its site and the canonical url of its page."""
+
+    site: str
+    url: str
+
+
+_PLAIN = re.compile(r"(?:/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*))*/?").fullmatch
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]|%(?:[01][0-9A-Fa-f]|7[Ff])").search
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+_ESCAPES = re.compile(r"%[0-9A-Fa-f]{2}|%|[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]+").sub
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _escape(match: re.Match[str]) -> str:
+    text = match.group()
+    if len(text) == 3 and text[0] == "%":
+        byte = int(text[1:], 16)
+        return chr(byte) if byte in _UNRESERVED else text.upper()
+    return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def canonical(url: str, trailing_slash: str = "keep") -> str:
+    """Give the canonical form of `url`, a path with or without a query. Raises UrlError."""
+    if len(url) <= LENGTH and "index.htm" not in url and _PLAIN(url) and url:
+        return _slashed(url, trailing_slash) if trailing_slash != "keep" else url
+    return canonical_by_rule(url, trailing_slash)
+
+
+def canonical_by_rule(url: str, trailing_slash: str) -> str:
+    """Give what `canonical` gives, without its short cut for urls that are canonical already."""
+    path, _, query = _clean(url).partition("?")
+    segments: list[str] = []
+    parts = _ESCAPES(_escape, path.replace("\\", "/")).split("/")
+    for part in parts:
+        if part == "..":
+            del segments[-1:]
+        elif part not in ("", "."):
+            segments.append(part)
+    folder = parts[-1] in ("", ".", "..")
+    while segments and segments[-1] == "index.html":
+        del segments[-1]
+        folder = True
+    path = "/" + "/".join(segments) + ("/" if folder and segments else "")
+    path = _slashed(path, trailing_slash) + _query(query)
+    if len(path) > LENGTH:
+        raise UrlError(f"The address of the page is longer than {LENGTH} characters.")
+    return path
+
+
+def _clean(url: str) -> str:
+    url = url.partition("#")[0].strip(" ")
+    if not url:
+        raise UrlError("The address of the page (url) is missing.")
+    if len(url) > LENGTH:
+        raise UrlError(f"The address of the page is longer than {LENGTH} characters.")
+    if _CONTROL(url):
+        raise UrlError("The address of the page holds a control character.")
+    return url
+
+
+def _slashed(path: str, trailing_slash: str) -> str:
+    if trailing_slash == "remove" and path != "/":
+        return path.removesuffix("/")
+    if trailing_slash == "add" and not path.endswith(("/", ".html", ".htm")):
+        return path + "/"
+    return path
+
+
+def _query(query: str) -> str:
+    kept = []
+    for pair in _ESCAPES(_escape, query).split("&") if query else ():
+        name = pair.partition("=")[0]
+        if pair and name.lower() not in TRACKING and not name.lower().startswith("utm_"):
+            kept.append((name, pair))
+    if not kept:
+        return ""
+    kept.sort(key=lambda item: item[0])
+    return "?" + "&".join(pair for _, pair in kept)
+
+
+def _loose(exact: str) -> str:
+    """Give an origin without what rule 4 forgives: the scheme and a leading ``www.``."""
+    return exact.partition("://")[2].removeprefix("www.")
+
+
+class Sites:
+    """The configured sites: finds the site and the canonical url that a request means."""
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        """Take the settings' sites, at least one; their origins are http(s) addresses."""
+        self._sites = {site.name: site for site in sites}
+        self._first = sites[0]
+        self._exact: dict[str, Site] = {}
+        self._near: dict[str, Site] = {}
+        for site in sites:
+            for exact in map(origin, site.origins):
+                self._exact.setdefault(exact, site)
+                self._near.setdefault(_loose(exact), site)
+
+    def named(self, name: str) -> str:
+        """Give the name of the site that a parameter ``site=`` means; without one the first site.
+
+        Raises UnknownSiteError.
+        """
+        return self._named(name).name
+
+    def locate(self, url: str, name: str = "") -> Place:
+        """Find the thread that `url` names: site by `name`, else by origin, else the first.
+
+        Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
+        name that no site has.
+        """
+        if url[:1] != "/" and _SCHEME(url := url.strip(" ")):
+            return self._absolute(url, name)
+        site = self._named(name) if name else self._first
+        return Place(site.name, canonical(url, site.trailing_slash))
+
+    def open_for(self, name: str) -> int:
+        """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
+        return self._sites[name].close_days * DAY
+
+    def pictures(self, name: str) -> str:
+        """The address of an author's picture on the site `name`, for `item`; "" without any."""
+        site = self._sites[name]
+        query = "" if site is self._first else f"?site={quote(name, safe='')}"
+        return f"api/avatar/*{query}" if site.pictures else ""
+
+    def _absolute(self, url: str, name: str) -> Place:
+        head, mark, query = _clean(url).partition("?")
+        head = head.replace("\\", "/")
+        exact = origin(head)
+        if not exact:
+            raise UrlError("The address of the page must be a path or begin with http or https.")
+        site = self._exact.get(exact) or self._near.get(_loose(exact))
+        if site is None or (name and self._named(name) is not site):
+            raise UrlError(
+                f"The address of the page is at {exact}, which is not an origin of this site."
+                " Add it to the site's origins in the settings, or send the path alone."
+            )
+        path = head.split("/", 3)[3:]
+        return Place(site.name, canonical("/" + "".join(path) + mark + query, site.trailing_slash))
+
+    def _named(self, name: str) -> Site:
+        if not name:
+            return self._first
+        try:
+            return self._sites[name]
+        except KeyError:
+            known = ", ".join(self._sites)
+            message = f"There is no site of this name; known: {known}."
+            raise UnknownSiteError(message) from None

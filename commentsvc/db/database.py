@@ -1,0 +1,178 @@
+"""The database as the service sees it: many writes in one transaction, and several readers.
+
+DESIGN. One OS thread, the `writer`, holds the only connection that writes; it groups what waits
+into transactions. Readers are `query_only` connections, one for `read_now` and one per reader OS
+thread. In WAL mode they neither wait for the writer nor hold it up, and what they begin after an
+acknowledgement sees what was acknowledged.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from commentsvc.db import writer
+from commentsvc.db.jobs import Backlog, Bulk, I, Job, T, hand_back
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseUnusable,
+    Reader,
+    Transaction,
+    connect,
+    fault,
+)
+
+READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
+WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
+LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
+WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
+
+
+class Database:
+    """The one SQLite file of a service. `migrations.upgrade` has made or checked it before.
+
+    `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
+    `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
+    `purge` gets the tags of each committed transaction, on the writer's OS thread.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        synchronous: str = "full",
+        queue: int = 10_000,
+        checkpoint_pages: int = 16_000,
+        purge: Callable[[Sequence[str]], None],
+        patience: float = WRITER_PATIENCE,
+    ) -> None:
+        self._path = path
+        self._checkpoint_pages = checkpoint_pages
+        self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
+        self._purge = purge
+        self._patience = patience
+        self._writes = Backlog(queue)
+        self._reads = Backlog(queue)
+        self._runners: list[threading.Thread] = []
+        self._connections: list[sqlite3.Connection] = []
+        self._inline: Reader | None = None
+
+    def open(self) -> None:
+        """Connect, and start the writer and the readers. Raises DatabaseError."""
+        try:
+            writing = self._keep(
+                self._patience,
+                "journal_mode=WAL",
+                f"synchronous={self._synchronous}",
+                "foreign_keys=1",
+                f"wal_autocheckpoint={self._checkpoint_pages}",
+                f"cache_size=-{WRITER_CACHE}",
+            )
+            readers = [self._keep(self._patience, "query_only=1") for _ in range(READERS)]
+            self._inline = Reader(self._keep(LOOP_PATIENCE, "query_only=1"))
+        except sqlite3.Error as error:
+            self._disconnect()
+            known = fault(error)
+            if isinstance(known, DatabaseBusy | DatabaseUnusable):
+                raise known from error
+            raise DatabaseUnusable(f"{self._path} cannot be opened ({error})") from error
+        self._start("writer", self._run_writer, writing)
+        for number, connection in enumerate(readers, 1):
+            self._start(f"reader-{number}", self._run_reader, connection)
+        self._writes.open()
+        self._reads.open()
+
+    async def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in the next transaction; return after its COMMIT and its purge.
+
+        What `work` raises undoes `work` alone and is raised here. Raises DatabaseError.
+        """
+        job = Job(work, asyncio.get_running_loop())
+        self._writes.put(job)
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    async def write_each(self, bulk: Bulk[I, T], item: I) -> T:
+        """As `write` with `bulk.one` on `item`; what waits with it is done by `bulk.many`."""
+        loop = asyncio.get_running_loop()
+        job = Job(lambda tx: bulk.one(tx, item), loop, bulk, item)
+        self._writes.put(job)
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    def begin_each(self, bulk: Bulk[I, T], item: I, done: Callable[[Job[T]], None]) -> None:
+        """As `write_each`, but `done` is called on the loop, with the job. It raises nothing."""
+        loop = asyncio.get_running_loop()
+        self._writes.put(Job(lambda tx: bulk.one(tx, item), loop, bulk, item, done))
+
+    def write_now(self, work: Callable[[Transaction], T]) -> T:
+        """As `write`, blocking the caller: for programs that have no event loop."""
+        job = Job(work, None)
+        self._writes.put(job)
+        return job.future.result()  # type: ignore[no-any-return]  # Job says why it is Any
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` on a reader, all of it on one state of the database. Raises DatabaseError."""
+        job = Job(work, asyncio.get_running_loop())
+        self._reads.put(job)
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    def read_now(self, work: Callable[[Reader], T]) -> T:
+        """Run short indexed reads here and now; each statement sees the state of its moment.
+
+        Unless it is `Reader.whole` that runs them.
+        """
+        if self._inline is None:
+            raise DatabaseClosed("the database is closed")
+        try:
+            return work(self._inline)
+        except sqlite3.Error as error:
+            known = fault(error)
+            if known is None:
+                raise
+            raise known from error
+
+    async def close(self) -> None:
+        """Finish what is queued, then let go of the file. What comes later: DatabaseClosed."""
+        await asyncio.to_thread(self.close_now)
+
+    def close_now(self) -> None:
+        """As `close`, blocking the caller."""
+        self._reads.close()
+        self._writes.close()
+        self._inline = None
+        while self._runners:
+            self._runners.pop().join()
+        self._disconnect()
+
+    def _keep(self, patience: float, *pragmas: str) -> sqlite3.Connection:
+        self._connections.append(connect(self._path, patience, *pragmas))
+        return self._connections[-1]
+
+    def _disconnect(self) -> None:
+        while self._connections:  # the writer's last: the last to close makes the checkpoint
+            self._connections.pop().close()
+
+    def _start(
+        self,
+        name: str,
+        run: Callable[[sqlite3.Connection], None],
+        connection: sqlite3.Connection,
+    ) -> None:
+        runner = threading.Thread(target=run, args=(connection,), name=name, daemon=True)
+        self._runners.append(runner)
+        runner.start()
+
+    def _run_writer(self, connection: sqlite3.Connection) -> None:
+        writer.run(connection, self._writes, self._purge)
+
+    def _run_reader(self, connection: sqlite3.Connection) -> None:
+        reader = Reader(connection)
+        while jobs := self._reads.take(1):
+            [job] = jobs
+            try:
+                job.result = reader.whole(job.work)
+            except Exception as error:
+                job.error = fault(error) or error
+            hand_back(jobs)

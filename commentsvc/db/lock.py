@@ -1,0 +1,52 @@
+"""The lock on a data directory: one process at a time may write there."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+
+
+class Lock:
+    """The right to write in a data directory, held by one process at a time (flock on DATA/lock).
+
+    Take it before `migrations.upgrade` and keep it while the database is open. One that another
+    process has handed over is given as its descriptor, `held`.
+    """
+
+    def __init__(self, directory: Path, held: int = -1) -> None:
+        self._path = directory / "lock"
+        self._fd = held
+
+    def __enter__(self) -> "Lock":
+        """Take the lock. Raises DatabaseBusy, naming the holder; DatabaseFull; OSError."""
+        fd = self._fd
+        if fd < 0:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+            os.close(fd)
+            raise DatabaseBusy(
+                f"{self._path.parent} is in use by another commentsvc (process {holder})"
+            ) from error
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(fd)
+            raise DatabaseFull(
+                f"{self._path} cannot be written ({error.strerror}): make room on its disk"
+            ) from error
+        self._fd = fd
+        return self
+
+    def fileno(self) -> int:
+        """The descriptor that is locked; whoever has a copy of it holds the lock, too."""
+        return self._fd
+
+    def __exit__(self, *_: object) -> None:
+        """Give the lock back; the file stays, so that no two processes lock different files."""
+        os.close(self._fd)
+        self._fd = -1

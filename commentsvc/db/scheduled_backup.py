@@ -1,0 +1,150 @@
+"""Backups: made by the running server, at the times of the settings, and the oldest removed.
+
+DESIGN. A backup is called after its moment, comments-20261121T120000Z.sqlite3, and nothing else is
+remembered: a restart neither makes one too early nor forgets one. One is due where no name is of
+the last hour, day or week; names of the future, left by a clock that went wrong, do not count.
+
+It is made on an OS thread that everything else goes before. A failure is told once in the log, by
+/metrics and on the dashboard, and tried again; no backup is removed before a newer one is whole.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import threading
+import time
+from calendar import timegm
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from commentsvc.db import backup
+from commentsvc.db.backup import PART, BackupError
+from commentsvc.db.sqlite import DatabaseError
+from commentsvc.settings.schema import Backup
+
+_log = logging.getLogger(__name__)
+
+# Between two looks whether one is due, and two attempts; in seconds.
+ROUND: Final = 60.0
+PERIODS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}  # seconds
+# Under this nice value the scheduler gives way to nearly everything else.
+NICE: Final = 15
+_MOMENT: Final = "comments-%Y%m%dT%H%M%SZ.sqlite3"
+_NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.sqlite3", re.ASCII)
+
+Pause = Callable[[float], Awaitable[None]]
+
+
+class State(NamedTuple):
+    """How it stands: the newest backup (Unix seconds, 0 for none) and its bytes, the failures since
+    the start, and the reason of the last one while no backup has followed it."""
+
+    newest: float
+    size: int
+    failures: int
+    error: str
+
+
+class Backups:
+    """The backups of the database file `database`, made as `settings` say; `now` is in seconds."""
+
+    def __init__(
+        self,
+        settings: Backup,
+        database: Path,
+        now: Callable[[], float],
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._folder = Path(settings.directory) if settings.directory else None
+        self._period = PERIODS[settings.every]
+        self._keep = settings.keep
+        self._database = database
+        self._now = now
+        self._pause = pause
+        self._ending = threading.Event()
+        self._failures = 0
+        self._error = ""
+
+    def state(self) -> State | None:
+        """How it stands; None where none are made."""
+        if self._folder is None:
+            return None
+        made = _made(self._folder)
+        newest = made[-1] if made else None
+        try:
+            size = newest.stat().st_size if newest else 0
+        except OSError:
+            size = 0
+        return State(_moment(newest) if newest else 0.0, size, self._failures, self._error)
+
+    async def run(self) -> None:
+        """Make those that are due, until cancelled; then one that is under way is given up."""
+        if self._folder is None:
+            return
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "backup", initializer=_give_way) as worker:
+            try:
+                while True:
+                    await loop.run_in_executor(worker, self.round)
+                    await self._pause(ROUND)
+            finally:
+                self._ending.set()  # the executor waits for its end
+
+    def round(self) -> None:
+        """Make a backup if one is due, and remove what is more than enough. Blocks; logs faults."""
+        assert self._folder is not None
+        try:
+            if self._is_due(self._folder):
+                self._make(self._folder)
+                if self._error:
+                    _log.info("backups are made again in %s", self._folder)
+                self._error = ""
+        except Exception as error:
+            if self._ending.is_set():
+                return
+            known = isinstance(error, BackupError | DatabaseError | OSError)
+            self._failures += 1
+            if not self._error:
+                _log.error("no backup is made: %s", error, exc_info=None if known else error)
+            self._error = str(error)
+
+    def _is_due(self, folder: Path) -> bool:
+        now = self._now()
+        return not any(now - self._period < _moment(path) <= now for path in _made(folder))
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"{folder} cannot be made: {error.strerror}."
+            raise BackupError(f"{reason} Look at backup.directory and its owner.") from error
+        for left in folder.glob(f".comments-*{PART}"):  # by a crash: one process at a time is here
+            left.unlink()
+        target = folder / time.strftime(_MOMENT, time.gmtime(self._now()))
+        backup.write(self._database, target, unwanted=self._ending.is_set)
+        for old in _made(folder)[: -self._keep]:
+            old.unlink()
+
+
+def _made(folder: Path) -> list[Path]:
+    """The backups in `folder`, the oldest first."""
+    try:
+        return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    except OSError:
+        return []
+
+
+def _moment(path: Path) -> float:
+    try:
+        return float(timegm(time.strptime(path.name, _MOMENT)))
+    except ValueError:  # no such day
+        return 0.0
+
+
+def _give_way() -> None:
+    with contextlib.suppress(OSError):  # a service manager's filter may forbid it
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

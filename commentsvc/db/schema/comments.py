@@ -1,0 +1,244 @@
+"""Tables, and the values that leave the database.
+
+DESIGN. peewee owns the schema: these models, and the frozen copies of them in `migrations`, say
+what the tables are. No peewee object runs a query or leaves `database`: queries run on our own
+connections and give the structs below, made in half the time of a dataclass and without garbage.
+
+Moments are INTEGER milliseconds of Unix time (UTC): they sort, index and compare as they are.
+A comment's id is never given twice (AUTOINCREMENT), because links in mails and pages name it.
+Votes and counts stand in the rows they belong to, so that no reader ever counts rows.
+"""
+
+from typing import Final
+
+import peewee
+
+from commentsvc.model import AGING, STATES, STATUSES
+
+# Deferred: it gives the models their SQL dialect and is never connected.
+schema: Final = peewee.SqliteDatabase(None)
+
+
+class Table(peewee.Model):
+    """What every table shares: the dialect, and columns that keep to their declared type."""
+
+    class Meta:
+        database = schema
+        strict_tables = True
+        legacy_table_names = False
+
+
+class SiteTable(Table):
+    """One blog, and the number of its approved comments."""
+
+    id = peewee.AutoField()
+    name = peewee.TextField(unique=True)
+    count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+
+    class Meta:
+        table_name = "site"
+
+
+class ThreadTable(Table):
+    """What was said under one page. `url` is canonical; `count` counts approved comments.
+
+    A row with an `alias_id` holds no comments: its url is another name of that thread's page. So a
+    url can never be both.
+    """
+
+    id = peewee.AutoField()
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    url = peewee.TextField()
+    title = peewee.TextField()
+    count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    state = peewee.TextField(
+        constraints=[peewee.SQL(f"DEFAULT '{AGING}'"), peewee.Check(f"state IN {STATES}")]
+    )
+    aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
+
+    class Meta:
+        table_name = "thread"
+        indexes = ((("site_id", "url"), True),)
+
+
+ThreadTable.add_index(
+    ThreadTable.index(
+        ThreadTable.aliased, where=peewee.SQL("alias_id IS NOT NULL"), name="thread_by_alias"
+    )
+)
+
+
+class CommentTable(Table):
+    """What a reader wrote. `site_id` repeats the thread's, so that a site's latest have an index.
+
+    `key` is a digest of the submission's idempotency key, `token_hash` one of its edit token.
+    The long texts come late: what stands before them is read without following overflow pages.
+    `score` and `reasons` are of the verdict on it, for moderators; `network` is a keyed hash.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    thread = peewee.ForeignKeyField(ThreadTable, index=False)
+    parent = peewee.ForeignKeyField("self", null=True, index=False)
+    # In twos: SQLite makes a table of a longer list, for each row anew (5 % of a submission).
+    status = peewee.TextField(
+        constraints=[peewee.Check(f"status IN {STATUSES[:2]} OR status IN {STATUSES[2:]}")]
+    )
+    created = peewee.IntegerField()
+    published = peewee.IntegerField(null=True)
+    edited = peewee.IntegerField(null=True)
+    votes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    key = peewee.BlobField(null=True, unique=True)
+    token_hash = peewee.BlobField()
+    token_expires = peewee.IntegerField()
+    author = peewee.TextField()
+    email = peewee.TextField()
+    avatar = peewee.TextField()
+    author_site = peewee.TextField()
+    source = peewee.TextField()
+    html = peewee.TextField()
+    score = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    reasons = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    network = peewee.BlobField(null=True)
+
+    class Meta:
+        table_name = "comment"
+
+
+# Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
+# each. The literal is part of the contract: a bound parameter would not let SQLite use them. The
+# list by votes sorts what it finds by time: an index more would cost every submission a page.
+_approved = peewee.SQL("status = 'approved'")
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.thread, CommentTable.published, where=_approved, name="comment_by_time"
+    )
+)
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.site, CommentTable.published, where=_approved, name="comment_latest"
+    )
+)
+# The queue is short, however many comments are approved. The id makes it grow at the end of each
+# status, and with the site one site's part is found without a look at the rows of the others.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.status,
+        CommentTable.id,
+        CommentTable.site,
+        where=peewee.SQL("status <> 'approved'"),
+        name="comment_by_status",
+    )
+)
+
+# Those that still have one, by age: it grows at its end, so that a submission changes no page more.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.created,
+        CommentTable.network,
+        where=peewee.SQL("network IS NOT NULL"),
+        name="comment_by_network",
+    )
+)
+
+# Whom a site trusts: few have an address, and a submission that waits is in none of these.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.email,
+        CommentTable.site,
+        where=peewee.SQL("status = 'approved' AND email <> ''"),
+        name="comment_by_email",
+    )
+)
+
+# Only answers are in it: a row can be deleted without a look at all others for answers to it.
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.parent, where=peewee.SQL("parent_id IS NOT NULL"), name="comment_by_parent"
+    )
+)
+
+
+class ModeratorTable(Table):
+    """Who decides. `password` is an Argon2 hash with its parameters."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    name = peewee.TextField(unique=True, collation="NOCASE")
+    password = peewee.TextField()
+    created = peewee.IntegerField()
+
+    class Meta:
+        table_name = "moderator"
+
+
+class SessionTable(Table):
+    """A browser that is signed in. `digest` is that of its cookie, `agent` what it calls itself."""
+
+    id = peewee.AutoField()
+    digest = peewee.BlobField(unique=True)
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    created = peewee.IntegerField()
+    seen = peewee.IntegerField()
+    agent = peewee.TextField()
+
+    class Meta:
+        table_name = "session"
+
+
+class FactorTable(Table):
+    """That a moderator needs codes of an app: see factors. `step` was used last."""
+
+    moderator = peewee.ForeignKeyField(ModeratorTable, primary_key=True, on_delete="CASCADE")
+    word = peewee.BlobField()
+    step = peewee.IntegerField()
+    confirmed = peewee.IntegerField()
+
+    class Meta:
+        table_name = "factor"
+
+
+class RecoveryTable(Table):
+    """A recovery code of a moderator, as its digest."""
+
+    id = peewee.AutoField()
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    digest = peewee.BlobField()
+
+    class Meta:
+        table_name = "recovery"
+
+
+class VoteTable(Table):
+    """What one reader thinks of a comment: 1 for it, -1 against it.
+
+    `voter` is a digest of what tells that reader's browser from others, `network` a keyed hash.
+    """
+
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    voter = peewee.BlobField()
+    value = peewee.IntegerField(constraints=[peewee.Check("value IN (-1, 1)")])
+    network = peewee.BlobField(null=True)
+    made = peewee.IntegerField()
+
+    class Meta:
+        table_name = "vote"
+        primary_key = peewee.CompositeKey("comment", "voter")
+
+
+_networked = peewee.SQL("network IS NOT NULL")
+VoteTable.add_index(
+    VoteTable.index(VoteTable.comment, VoteTable.network, where=_networked, name="vote_by_network")
+)
+VoteTable.add_index(VoteTable.index(VoteTable.made, where=_networked, name="vote_by_age"))
+
+
+TABLES: Final = (
+    SiteTable,
+    ThreadTable,
+    CommentTable,
+    ModeratorTable,
+    SessionTable,
+    FactorTable,
+    RecoveryTable,
+    VoteTable,
+)

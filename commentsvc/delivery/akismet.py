@@ -1,0 +1,126 @@
+"""Akismet: a third party's opinion on comments, where an operator wants one.
+
+DESIGN. It is asked by the outbox, after the comment is stored: so no submission waits for a server
+of others or fails with it, and a question that finds nobody is asked again for a week. What it
+calls spam is filed as such, unless a moderator has decided meanwhile. Where a moderator decides
+otherwise than it did, it is told (submit-spam, submit-ham). The filter of our own learns nothing
+from it (see `lessons`).
+
+It is told what readers see, the page, and the name, not the e-mail address; nor the reader's
+network address, which we do not have any more, though its protocol wants one: an address of the
+documentation's range (RFC 5737) stands there. https://akismet.com/developers/detailed-docs/
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from commentsvc.comments import queries
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import Post
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.delivery.channel import Refused, Unreachable
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
+from commentsvc.moderation import actions
+from commentsvc.moderation.actions import Change
+from commentsvc.settings.schema import Settings, origins
+from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.timestamps import rfc3339
+
+URL: Final = "https://rest.akismet.com/1.1"
+NOBODY: Final = "192.0.2.1"
+CHECK, MISSED_SPAM, NO_SPAM = "comment-check", "submit-spam", "submit-ham"
+_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Question(NamedTuple):
+    """What is said: a method of the protocol, its fields, and the comment that it is about."""
+
+    method: str
+    body: bytes
+    comment_id: int
+
+
+class Akismet:
+    """A channel that asks, and acts on the answer."""
+
+    def __init__(
+        self, settings: Settings, database: Database, now: Callable[[], float], url: str = URL
+    ) -> None:
+        """Take the settings, where comments are, the clock (Unix seconds), and the service."""
+        self._key = settings.spam.akismet_key
+        self._networks = settings.hooks.networks
+        self._blogs = origins(settings.sites)
+        self._base = settings.server.public_url
+        self._database = database
+        self._now = now
+        self._url = url
+
+    def compose(self, reader: Reader, post: Post) -> Question | None:
+        """As delivery.Channel says."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None or not entry.comment.source:  # erased
+            return None
+        method = _method(post.kind, entry, actions.history(reader, entry.comment.id))
+        return Question(method, self._fields(entry), entry.comment.id) if method else None
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator["Akismet"]:
+        """As delivery.Channel says; each question has a connection of its own."""
+        yield self
+
+    async def send(self, question: Question) -> None:
+        """As delivery.Connection says; a comment that is called spam becomes it."""
+        url = f"{self._url}/{question.method}"
+        try:
+            answer = await post(url, question.body, _HEADERS, self._networks)
+        except RemoteError as error:
+            raise Unreachable(str(error)) from error
+        said = answer.text.strip()
+        if answer.status != 200 or said == "invalid":
+            raise Unreachable(f"{answer.status} {said}: see spam.akismet_key")
+        if question.method == CHECK and said not in ("true", "false"):
+            raise Refused(f"{answer.status} {said}")
+        if question.method == CHECK and said == "true":
+            now = int(self._now() * 1_000)
+            await self._database.write(lambda tx: _file(tx, question.comment_id, now))
+
+    def _fields(self, entry: Entry) -> bytes:
+        comment = entry.comment
+        blog = self._blogs.get(entry.site) or self._base
+        return urlencode(
+            {
+                "api_key": self._key,
+                "blog": blog,
+                "user_ip": NOBODY,
+                "permalink": blog + entry.url,
+                "comment_type": "reply" if comment.parent_id else "comment",
+                "comment_author": comment.author,
+                "comment_author_url": comment.site,
+                "comment_content": comment.source,
+                "comment_date_gmt": rfc3339(comment.created),
+            }
+        ).encode()
+
+
+def _method(kind: str, entry: Entry, history: list[Change]) -> str:
+    """What is to be said of a comment, "" for nothing; `history` has the newest change first."""
+    decisions = [
+        one for one in history if one.what == STATUS and one.undone is None and one.who != AUTHOR
+    ]
+    asked = any(one.what == STATUS and one.who == AKISMET for one in history)
+    if kind == "submitted":
+        return "" if decisions or entry.comment.status not in (PENDING, APPROVED) else CHECK
+    if not history or history[0].what != STATUS or history[0].who == AUTHOR:
+        return ""  # the text or the page was changed, or no moderator did it
+    if asked and entry.comment.status in (PENDING, APPROVED):
+        return NO_SPAM
+    return MISSED_SPAM if not asked and entry.comment.status == SPAM else ""
+
+
+def _file(tx: Transaction, comment_id: int, now: int) -> None:
+    """File a comment as spam, unless somebody has decided on it."""
+    entry = queries.find(tx, comment_id)
+    if entry and _method("submitted", entry, actions.history(tx, comment_id)):
+        actions.change(tx, [comment_id], SPAM, AKISMET, now)

@@ -1,0 +1,97 @@
+"""Channels: what the settings say about who is told of comments, and how.
+
+DESIGN. `targets` is what the database has to know of it, `channels` what the outbox sends by. They
+name the same channels: a row for a channel that is no longer configured waits until it is again,
+or until it is too old. What mail needs is loaded where there is any: 1 MiB.
+"""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from commentsvc.auth.signed_links import Links
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import MAIL, Post, Target
+from commentsvc.db.sqlite import Reader
+from commentsvc.delivery import webhooks as hooks
+from commentsvc.delivery.akismet import Akismet
+from commentsvc.delivery.channel import Channel, Connection
+from commentsvc.delivery.webhooks import Hook, Message, Told
+from commentsvc.model import AKISMET
+from commentsvc.settings.schema import Hooks, Settings
+from commentsvc.util.timestamps import DAY, HOUR
+
+if TYPE_CHECKING:
+    from commentsvc.delivery.mail import Mails
+    from commentsvc.delivery.smtp import Letter, Smtp
+
+
+PERIODS: Final = {"off": 0, "hourly": HOUR, "daily": DAY}
+
+
+class MailChannel:
+    """Mail by the SMTP server of the settings."""
+
+    def __init__(self, mails: "Mails", smtp: "Smtp") -> None:
+        self._mails = mails
+        self._smtp = smtp
+
+    def compose(self, reader: Reader, post: Post) -> "Letter | None":
+        """As delivery.Channel says."""
+        return self._mails.compose(reader, post)
+
+    def connect(self) -> AbstractAsyncContextManager[Connection]:
+        """As delivery.Channel says."""
+        return self._smtp.connect()
+
+
+def targets(settings: Settings) -> list[Target]:
+    """Who is told of every new comment."""
+    mail = settings.mail
+    told = mail.moderators if mail.host else ()
+    by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
+    webhooks = _webhooks(settings.hooks)
+    opinion = [Target(AKISMET, "", 0, True)] if settings.spam.akismet_key else []
+    hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
+    return by_mail + hooked + opinion
+
+
+def channels(
+    settings: Settings, links: Links, now: Callable[[], float], database: Database
+) -> dict[str, Channel]:
+    """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
+    forms = _forms(settings.hooks)
+    found: dict[str, Channel] = {name: Hook(settings, form, now) for name, form in forms.items()}
+    if settings.spam.akismet_key:
+        found[AKISMET] = Akismet(settings, database, now)
+    if settings.mail.host:
+        from commentsvc.delivery.mail import Mails
+        from commentsvc.delivery.smtp import Smtp
+
+        mails = Mails(settings, links)
+        found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))
+    return found
+
+
+def _forms(settings: Hooks) -> dict[str, Callable[[Told], Message]]:
+    """What is sent to each hook of the settings, by the name of its channel."""
+    forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
+    for name, wanted, form in (
+        ("ntfy", settings.ntfy, hooks.ntfy),
+        ("telegram", settings.telegram_token, hooks.telegram),
+        ("slack", settings.slack, hooks.slack),
+        ("discord", settings.discord, hooks.discord),
+    ):
+        if wanted:
+            forms[name] = form(settings)
+    return forms
+
+
+def _webhooks(settings: Hooks) -> dict[str, str]:
+    """The webhooks' addresses by channel, named so that a secret path is not shown."""
+    return {
+        f"webhook {urlsplit(url).hostname} {hashlib.sha256(url.encode()).hexdigest()[:6]}": url
+        for url in settings.webhooks
+    }

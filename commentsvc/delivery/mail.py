@@ -1,0 +1,265 @@
+"""Mail: the words of it. A row of the outbox becomes a message, in text and in HTML.
+
+DESIGN. What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
+what it is: in the text behind ">", in the HTML inside a frame, where `markup` has let nothing but
+its allow-list through; a mail loads no picture, so nobody learns when it is read. Headers are made
+by the standard library's email policy, which refuses line breaks but decodes encoded words
+(RFC 2047), where they may hide. So names and titles are made one line, and `=?`, which begins such
+a word, is broken, before they come near it; `smtp` looks once more.
+
+A message has the same Message-ID at every attempt, made of its row. Mails about one page refer to
+the same message that never was, so that mail programs show them together.
+"""
+
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from jinja2 import Environment
+
+from commentsvc.auth.signed_links import OWN_DAYS, Links
+from commentsvc.comments import queries, subscriptions
+from commentsvc.db.schema.outbox import ASKED, CONFIRMED, Post
+from commentsvc.db.sqlite import Reader
+from commentsvc.delivery.smtp import Letter
+from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.moderation import personal_data
+from commentsvc.settings.schema import Settings, Site
+from commentsvc.util import templates
+from commentsvc.util.text import one_line
+from commentsvc.util.timestamps import DAY
+
+# What a moderator may do by a link, and how it is called there, in this order.
+ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
+# A question that is not answered by then is asked again with the next comment.
+CONFIRM_DAYS: Final = 30
+# "No more" must work for as long as a mail may lie in a mailbox.
+STOP_DAYS: Final = 3_650
+SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
+TOLD: Final = 50  # comments in one digest; more are counted
+COUNTED: Final = 10_000  # comments at most; then the mail says too few
+QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
+
+COLLECTED: Final = (
+    "SELECT id FROM comment WHERE id BETWEEN ? AND ? AND status IN ('pending', 'approved')"
+    " ORDER BY id LIMIT ?"
+)
+
+
+class Mails:
+    """Makes mails for one service."""
+
+    def __init__(self, settings: Settings, links: Links) -> None:
+        """Take the settings, and what makes links."""
+        self._mail = settings.mail
+        self._base = settings.server.public_url.rstrip("/")
+        self._sites = {site.name: site for site in settings.sites}
+        self._links = links
+        self._domain = settings.mail.sender.rpartition("@")[2]
+        self._kinds = {
+            "submitted": self._submitted,
+            "digest": self._digest,
+            "confirm": self._confirm,
+            "reply": self._reply,
+            "own": self._own,
+        }
+
+    @property
+    def hostname(self) -> str:
+        """The name by which the service greets mail servers."""
+        return urlsplit(self._base).hostname or "localhost"
+
+    def compose(self, reader: Reader, post: Post) -> Letter | None:
+        """The letter that a row of the outbox stands for; None if it has nothing to tell."""
+        return self._kinds[post.kind](reader, post)
+
+    def test(self, recipient: str, number: int, now: int) -> Letter:
+        """A letter that shows that mail works; `number` makes it unlike others."""
+        subject = "Mail from commentsvc works"
+        return self._letter("test", recipient, subject, number, now, None, base=self._base)
+
+    def _submitted(self, reader: Reader, post: Post) -> Letter | None:
+        """A new comment, to a moderator."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None:
+            return None
+        subject = f"{entry.comment.author} commented on “{self._title(entry)}”"
+        told = self._told(entry, post)
+        return self._letter(
+            "submitted", post.recipient, subject, post.id, post.created, entry, told=told
+        )
+
+    def _digest(self, reader: Reader, post: Post) -> Letter | None:
+        """All comments of a time, to a moderator."""
+        rows = reader.execute(COLLECTED, (post.comment_id, post.until, COUNTED)).fetchall()
+        found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
+        entries = [entry for entry in found if entry]
+        if not entries:
+            return None
+        number = len(rows)
+        subject = "1 new comment" if number == 1 else f"{number} new comments"
+        return self._letter(
+            "digest",
+            post.recipient,
+            subject,
+            post.id,
+            post.created,
+            entries[0],
+            told=[self._told(entry, post) for entry in entries],
+            number=number,
+        )
+
+    def _confirm(self, reader: Reader, post: Post) -> Letter | None:
+        """The question whether an address wants to be told of answers: nothing a reader wrote."""
+        found = self._watched(reader, post.comment_id or 0, ASKED)
+        if found is None:
+            return None
+        entry, number, email = found
+        expires = post.created + CONFIRM_DAYS * DAY
+        return self._letter(
+            "confirm",
+            email,
+            "Do you want a mail when somebody answers you?",
+            post.id,
+            post.created,
+            entry,
+            page=self._page(entry) or entry.url,
+            link=self._link("confirm", number, expires=expires),
+            link_days=CONFIRM_DAYS,
+        )
+
+    def _reply(self, reader: Reader, post: Post) -> Letter | None:
+        """An answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None or entry.comment.status != APPROVED:
+            return None
+        found = self._watched(reader, entry.comment.parent_id or 0, CONFIRMED)
+        if found is None:
+            return None
+        parent, number, email = found
+        stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY)
+        subject = f"{entry.comment.author} answered you on “{self._title(entry)}”"
+        page = self._page(entry)
+        letter = self._letter(
+            "reply",
+            email,
+            subject,
+            post.id,
+            post.created,
+            entry,
+            told=self._quote(entry),
+            answered=self._quote(parent),
+            link=page and f"{page}#comment-{entry.comment.id}",
+            stop=stop,
+        )
+        letter.message["List-Unsubscribe"] = f"<{stop}>"
+        letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        return letter
+
+    def _own(self, reader: Reader, post: Post) -> Letter | None:
+        """The links to all that was written with an address, to that address."""
+        if not personal_data.is_known(reader, post.recipient):
+            return None
+        expires = post.created + OWN_DAYS * DAY
+        return self._letter(
+            "own",
+            post.recipient,
+            "Your comments",
+            post.id,
+            post.created,
+            None,
+            export=self._link("export", post.recipient, expires=expires),
+            erase=self._link("erase", post.recipient, post.id, expires=expires),
+            link_days=OWN_DAYS,
+        )
+
+    def _watched(self, reader: Reader, comment_id: int, wish: str) -> tuple[Entry, int, str] | None:
+        """A comment that is shown, and the number and address of who waits for answers to it."""
+        entry, row = queries.find(reader, comment_id), subscriptions.subscriber(reader, comment_id)
+        if entry is None or entry.comment.status != APPROVED or row is None or row[2] != wish:
+            return None
+        return entry, row[0], row[1]
+
+    def _quote(self, entry: Entry) -> dict[str, Any]:  # Any: what templates show
+        """What a template shows of a comment."""
+        comment = entry.comment
+        return {
+            "comment": comment,
+            "source": comment.source[:QUOTED],
+            "cut": len(comment.source) > QUOTED,
+            "title": self._title(entry),
+            "page": self._page(entry),
+        }
+
+    def _told(self, entry: Entry, post: Post) -> dict[str, Any]:  # Any: what templates show
+        """What a template shows a moderator of a comment, and what can be done with it."""
+        comment = entry.comment
+        expires = post.created + self._mail.link_days * DAY
+        actions = [
+            (name, self._link("comment", action, comment.id, post.id, expires=expires))
+            for action, name in ACTIONS.items()
+            if comment.status in MOVES[action]
+        ]
+        return self._quote(entry) | {"actions": actions}
+
+    def _link(self, purpose: str, *content: int | str, expires: int) -> str:
+        token = self._links.make(purpose, *content, expires=expires)
+        return f"{self._base}/mail/{purpose}?t={token}"
+
+    def _title(self, entry: Entry) -> str:
+        return one_line(entry.title) or entry.url
+
+    def _page(self, entry: Entry) -> str:
+        origin = self._sites.get(entry.site, Site()).origin
+        return origin and origin + entry.url
+
+    def _letter(
+        self,
+        template: str,
+        recipient: str,
+        subject: str,
+        serial: int,
+        created: int,
+        entry: Entry | None,
+        **values: Any,  # Any: what the template shows
+    ) -> Letter:
+        message = EmailMessage(policy=SMTP)
+        site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
+        name = one_line(site.title) or site.name
+        message["From"] = Address(_header_text(name), addr_spec=self._mail.sender)
+        message["To"] = Address(addr_spec=recipient)
+        message["Subject"] = _header_text(subject)[:SUBJECT_LENGTH]
+        message["Date"] = datetime.fromtimestamp(created // 1_000, UTC)
+        message["Message-ID"] = f"<{template}.{serial}.{created}@{self._domain}>"
+        if entry:
+            message["References"] = f"<thread.{entry.comment.thread_id}@{self._domain}>"
+        message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answering machine answers
+        values |= {"subject": one_line(subject), "site": name, "days": self._mail.link_days}
+        text, html = (
+            _environment().get_template(f"{template}.{end}").render(values)
+            for end in ("txt", "html")
+        )
+        message.set_content(text, cte="quoted-printable")
+        message.add_alternative(html, subtype="html", cte="quoted-printable")
+        return Letter(self._mail.sender, recipient, message)
+
+
+def _header_text(text: str) -> str:
+    """Return `text` as one line without encoded words, for a header field."""
+    return one_line(text).replace("=?", "= ?")
+
+
+def _quoted(text: str) -> str:
+    """A text as mails quote it, so that no line of it passes for one of ours."""
+    return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates.environment("mail")
+    environment.filters["quoted"] = _quoted
+    return environment

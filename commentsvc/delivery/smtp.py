@@ -1,0 +1,174 @@
+"""SMTP: a conversation with the server that takes our mail (RFC 5321, 3207, 4954).
+
+DESIGN. aiosmtplib speaks; here its many ways to fail become the three that the outbox knows. What
+concerns the recipient or the text is Refused or Deferred, as the server's code says. All else,
+a refused login included, is Unreachable: an operator can mend it, and then every mail must go out.
+
+With "starttls" there is no way around encryption: a server that does not offer it, or has a
+certificate that cannot be verified, gets nothing. No other server is looked for: the operator's
+takes mail for everyone.
+
+No header field of a mail ends early. Where a value decodes to a line break, Pythons before 3.11.10
+and 3.12.5 write it as it is (CVE-2024-6923), and what follows it is read as further fields. Such a
+mail is refused here, since every mail passes here.
+
+SMTP has no way to ask whether a mail was taken when the line breaks after its last byte. Such a
+mail is sent again, with the Message-ID that it had, by which mailboxes can tell.
+"""
+
+import asyncio
+import contextlib
+import re
+import ssl
+from collections.abc import AsyncIterator
+from email.message import EmailMessage
+from email.policy import EmailPolicy
+from typing import Final, NamedTuple
+
+import aiosmtplib
+import certifi
+
+from commentsvc.delivery.channel import Deferred, DeliveryError, Refused, Unreachable
+from commentsvc.settings.schema import Mail
+
+# A server that is there greets at once; in seconds.
+CONNECT_DEADLINE: Final = 60.0
+# RFC 5321, 4.5.3.2.6: whoever gives up earlier, gets mails sent twice; in seconds.
+SEND_DEADLINE: Final = 600.0
+QUIT_DEADLINE: Final = 5.0  # seconds
+
+# Nothing in an address may end it, begin a command, or be decoded as another text (RFC 2047).
+_ADDRESS: Final = re.compile(r"(?!.*=\?)[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
+
+# A line break that does not continue a field (RFC 5322, 2.2.3), or half of one.
+_BREAK: Final = re.compile(rb"\r\n(?![ \t])|\r(?!\n)|(?<!\r)\n").search
+
+
+class _WholeFields(EmailPolicy):
+    """Writes header fields none of which ends early."""
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        """Return the field as bytes. Raise Refused for a value with a line break."""
+        field = super().fold_binary(name, value)
+        if _BREAK(field.removesuffix(b"\r\n")):
+            raise Refused(f"{name} has a line break")
+        return field
+
+
+_ASCII: Final = _WholeFields(linesep="\r\n")
+_UTF8: Final = _ASCII.clone(utf8=True)
+
+
+class Letter(NamedTuple):
+    """A message with its envelope."""
+
+    sender: str
+    recipient: str
+    message: EmailMessage
+
+
+class Deadlines(NamedTuple):
+    """How long a server may take, in seconds, to connect and for each step of a mail."""
+
+    connect: float = CONNECT_DEADLINE
+    send: float = SEND_DEADLINE
+
+
+PATIENT: Final = Deadlines()
+
+
+class Smtp:
+    """The way to one server."""
+
+    def __init__(self, mail: Mail, hostname: str, deadlines: Deadlines = PATIENT) -> None:
+        """Take the settings, and the name by which we greet. Raises OSError for the `ca_file`."""
+        self._mail = mail
+        self._hostname = hostname
+        self._deadlines = deadlines
+        self._tls = ssl.create_default_context(cafile=mail.ca_file or certifi.where())
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator["Conversation"]:
+        """Connect, encrypt and log in as the settings say. Raises Unreachable."""
+        mail = self._mail
+        client = aiosmtplib.SMTP(
+            hostname=mail.host,
+            port=mail.port,
+            username=mail.user or None,
+            password=mail.password if mail.user else None,
+            local_hostname=self._hostname,
+            timeout=self._deadlines.connect,
+            use_tls=mail.security == "tls",
+            start_tls=mail.security == "starttls",
+            tls_context=self._tls if mail.security != "none" else None,
+        )
+        try:
+            async with asyncio.timeout(2 * self._deadlines.connect):
+                await client.connect()
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+            raise Unreachable(f"{mail.host}:{mail.port}: {_tell(error)}") from error
+        try:
+            yield Conversation(client, self._deadlines.send)
+        finally:
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                if client.is_connected:
+                    await client.quit(timeout=QUIT_DEADLINE)
+            client.close()
+
+
+class Conversation:
+    """A connection on which mails are sent, one after the other."""
+
+    def __init__(self, client: aiosmtplib.SMTP, deadline: float) -> None:
+        self._client = client
+        self._deadline = deadline
+
+    async def send(self, letter: Letter) -> None:
+        """Return when the server has taken the letter. Raises DeliveryError."""
+        for address in (letter.sender, letter.recipient):
+            if not _ADDRESS(address):
+                raise Refused(f"{address!r} is no address")
+        plain = (letter.sender + letter.recipient).isascii()
+        data = letter.message.as_bytes(policy=_ASCII if plain else _UTF8)
+        options = () if plain else ("SMTPUTF8", "BODY=8BITMIME")
+        try:
+            await self._client.sendmail(
+                letter.sender,
+                [letter.recipient],
+                data,
+                mail_options=options,
+                timeout=self._deadline,
+            )
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise _meaning(error) from error
+
+
+def _meaning(error: Exception) -> DeliveryError:
+    """What a failure to send means to us."""
+    text = _tell(error)
+    match error:
+        case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
+            return _by_code(refused.code, text)
+        case aiosmtplib.SMTPDataError(code=code):
+            return _by_code(code, text)
+        case aiosmtplib.SMTPNotSupported():
+            return Refused(text)
+    return Unreachable(text)
+
+
+def _by_code(code: int, text: str) -> DeliveryError:
+    if code == 421:  # RFC 5321, 3.8: the server is about to leave
+        return Unreachable(text)
+    return Refused(text) if code >= 500 else Deferred(text)
+
+
+def _tell(error: BaseException) -> str:
+    """What an error says, with the server's code where it has one."""
+    match error:
+        case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
+            return _tell(refused)
+        case aiosmtplib.SMTPResponseException(code=code, message=message) if code > 0:
+            return f"{code} {message}"
+        case TimeoutError() if not str(error):
+            return "no answer in time"
+    return str(error) or type(error).__name__

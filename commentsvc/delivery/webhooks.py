@@ -1,0 +1,195 @@
+"""Hooks: what other programs and messengers are told of comments, and how.
+
+DESIGN. A webhook gets JSON that is signed as Standard Webhooks 1.0 has it (webhook-id, -timestamp,
+-signature), so that ready-made libraries verify it; a delivery that comes twice has the same
+webhook-id. It is told of changes, too, each time with what the comment is by now. ntfy, Telegram,
+Slack and Discord get a short text for people, without any markup of theirs that a reader's words
+could use: no mention, no disguised link. The author's e-mail address is never told.
+
+What is answered: 2xx is taken; 400, 413 and 422 concern this message; all else may be mended.
+"""
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from commentsvc.comments import queries
+from commentsvc.db.schema.outbox import Post
+from commentsvc.db.sqlite import Reader
+from commentsvc.delivery.channel import Refused, Unreachable
+from commentsvc.model import DELETED, SPAM, Entry
+from commentsvc.settings.schema import Hooks, Settings, origins
+from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.text import one_line
+from commentsvc.util.timestamps import rfc3339
+
+TELEGRAM: Final = "https://api.telegram.org"
+SHOWN: Final = 700  # characters of a comment in a messenger; Discord takes 2,000 in all
+FOR_GOOD: Final = (400, 413, 422)  # statuses that another attempt would not change
+
+# Any: pieces of JSON, whose forms those who read them define.
+Json = dict[str, Any]
+
+
+class Message(NamedTuple):
+    """A request that tells of a comment."""
+
+    url: str
+    body: bytes
+    headers: dict[str, str]
+
+
+class Hook:
+    """One receiver of messages, which `form` makes of a comment and its row of the outbox."""
+
+    def __init__(
+        self, settings: Settings, form: Callable[["Told"], Message], now: Callable[[], float]
+    ) -> None:
+        self._origins = origins(settings.sites)
+        self._networks = settings.hooks.networks
+        self._form = form
+        self._now = now
+
+    def compose(self, reader: Reader, post: Post) -> Message | None:
+        """As delivery.Channel says."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None:
+            return None
+        page = self._origins.get(entry.site, "") + entry.url
+        return self._form(Told(entry, post, page, int(self._now())))
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator["Hook"]:
+        """As delivery.Channel says; each message has a connection of its own."""
+        yield self
+
+    async def send(self, message: Message) -> None:
+        """As delivery.Connection says."""
+        try:
+            answer = await post(message.url, message.body, message.headers, self._networks)
+        except RemoteError as error:
+            raise Unreachable(str(error)) from error
+        if not 200 <= answer.status < 300:
+            kind = Refused if answer.status in FOR_GOOD else Unreachable
+            raise kind(f"{answer.status} {one_line(answer.text)}")
+
+
+class Told(NamedTuple):
+    """A comment, the row that tells of it, the address of its page, and the time (Unix seconds)."""
+
+    entry: Entry
+    post: Post
+    page: str
+    now: int
+
+    def text(self) -> str:
+        """A few words for people."""
+        comment = self.entry.comment
+        source = comment.source
+        short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
+        state = {"pending": "waits for you", "approved": "published", SPAM: "spam"}
+        where = one_line(self.entry.title) or self.entry.url
+        return f"{comment.author} on {where} ({state.get(comment.status, DELETED)}):\n{short}"
+
+
+def webhook(url: str, secret: str) -> Callable[[Told], Message]:
+    """The form of a webhook at `url`, signed with `secret`."""
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        with contextlib.suppress(binascii.Error):  # then it is a text like any other
+            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+
+    def form(told: Told) -> Message:
+        body = msgspec.json.encode(_event(told))
+        number = f"commentsvc-{told.post.id}-{told.post.created}"
+        signed = f"{number}.{told.now}.".encode() + body
+        signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": number,
+            "webhook-timestamp": str(told.now),
+            "webhook-signature": f"v1,{signature}",
+        }
+        return Message(url, body, headers)
+
+    return form
+
+
+def _event(told: Told) -> Json:
+    comment = told.entry.comment
+    return {
+        "type": f"comment.{told.post.kind}",
+        "timestamp": rfc3339(told.post.created),
+        "data": {
+            "id": comment.id,
+            "parent": comment.parent_id,
+            "status": comment.status,
+            "site": told.entry.site,
+            "url": told.entry.url,
+            "page": told.page,
+            "title": told.entry.title,
+            "author": comment.author,
+            "author_site": comment.site,
+            "message": comment.source,
+            "html": comment.html,
+            "created": rfc3339(comment.created),
+        },
+    }
+
+
+def ntfy(hooks: Hooks) -> Callable[[Told], Message]:
+    """The form of ntfy, published as JSON."""
+    base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
+    token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
+    return lambda told: _json(
+        base + "/",
+        {"topic": topic, "title": "New comment", "message": told.text(), "click": told.page},
+        token,
+    )
+
+
+def telegram(hooks: Hooks, base: str = TELEGRAM) -> Callable[[Told], Message]:
+    """The form of a Telegram bot: plain text, no parse_mode."""
+    url = f"{base}/bot{hooks.telegram_token}/sendMessage"
+    return lambda told: _json(
+        url,
+        {
+            "chat_id": hooks.telegram_chat,
+            "text": f"{told.text()}\n{told.page}",
+            "link_preview_options": {"is_disabled": True},
+        },
+    )
+
+
+def slack(hooks: Hooks) -> Callable[[Told], Message]:
+    """The form of a Slack webhook: its three signs are escaped, markup is off."""
+
+    def form(told: Told) -> Message:
+        text = f"{told.text()}\n{told.page}"
+        for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+            text = text.replace(sign, escaped)
+        return _json(hooks.slack, {"text": text, "mrkdwn": False, "unfurl_links": False})
+
+    return form
+
+
+def discord(hooks: Hooks) -> Callable[[Told], Message]:
+    """The form of a Discord webhook: the words stand in a code block, nobody is mentioned."""
+
+    def form(told: Told) -> Message:
+        text = told.text().replace("`", "\u02cb")  # nothing ends the block
+        content = f"```\n{text}\n```\n{told.page}"[:2_000]
+        return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
+
+    return form
+
+
+def _json(url: str, value: Json, headers: dict[str, str] | None = None) -> Message:
+    told = {"Content-Type": "application/json", **(headers or {})}
+    return Message(url, msgspec.json.encode(value), told)

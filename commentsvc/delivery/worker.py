@@ -1,0 +1,213 @@
+"""The outbox: the loop that sends what was posted. Only `mail test` sends past it.
+
+DESIGN. Each channel has a task of its own, so that a mail server that hangs holds up no webhook. A
+task looks for due rows once a second (5 µs, and no signal has to find its way here), sends
+them one after the other on one connection, and notes what became of each before it goes on:
+
+    taken        sent
+    Refused      failed, and the moderator sees why
+    Deferred     this row is put off
+    Unreachable  all rows that are due here are put off
+    no message   forgotten: what it was to tell is gone
+
+Delivery is at least once. What the other side has taken is noted at once, and where the database
+cannot take the note, we wait until it can rather than send again. Only a crash between the two,
+or a line that breaks before the other side's answer, sends a message a second time, with the same
+Message-ID or delivery number.
+
+No failure ends the loop, nor the start of the program: what was posted waits. Each channel logs
+the first failure and its end, not every attempt.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
+
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.outbox import Backlog
+from commentsvc.db.schema.outbox import Post
+from commentsvc.db.sqlite import DatabaseError, Transaction
+from commentsvc.delivery.channel import (
+    Channel,
+    Connection,
+    Deferred,
+    DeliveryError,
+    Refused,
+    Unreachable,
+)
+
+_log = logging.getLogger(__name__)
+
+# Between two looks for something to send; in seconds.
+PAUSE: Final = 1.0
+# Between two tries to note what was sent, while the database takes nothing; in seconds.
+NOTE_PAUSE: Final = 5.0
+# Between two rounds of what only time brings: digests, and rows that are old; in seconds.
+ROUND: Final = 20.0
+# Rows of one connection; a mail server may limit them.
+BATCH: Final = 100
+
+Pause = Callable[[float], Awaitable[None]]
+Work = Callable[[], Awaitable[None]]
+Note = Callable[[Transaction], None]
+
+
+class Outbox:
+    """Sends what is due on each of the `channels`."""
+
+    def __init__(
+        self,
+        database: Database,
+        channels: Mapping[str, Channel],
+        now: Callable[[], float],
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        """Take the channels by name; `now` is Unix time in seconds, `pause` waits as long."""
+        self.sent: Counter[str] = Counter()  # since the start, by channel
+        self.errors: Counter[str] = Counter()  # attempts that failed
+        self.backlogs: dict[str, Backlog] = {}  # at the last round
+        self._database = database
+        self._channels = channels
+        self._now = now
+        self._pause = pause
+        self._failing: set[str] = set()
+        self._last_errors: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None] | None] = set()
+        self._stopping = False
+
+    @property
+    def channels(self) -> list[str]:
+        """The names of the channels."""
+        return [*self._channels]
+
+    def states(self) -> dict[str, dict[str, float]]:
+        """What waits and failed, by channel, as of the last round; for /metrics."""
+        return {
+            name: {
+                "queued": backlog.queued,
+                "failed": backlog.failed,
+                "oldest_timestamp_seconds": backlog.oldest / 1_000,
+                "error_timestamp_seconds": self._last_errors.get(name, 0.0),
+            }
+            for name in self._channels
+            for backlog in [self.backlogs.get(name, Backlog())]
+        }
+
+    def start(self) -> None:
+        """Begin to send."""
+        for name in self._channels:
+            self._begin(partial(self.deliver, name), PAUSE)
+        if self._channels:
+            self._begin(self.round, ROUND)
+
+    def _begin(self, work: Work, pause: float) -> None:
+        self._tasks.add(asyncio.create_task(self._repeat(work, pause)))
+
+    async def stop(self, grace: float) -> None:
+        """End; a message that is under way has `grace` seconds, then it is sent again some day."""
+        self._stopping = True
+        for task in self._tasks - self._sending:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _repeat(self, work: Work, pause: float) -> None:
+        while True:
+            try:
+                await work()
+            except DatabaseError:
+                pass  # whoever writes comments meets it too, and tells
+            except Exception:
+                _log.exception("the outbox goes on after a fault")
+            if self._stopping:
+                return
+            await self._pause(pause)
+
+    async def round(self) -> None:
+        """Do what only time brings, and look how much waits."""
+        now = self._moment()
+        await self._database.write(lambda tx: outbox.close_digests(tx, now))
+        await self._database.write(lambda tx: outbox.tidy(tx, now))
+        self.backlogs = await self._database.read(outbox.backlogs)
+
+    async def deliver(self, name: str) -> None:
+        """Send what is due on the channel `name`. Raises DatabaseError."""
+        now = self._moment()
+        if not self._database.read_now(lambda reader: outbox.due(reader, name, now, 1)):
+            return
+        try:
+            async with self._channels[name].connect() as connection:
+                await self._converse(name, connection, now)
+        except Unreachable as error:
+            self._count_error(name, error)
+            text, later = str(error), self._moment()
+            await self._note(lambda tx: outbox.put_all_off(tx, name, text, later))
+
+    async def _converse(self, name: str, connection: Connection, now: int) -> None:
+        """Send what is due on one connection. Raises Unreachable, DatabaseError."""
+        posts = await self._database.read(lambda reader: outbox.due(reader, name, now, BATCH))
+        for post in posts:
+            if self._stopping:
+                return
+            self._sending.add(asyncio.current_task())
+            try:
+                await self._note(await self._send(connection, post))
+            finally:
+                self._sending.discard(asyncio.current_task())
+
+    async def _send(self, connection: Connection, post: Post) -> Note:
+        """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
+        name = post.channel
+        try:
+            message = await self._database.read(
+                lambda reader: self._channels[name].compose(reader, post)
+            )
+            if message is None:
+                return partial(outbox.drop, post=post)
+            await connection.send(message)
+        except (Unreachable, DatabaseError):
+            raise
+        except Deferred as error:
+            self._count_error(name, error)
+            return partial(outbox.put_off, post=post, error=str(error), now=self._moment())
+        except Refused as error:
+            self._count_error(name, error)
+            return partial(outbox.settle, post=post, error=str(error), now=self._moment())
+        except Exception as error:  # a fault of ours must not keep the others waiting
+            _log.exception("no message can be made of row %d of the outbox", post.id)
+            text = f"{type(error).__name__}: {error}"
+            return partial(outbox.settle, post=post, error=text, now=self._moment())
+        self._count_sent(name)
+        return partial(outbox.settle, post=post, error="", now=self._moment())
+
+    async def _note(self, note: Note) -> None:
+        """Write down what happened, however long the database takes until it can."""
+        while True:
+            with contextlib.suppress(DatabaseError):
+                return await self._database.write(note)
+            await self._pause(NOTE_PAUSE)
+
+    def _count_sent(self, name: str) -> None:
+        self.sent[name] += 1
+        if name in self._failing:
+            self._failing.discard(name)
+            _log.info("%s is sent again", name)
+
+    def _count_error(self, name: str, error: DeliveryError) -> None:
+        self.errors[name] += 1
+        self._last_errors[name] = self._now()
+        if name not in self._failing:
+            self._failing.add(name)
+            _log.warning("%s is not sent, and will be tried again: %s", name, error)
+
+    def _moment(self) -> int:
+        return int(self._now() * 1_000)

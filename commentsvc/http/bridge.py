@@ -1,0 +1,290 @@
+"""The Bridge: the asyncio end of the core, whose only importer this module is.
+
+The core's workers put requests that the store cannot answer into a mailbox and make a descriptor
+readable; the loop then drains all of them, hands each to the router, and answers. A handler that
+is a plain function is answered in the same step, or calls back later. One that is a coroutine runs
+as a task.
+
+When a popular page's answer was purged, many ask for it before the next one is stored. What a plain
+function answers with tags is the same for everybody, and was made after all of its turn's requests
+had come: those among them that ask for the same get it, too.
+
+Exceptions that no handler turned into an answer end here: they are logged once, and the client
+gets a 500 that says nothing of them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from commentsvc import _core
+from commentsvc.http import messages
+from commentsvc.settings.schema import Server
+
+_log = logging.getLogger(__name__)
+
+# Without a new sign of it for so long, a shortage is over; in seconds.
+RECOVERED = 60.0
+
+Answer = messages.Response | messages.Later | Awaitable[messages.Response]
+
+# Answers with tags to what was asked in one turn of the loop: method, path and query.
+Shared = dict[tuple[str, str, str], messages.Response]
+STORABLE = ("GET", "HEAD")
+
+FULL = messages.refusal(
+    messages.HttpError(
+        503,
+        "too_many_streams",
+        "Too many pages are kept open for live updates. Ask for the comments now and then instead.",
+        headers=(("Retry-After", "300"),),
+    )
+)
+FAILURE = messages.refusal(
+    messages.HttpError(
+        500, "failed", "The server made a mistake. It is in its log; please try again later."
+    )
+)
+
+
+# Each with what the core noted about it, often nothing.
+Connections = Sequence[tuple[int, str]]
+
+
+class Sockets(NamedTuple):
+    """Descriptors of one core that go to the next. Whoever holds them has to close them.
+
+    `lent` listeners belong to a service manager.
+    """
+
+    listeners: tuple[int, ...] = ()
+    connections: Connections = ()
+    lent: bool = False
+
+    def close(self) -> None:
+        """Let go of them."""
+        close_all((*self.listeners, *(descriptor for descriptor, _ in self.connections)))
+
+
+def close_all(descriptors: Iterable[int]) -> None:
+    """Close file descriptors; those that are closed already are passed over."""
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+class Answering(Protocol):
+    """What the Bridge asks of a router."""
+
+    def answer(self, request: messages.Request) -> Answer:
+        """The response, or what will give it; raises only what nobody foresaw."""
+
+
+class Bridge:
+    """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
+    `stats` and `take_trace`, which any OS thread may call."""
+
+    def __init__(self, settings: Server, trace_lines: int = 0) -> None:
+        """Make the core; raises ValueError when `settings.listen` is no address.
+
+        Each of its workers holds `trace_lines` lines for `take_trace`.
+        """
+        self._core = _core.Server(
+            settings.listen,
+            workers=settings.workers,
+            store_bytes=settings.store_mib << 20,
+            connections=settings.connections,
+            waiting=settings.waiting,
+            trace_lines=trace_lines,
+            streams=settings.streams,
+            beat=settings.stream_beat,
+            body_bytes=settings.body_kib << 10,
+            keep_alive=settings.keep_alive,
+            head_deadline=settings.head_deadline,
+            body_deadline=settings.body_deadline,
+            handler_deadline=settings.handler_deadline,
+            prefaced=settings.proxy_protocol,
+            hsts=settings.hsts,
+        )
+        self._answering: Answering | None = None
+        self._watcher: Callable[[Sequence[str]], None] | None = None
+        self._lent = False
+        self._starved = 0
+        self._starved_at = -RECOVERED
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._corked = False
+
+    @property
+    def address(self) -> str:
+        """``HOST:PORT`` or ``unix:PATH``, with the real port once `serve` was called."""
+        return self._core.address
+
+    def purge(self, tags: Sequence[str]) -> None:
+        """Forget the stored answers with one of `tags`, before this returns."""
+        self._core.purge(tags)
+        if self._watcher is not None:
+            self._loop.call_soon_threadsafe(self._watcher, tags)
+
+    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
+        """Let `watcher` be told, on this loop, of the tags of each purge, after it."""
+        self._loop = asyncio.get_running_loop()
+        self._watcher = watcher
+
+    def purged(self, tag: str) -> int:
+        """The number of the last purge of `tag`; it grows with each."""
+        return self._core.purged(tag)
+
+    def is_followed(self, tag: str) -> bool:
+        """Whether a stream may follow `tag`."""
+        return self._core.is_followed(tag)
+
+    def publish(self, tag: str, data: bytes) -> bool:
+        """Send `data` on all streams that follow `tag`; False where that must wait a moment."""
+        return self._core.publish(tag, data)
+
+    def stats(self) -> dict[str, int]:
+        """The core's counters and gauges by name."""
+        return self._core.stats()
+
+    def take_trace(self) -> bytes:
+        """Some lines about requests, whole ones, or none; for one OS thread at a time."""
+        return self._core.take_trace()
+
+    def serve(
+        self,
+        answering: Answering,
+        sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
+    ) -> None:
+        """Listen, and answer by it from now on. Raises OSError when the address is taken.
+
+        `sockets` are open already, and taken, also when it raises.
+        """
+        self._answering = answering
+        wanted = self._core.address
+        self._lent = sockets.lent
+        self._core.start(sockets.listeners, sockets.connections, lent=sockets.lent)
+        inherits = bool(sockets.listeners) and not sockets.lent
+        if inherits and self.address != wanted and not wanted.endswith(":0"):
+            line = "listens on %s as the server before it; a restart is needed to listen on %s"
+            _log.warning(line, self.address, wanted)
+        asyncio.get_running_loop().add_reader(self._core.fileno(), self._drain)
+
+    async def stop(self, grace: float, *, keep: bool = False) -> None:
+        """Answer what was read, `grace` seconds at most, and end. Does nothing before `serve`.
+
+        With `keep`, listeners and idle connections stay open, for `release` to give them away.
+        """
+        if self._answering is None:
+            return
+        self._core.stop(grace, keep=keep)
+        await asyncio.to_thread(self._core.join)
+        asyncio.get_running_loop().remove_reader(self._core.fileno())
+        self._answering = None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def release(self) -> Sockets:
+        """After a stop that keeps: listeners and idle connections, now the caller's."""
+        listeners, connections = self._core.release()
+        return Sockets(tuple(listeners), tuple(connections), self._lent)
+
+    def _drain(self) -> None:
+        calls = self._core.drain()
+        shared: Shared = {}
+        for call in calls:
+            self._begin(call, shared)
+        if not calls:
+            self._look_for_starving()
+
+    def _look_for_starving(self) -> None:
+        """Say once that clients wait for file descriptors, and again when it begins anew."""
+        count, now = self._core.stats()["starved"], asyncio.get_running_loop().time()
+        if count == self._starved:
+            return
+        if now - self._starved_at > RECOVERED:
+            _log.warning(
+                "no file descriptor is left for further clients: they wait, or idle ones are let "
+                "go; raise the limit of open files (LimitNOFILE=, ulimit -Hn) above "
+                "server.connections"
+            )
+        self._starved, self._starved_at = count, now
+
+    def _answer(self, request: messages.Request, shared: Shared) -> Answer:
+        """Give what another one of this turn was given, or ask for an answer."""
+        assert self._answering is not None
+        if request.method not in STORABLE:
+            return self._answering.answer(request)
+        question = (request.method, request.path, request.query)
+        if question in shared:
+            return shared[question]
+        answer = self._answering.answer(request)
+        if isinstance(answer, messages.Response) and answer.tags:
+            shared[question] = answer
+        return answer
+
+    def _begin(self, call: _core.Request, shared: Shared) -> None:
+        request = messages.Request(
+            call.method, call.path, call.query, call.body, call.peer, call.header, call.client
+        )
+        try:
+            answer = self._answer(request, shared)
+        except Exception as error:
+            answer = _failure(request, error)
+        if isinstance(answer, messages.Response):
+            self._respond(call, request, answer)
+            return
+        if isinstance(answer, messages.Later):
+            answer.listen(partial(self._conclude, call, request))
+            return
+        task = asyncio.get_running_loop().create_task(self._finish(call, request, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _finish(
+        self, call: _core.Request, request: messages.Request, answer: Awaitable[messages.Response]
+    ) -> None:
+        try:
+            outcome: messages.Response | Exception = await answer
+        except Exception as error:
+            outcome = error
+        self._conclude(call, request, outcome)
+
+    def _conclude(
+        self, call: _core.Request, request: messages.Request, outcome: messages.Response | Exception
+    ) -> None:
+        if isinstance(outcome, Exception):
+            outcome = _failure(request, outcome)
+        self._respond(call, request, outcome)
+
+    def _respond(
+        self, call: _core.Request, request: messages.Request, response: messages.Response
+    ) -> None:
+        if not self._corked:
+            self._corked = True
+            self._core.cork()
+            asyncio.get_running_loop().call_soon(self._uncork)
+        try:
+            if response.follows:
+                if call.stream(response.headers, response.body, response.follows):
+                    return
+                response = FULL
+            call.respond(response.status, response.headers, response.body, response.tags)
+        except ValueError as error:  # a handler of ours made a header that cannot be sent
+            response = _failure(request, error)
+            call.respond(response.status, response.headers, response.body)
+
+    def _uncork(self) -> None:
+        """Let go all answers of this turn of the loop, which wakes each worker once."""
+        self._corked = False
+        self._core.uncork()
+
+
+def _failure(request: messages.Request, error: Exception) -> messages.Response:
+    """Log what nobody foresaw, and give an answer that says nothing of it."""
+    _log.error("cannot answer %s %s", request.method, request.path, exc_info=error)
+    return FAILURE

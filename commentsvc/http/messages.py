@@ -1,0 +1,298 @@
+"""Web: what a handler gets and gives, and who is asking.
+
+DESIGN. The core has parsed and bounded the request before; here its texts become values. Handlers
+raise HttpError for every answer that is no success, and the router alone makes a response of
+it. Nothing here depends on cookies: a request is judged by what it says and where it comes from.
+
+    HttpError   the answer to a request that cannot be served; all in one class, since the status
+                and the code tell them apart
+"""
+
+import logging
+import re
+import socket
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from urllib.parse import unquote
+
+import msgspec
+
+from commentsvc.http.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
+from commentsvc.settings.schema import Site
+from commentsvc.util.messages import told
+from commentsvc.util.origin import origin
+
+log = logging.getLogger(__name__)
+
+Headers = tuple[tuple[str, str], ...]
+
+PREFLIGHT_AGE = "86400"  # seconds: browsers cap it themselves (Chromium at 7200)
+FORWARDED_HOPS = 32  # addresses of X-Forwarded-For that are looked at, from the right
+REFUSED_ORIGINS = 100  # that are logged, once each, so that nobody can fill the log
+
+# A number that is a part of a path; none that SQLite could not hold.
+NUMBER = r"(?<=/)[0-9]{1,18}(?=/|$)"
+
+JSON = "application/json"
+NOT_STORED = ("Cache-Control", "no-store")
+NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
+ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
+READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # by scripts of other origins
+
+encode = msgspec.json.Encoder().encode
+
+
+class HttpError(Exception):
+    """A request that cannot be served: `status`, a stable `code`, and a message for people.
+
+    `fields` names what is wrong with single fields; `headers` go with the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        fields: dict[str, str] | None = None,
+        headers: Headers = (),
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.fields = fields
+        self.headers = headers
+
+
+class Response(msgspec.Struct, frozen=True):
+    """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length.
+
+    One that `follows` a tag goes on with what is published under it; only a handler that is a
+    plain function can be sure to miss nothing.
+    """
+
+    status: int
+    headers: Headers
+    body: bytes
+    tags: tuple[str, ...] = ()
+    follows: str = ""
+
+
+def refusal(error: HttpError, language: str = "") -> Response:
+    """Give the JSON answer that tells of `error`: ``{"error": {"code", "message", "fields"?}}``."""
+    about: dict[str, object] = {"code": error.code, "message": told(error.message, language)}
+    if error.fields:
+        about["fields"] = {name: told(text, language) for name, text in error.fields.items()}
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
+    return Response(error.status, headers, encode({"error": about}))
+
+
+class Later:
+    """An answer that is given later, from a callback on the event loop.
+
+    It is for what waits for one thing only, as a submission for its COMMIT: a coroutine in a task
+    costs a fifth of what the whole submission does. Who makes it calls `give` once, after the
+    handler has returned; who gets it says by `listen` who is told.
+    """
+
+    __slots__ = ("_listener", "_mend")
+
+    def __init__(self) -> None:
+        self._listener: Callable[[Response | Exception], None] = lambda _: None
+        self._mend: Callable[[Exception], Response | Exception] = lambda error: error
+
+    def give(self, outcome: Response | Exception) -> None:
+        """The answer, or why there is none."""
+        self._listener(self._mend(outcome) if isinstance(outcome, Exception) else outcome)
+
+    def mended(self, mend: Callable[[Exception], Response | Exception]) -> "Later":
+        """The same, with `mend` to make answers of errors that it knows."""
+        self._mend = mend
+        return self
+
+    def listen(self, listener: Callable[[Response | Exception], None]) -> None:
+        """Let `listener` be told; it raises nothing."""
+        self._listener = listener
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request as the core received it; `query` has one character per byte."""
+
+    method: str
+    path: str
+    query: str
+    body: bytes
+    peer: str
+    header: Callable[[str], str | None]
+    client: str | None = None  # for whom the peer speaks by the PROXY protocol; "": for itself
+
+    def parameters(self) -> Form:
+        """Read the query. Raises HttpError 400, naming the parameter at fault."""
+        try:
+            return parse_urlencoded(self.query)
+        except FormError as error:
+            raise _unreadable(error) from None
+
+    def number(self) -> int:
+        """Give the number in the path of a route that has ``{id}`` in its pattern."""
+        return int(re.findall(NUMBER, unquote(self.path))[0])
+
+    def media_type(self) -> str:
+        """Give the body's media type in lower case, without parameters."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+    def json(self) -> bytes:
+        """Give the body of a request that must be JSON. Raises HttpError 415."""
+        if self.media_type() != JSON or self.header("content-encoding"):
+            raise HttpError(
+                415, "unsupported_media_type", "Send the body with Content-Type: application/json."
+            )
+        return self.body
+
+    def form(self) -> Form:
+        """Read the body of a posted form. Raises HttpError 415 or 400."""
+        content_type = self.header("content-type") or ""
+        try:
+            if self.media_type() == "application/x-www-form-urlencoded":
+                return parse_urlencoded(self.body.decode("latin-1"))
+            if is_multipart(content_type):
+                return parse_multipart(content_type, self.body)
+        except FormError as error:
+            raise _unreadable(error) from None
+        raise HttpError(
+            415,
+            "unsupported_media_type",
+            "Send a form: application/x-www-form-urlencoded or multipart/form-data.",
+        )
+
+
+def first(form: Form, name: str) -> str:
+    """Give the first value of a field, `""` if it is absent."""
+    values = form.get(name)
+    return values[0] if values else ""
+
+
+def _unreadable(error: FormError) -> HttpError:
+    fields = {error.field: error.message} if error.field else None
+    return HttpError(400, "invalid", f"The request cannot be read. {error.message}", fields)
+
+
+class Proxies:
+    """The peers that are believed whom they speak for: by the PROXY protocol, X-Forwarded-For."""
+
+    def __init__(self, trusted: Sequence[str]) -> None:
+        """Take the setting: ``"unix"``, addresses and networks."""
+        self._unix = "unix" in trusted
+        self._networks = [ip_network(text) for text in trusted if text != "unix"]
+        self._trusts = lru_cache(maxsize=1_024)(self._is_trusted)
+
+    def client(self, request: Request) -> str:
+        """Give the address of the client: the right-most one that is no trusted proxy.
+
+        It is the peer's own unless the peer is trusted; `""` for a unix socket without a word of
+        whom it speaks for. Who passes on bytes and says by the PROXY protocol whose they are, has
+        no part in the fields that come with them. Entries that are no addresses end the search:
+        what a stranger wrote further left is not believed.
+        """
+        client = request.peer
+        if request.client is not None and self._trusts(client):
+            client = request.client
+            if not client:
+                return client
+        forwarded = request.header("x-forwarded-for") if self._trusts(client) else None
+        if forwarded is None:
+            return client
+        hops = forwarded.split(",")
+        for hop in reversed(hops[-FORWARDED_HOPS:]):
+            address = _without_port(hop.strip())
+            if not address:
+                break
+            client = address
+            if not self._trusts(client):
+                break
+        return client
+
+    def _is_trusted(self, address: str) -> bool:
+        if not address:
+            return self._unix
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        mapped = getattr(parsed, "ipv4_mapped", None) or parsed
+        return any(mapped in network for network in self._networks)
+
+
+def _without_port(text: str) -> str:
+    """Give the IP address of ``ADDRESS``, ``IPV4:PORT`` or ``[IPV6]:PORT``, `""` for all else."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+    except (OSError, ValueError):
+        return ""
+    return text
+
+
+class Origins:
+    """Which pages may write: those of the site's origins, and our own."""
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        """Take the settings' sites."""
+        self._of_site = {site.name: frozenset(map(origin, site.origins)) for site in sites}
+        self._of_any = frozenset().union(*self._of_site.values())
+        self._refused: set[str] = set()
+
+    def check(self, request: Request, site: str) -> Headers:
+        """Give the CORS fields for the answer to a write on `site`. Raises HttpError 403."""
+        sent = request.header("origin")
+        if sent is None:
+            return ()
+        if not self._allows(request, sent, self._of_site[site]):
+            self._log(sent, site)
+            raise HttpError(
+                403,
+                "forbidden_origin",
+                f"Pages at {sent[:200]} may not write here. The operator can allow it by adding"
+                f" this address to the origins of the site {site} in the settings.",
+            )
+        return (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
+
+    def preflight(self, request: Request, methods: str) -> Headers:
+        """Give the CORS fields for the answer to a preflight request (Fetch standard, 3.2.2)."""
+        sent = request.header("origin") or ""
+        wanted = request.header("access-control-request-method")
+        if wanted in ("GET", "HEAD"):
+            allowed = "*"
+        elif self._allows(request, sent, self._of_any):
+            allowed = sent
+        else:
+            if sent:
+                self._log(sent, next(iter(self._of_site)))
+            return (("Vary", "Origin"),)
+        return (
+            ("Access-Control-Allow-Origin", allowed),
+            ("Access-Control-Allow-Methods", methods),
+            ("Access-Control-Allow-Headers", "content-type, authorization"),
+            ("Access-Control-Max-Age", PREFLIGHT_AGE),
+            ("Vary", "Origin"),
+        )
+
+    def _allows(self, request: Request, sent: str, origins: frozenset[str]) -> bool:
+        exact = origin(sent)
+        own = (request.header("host") or "").lower()
+        return bool(exact) and (exact in origins or exact.partition("://")[2] == own)
+
+    def _log(self, sent: str, site: str) -> None:
+        if sent not in self._refused and len(self._refused) < REFUSED_ORIGINS:
+            self._refused.add(sent)
+            log.warning(
+                "A page at %s may not write comments. To allow it, add %s to `origins`"
+                ' of the [[site]] named "%s".',
+                ascii(sent[:200]),
+                ascii(origin(sent)[:200]),
+                site,
+            )

@@ -1,0 +1,117 @@
+"""Router: from method and path to handler, and from every error to its answer.
+
+DESIGN. A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and
+then takes everything below it; a whole path wins over a pattern, the longest pattern over the
+others. A handler that is a plain
+function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
+is handed back to be awaited, a `web.Later` to be listened to. What an exception means in HTTP is
+said by `to_http`, which the router is given, and told in the language that `lang` in the query
+names; what is unexpected passes through, to be logged once by the server.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+from commentsvc.http.messages import NUMBER, HttpError, Later, Origins, Request, Response, refusal
+from commentsvc.util.languages import asked
+
+# Any: what a coroutine yields to the event loop is not ours to know.
+Answer = Response | Later | Coroutine[Any, Any, Response]
+Handler = Callable[[Request], Answer]
+ToHttp = Callable[[Exception], HttpError | None]
+
+
+BELOW = "/{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row of the table. A GET route answers HEAD too."""
+
+    method: str
+    pattern: str
+    handler: Handler
+
+
+class Router:
+    """Answers requests by the table of routes."""
+
+    def __init__(self, routes: Iterable[Route], origins: Origins, to_http: ToHttp) -> None:
+        """Take the routes; of two for the same method and pattern the first one counts.
+
+        `to_http` gives the HttpError that an exception means, None for one that nobody foresaw.
+        """
+        self._paths: dict[str, dict[str, Handler]] = {}
+        below: dict[str, dict[str, Handler]] = {}
+        for route in routes:
+            table = below if route.pattern.endswith(BELOW) else self._paths
+            methods = table.setdefault(route.pattern.removesuffix(BELOW), {})
+            methods.setdefault(route.method, route.handler)
+        self._below = sorted(below.items(), key=lambda item: -len(item[0]))
+        self._origins = origins
+        self._to_http = to_http
+
+    def answer(self, request: Request) -> Response | Later | Awaitable[Response]:
+        """Answer a request now, or give what will. Raises nothing that a client can cause."""
+        try:
+            handler = self._handler(request)
+            answer = handler(request)
+        except Exception as error:
+            return self._refuse(request, error)
+        if isinstance(answer, Response):
+            return answer
+        if isinstance(answer, Later):
+            return answer.mended(partial(self._mend, request))
+        return self._await(request, answer)
+
+    async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
+        try:
+            return await answer
+        except Exception as error:
+            return self._refuse(request, error)
+
+    def _handler(self, request: Request) -> Handler:
+        methods = self._paths.get(request.path) or self._search(request.path)
+        handler = methods.get("GET" if request.method == "HEAD" else request.method)
+        if handler is not None:
+            return handler
+        allowed = sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])})
+        allow = ", ".join(allowed)
+        if request.method == "OPTIONS":
+            headers = (("Allow", allow), *self._origins.preflight(request, allow))
+            return lambda _: Response(204, headers, b"")
+        raise HttpError(
+            405,
+            "method_not_allowed",
+            f"{request.method} is not possible here; {allow} are.",
+            headers=(("Allow", allow),),
+        )
+
+    def _search(self, path: str) -> dict[str, Handler]:
+        if path == "*":
+            return {}
+        plain = unquote(path) if "%" in path else path
+        if methods := self._paths.get(plain):
+            return methods
+        if methods := self._paths.get(re.sub(NUMBER, "{id}", plain, count=1)):
+            return methods
+        for prefix, methods in self._below:
+            if plain.startswith(prefix + "/"):
+                return methods
+        raise HttpError(404, "not_found", "There is nothing at this address.")
+
+    def _refuse(self, request: Request, error: Exception) -> Response:
+        """Answer with the error, or raise it again where nobody foresaw it."""
+        outcome = self._mend(request, error)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _mend(self, request: Request, error: Exception) -> Response | Exception:
+        """Give the answer to a foreseen error, in the language that the request names."""
+        known = self._to_http(error)
+        return refusal(known, asked(request.query)) if known else error

@@ -1,0 +1,179 @@
+"""Moderation: what becomes of a comment, who said so, and the way back.
+
+DESIGN. A comment's status changes here and nowhere else, as does its text by a moderator's hand.
+`models.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
+told. Every change is a row of the table `change` in the same transaction, those of one decision
+with the same `act`, so that a decision on a hundred comments is undone as one. A row is never taken
+away: undoing marks it. What a decision teaches about spam is written, and taken back, with it.
+
+A change is undone only while it is the comment's last: whoever has decided since then is not
+overruled in passing. A comment that was shown before comes back to its old place in the thread.
+
+    CommentsError
+      UnknownComment   no comments have these ids
+      NothingToUndo    there is no such act or change, or it was undone before
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from commentsvc.comments import statements, subscriptions
+from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.errors import NothingToUndo, UnknownComment
+from commentsvc.comments.markdown import render
+from commentsvc.db import outbox
+from commentsvc.db.sqlite import Reader, Row, Transaction
+from commentsvc.model import APPROVED, MOVES, STATUS, TEXT
+from commentsvc.spam import training
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What an act did: its number (0 if it changed nothing), and to which comments.
+
+    `unchanged` are the ids that it left alone, with the status they are in.
+    """
+
+    act: int
+    changed: tuple[int, ...]
+    unchanged: dict[int, str]
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """A row of a comment's history. Moments are Unix milliseconds; see decisions.ChangeTable."""
+
+    id: int
+    act: int
+    comment_id: int
+    what: str
+    was: str
+    became: str
+    made: int
+    who: str
+    undone: int | None
+    undone_by: str | None
+
+
+def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> Outcome:
+    """Give the comments `ids` the status `to`, at the moment `now` (Unix milliseconds).
+
+    `who` decided is a moderator's name or what stands for one. Those that may not become `to` (see
+    MOVES) stay as they are. Raises UnknownComment with all unknown ids; then nothing is changed.
+    """
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    changed, unchanged, shown = [], {}, Counter[Spot]()
+    for comment_id, spot, status, published in _find(tx, ids):
+        if status not in MOVES[to]:
+            unchanged[comment_id] = status
+            continue
+        row = (act, comment_id, STATUS, status, to, published, now, who)
+        tx.execute(statements.INSERT_CHANGE, row)
+        if to == APPROVED and published is None:
+            published = now
+        tx.execute(statements.SET_STATUS, (to, published, comment_id))
+        _tally(shown, spot, status, to)
+        changed.append(comment_id)
+    count_shown(tx, shown)
+    for comment_id in changed if to == APPROVED else ():
+        subscriptions.published(tx, comment_id, comment_id, now)
+    training.teach(tx, changed)
+    outbox.changed(tx, changed, now)
+    return Outcome(act if changed else 0, tuple(changed), unchanged)
+
+
+def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> Outcome:
+    """Give a comment another text, Markdown within the bounds of a message, at the moment `now`.
+
+    Its author's first words stay in its history. Raises UnknownComment.
+    """
+    [(_, spot, status, _)] = _find(tx, [comment_id])
+    [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
+    if was == source:
+        return Outcome(0, (), {comment_id: status})
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    row = (act, comment_id, TEXT, was, source, edited, now, who)
+    tx.execute(statements.INSERT_CHANGE, row)
+    tx.execute(statements.SET_TEXT, (source, render(source), now, comment_id))
+    if status == APPROVED:
+        count_shown(tx, {spot: 0})
+    outbox.changed(tx, [comment_id], now)
+    return Outcome(act, (comment_id,), {})
+
+
+def undo(tx: Transaction, act: int, who: str, now: int) -> Outcome:
+    """Take back what `act` changed, at the moment `now` (Unix milliseconds).
+
+    Comments that were changed again since then stay as they are. Raises NothingToUndo.
+    """
+    rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
+    if not rows:
+        raise NothingToUndo(f"act {act} does not exist, or is undone")
+    return _undo(tx, rows, who, now)
+
+
+def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Outcome:
+    """Take back the last change of each of the comments `ids`, at the moment `now`.
+
+    Raises UnknownComment, and NothingToUndo for the first that was never changed.
+    """
+    rows = []
+    for comment_id, *_ in _find(tx, ids):
+        row = tx.execute(statements.LAST_CHANGE, (comment_id,)).fetchone()
+        if row is None:
+            raise NothingToUndo(f"comment {comment_id} was not changed, or all is undone")
+        rows.append(row)
+    return _undo(tx, rows, who, now)
+
+
+def last_act(reader: Reader, who: str) -> int:
+    """The newest act of `who` that is not undone; 0 if there is none."""
+    row = reader.execute(statements.LAST_ACT, (who,)).fetchone()
+    return row[0] if row else 0
+
+
+def history(reader: Reader, comment_id: int) -> list[Change]:
+    """What happened to a comment, the newest first; [] for one we never heard of."""
+    return [Change(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()]
+
+
+def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, Spot, str, int | None]]:
+    """Each comment once: its id, spot, status and moment of publication. Raises UnknownComment."""
+    found, unknown = [], []
+    for comment_id in dict.fromkeys(ids):
+        row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+        if row is None:
+            unknown.append(comment_id)
+        else:
+            found.append((comment_id, Spot(*row[:4]), *row[4:]))
+    if unknown:
+        raise UnknownComment(unknown)
+    return found
+
+
+def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> Outcome:
+    """Take back the changes in `rows`, as CHANGES_OF_ACT gives them."""
+    changed, unchanged, shown = [], {}, Counter[Spot]()
+    for *spot, comment_id, status, change_id, what, was, moment, changed_again in rows:
+        if changed_again:
+            unchanged[comment_id] = status
+            continue
+        if what == TEXT:
+            tx.execute(statements.SET_TEXT, (was, render(was), moment, comment_id))
+            if status == APPROVED:
+                shown[Spot(*spot)] += 0  # for the purge alone
+        else:
+            tx.execute(statements.SET_STATUS, (was, moment, comment_id))
+            _tally(shown, Spot(*spot), status, was)
+        tx.execute(statements.MARK_UNDONE, (now, who, change_id))
+        changed.append(comment_id)
+    count_shown(tx, shown)
+    training.teach(tx, changed)
+    outbox.changed(tx, changed, now)
+    return Outcome(0, tuple(changed), unchanged)
+
+
+def _tally(shown: Counter[Spot], spot: Spot, was: str, becomes: str) -> None:
+    """Count in `shown` what the step from `was` to `becomes` does to what readers see."""
+    if APPROVED in (was, becomes):
+        shown[spot] += 1 if becomes == APPROVED else -1

@@ -1,0 +1,72 @@
+"""Revising: what an author does with a comment later, by the token that came with it.
+
+DESIGN. A new text is judged as a submission is, lest an approved comment be turned into spam once
+it is shown: where it would have had to wait, the comment waits again. Nothing that an author does
+shows a comment that was not shown before. All of it stands in the comment's history, where a
+moderator finds the old text; the filter learns nothing from it (see `lessons`).
+"""
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments import statements
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.db import outbox
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
+from commentsvc.moderation import actions
+from commentsvc.spam.score import Verdict
+
+OWN: Final = "SELECT token_hash, token_expires FROM comment WHERE id = ?"
+_SET_VERDICT: Final = "UPDATE comment SET score = ?, reasons = ? WHERE id = ?"
+_STATUS: Final = "SELECT status FROM comment WHERE id = ?"
+
+# What becomes of a comment that is in the status by the verdict on its new text.
+BECOMES: Final = {
+    (APPROVED, "hold"): PENDING,
+    (APPROVED, "spam"): SPAM,
+    (PENDING, "spam"): SPAM,
+}
+
+
+class Own(msgspec.Struct, frozen=True, gc=False):
+    """By what an author is known: the hash of the edit token, and until when it is good (ms)."""
+
+    token_hash: bytes
+    token_expires: int
+
+
+def own(reader: Reader, comment_id: int) -> Own | None:
+    """What the token of a comment must fit; None for one we never heard of."""
+    row = reader.execute(OWN, (comment_id,)).fetchone()
+    return Own(*row) if row else None
+
+
+def revise(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
+    """Give a comment another text, on which `verdict` is, at the moment `now` (Unix milliseconds).
+
+    Returns it as it is then. Raises UnknownComment, for a deleted one too.
+    """
+    row = tx.execute(_STATUS, (comment_id,)).fetchone()
+    if row is None or row[0] == DELETED:
+        raise UnknownComment([comment_id])
+    if actions.edit(tx, comment_id, source, AUTHOR, now).changed:
+        reasons = "\n".join(verdict.reasons)
+        tx.execute(_SET_VERDICT, (verdict.score, reasons, comment_id))
+        becomes = BECOMES.get((row[0], verdict.decision))
+        if becomes:
+            actions.change(tx, [comment_id], becomes, AUTHOR, now)
+        if becomes == PENDING:
+            outbox.submitted(tx, comment_id, comment_id, now)
+    [found] = tx.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchall()
+    *columns, _site, _url, _title = found
+    return Comment(*columns)
+
+
+def withdraw(tx: Transaction, comment_id: int, now: int) -> None:
+    """Delete a comment at the moment `now` (Unix milliseconds), if it is not; answers to it stay.
+
+    Raises UnknownComment.
+    """
+    actions.change(tx, [comment_id], DELETED, AUTHOR, now)

@@ -1,0 +1,104 @@
+"""Owned: all that is kept of somebody, who is known by an e-mail address.
+
+DESIGN. Comments are found by the index of words, which holds each address as one word, and, where
+they are too new to be in it, one by one; so a million of others costs nothing. Addresses are
+the same in any case of ASCII's letters.
+"""
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments import queries
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import Entry
+from commentsvc.util.timestamps import rfc3339
+
+IDS: Final = (
+    "SELECT c.id FROM comment AS c WHERE c.id IN (SELECT rowid FROM search WHERE search MATCH ?2)"
+    " AND lower(c.email) = lower(?1) UNION SELECT c.id FROM comment AS c"
+    " WHERE c.id > (SELECT comment_id FROM fed) AND lower(c.email) = lower(?1) ORDER BY 1"
+)
+_WISHES: Final = (
+    "SELECT s.name, w.wish FROM subscriber AS w JOIN site AS s ON s.id = w.site_id"
+    " WHERE lower(w.email) = lower(?) ORDER BY s.name"
+)
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """A comment, for the one who wrote it. Moments are RFC 3339."""
+
+    id: int
+    site: str
+    url: str
+    title: str
+    parent: int | None
+    status: str
+    author: str
+    author_site: str
+    message: str
+    created: str
+    published: str | None
+    edited: str | None
+    votes: int
+
+
+class Wish(msgspec.Struct, frozen=True, gc=False):
+    """Whether answers are told by mail: "asked", "confirmed" or "stopped"."""
+
+    site: str
+    answers_by_mail: str
+
+
+class Export(msgspec.Struct, frozen=True):
+    """All of it."""
+
+    email: str
+    exported: str
+    comments: list[Written]
+    wishes: list[Wish]
+
+
+def ids(reader: Reader, email: str) -> list[int]:
+    """The ids of all comments with that address, in whatever status."""
+    word = f'email:"{email.encode().lower().hex()}"'
+    return [number for (number,) in reader.execute(IDS, (email, word)).fetchall()]
+
+
+def is_known(reader: Reader, email: str) -> bool:
+    """Whether anything is kept of that address."""
+    return bool(ids(reader, email) or reader.execute(_WISHES, (email,)).fetchone())
+
+
+def export(reader: Reader, email: str, now: int) -> Export:
+    """All that is kept of that address at the moment `now` (Unix milliseconds).
+
+    Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
+    """
+    entries = [queries.find(reader, number) for number in ids(reader, email)]
+    wishes = [Wish(*row) for row in reader.execute(_WISHES, (email,)).fetchall()]
+    return Export(email, rfc3339(now), [_written(entry) for entry in entries if entry], wishes)
+
+
+def _written(entry: Entry) -> Written:
+    comment = entry.comment
+    created, published, edited = (
+        None if moment is None else rfc3339(moment)
+        for moment in (comment.created, comment.published, comment.edited)
+    )
+    assert created, "every comment has a moment when it came"
+    return Written(
+        comment.id,
+        entry.site,
+        entry.url,
+        entry.title,
+        comment.parent_id,
+        comment.status,
+        comment.author,
+        comment.site,
+        comment.source,
+        created,
+        published,
+        edited,
+        comment.votes,
+    )

@@ -1,0 +1,294 @@
+"""Embed: a thread as HTML, and a form that needs no script.
+
+DESIGN. The fragment has the structure and the class names of the widget's elements, so that one
+stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
+static site's build may fetch it as often as it likes. What the widget needs of each comment is in
+it, and the moment from which on it asks for what is newer. The same as a page of its own is where
+the link in `<noscript>` leads. The form is posted to us and answered with
+a small page of its own, which on a mistake holds the form again with everything that was typed.
+To answer a comment, and for more than one list of them, buttons lead to that page as well: they are
+of a form and no links, for which the policy holds that is told of below.
+
+A fragment lands in pages of other origins, where a path alone would lead to the blog: `base` names
+the address under which the embedding page reaches this service. Where the fragment is opened
+by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import msgspec
+from jinja2 import ChainableUndefined, Environment
+
+from commentsvc.api.errors import as_http
+from commentsvc.api.serialize import Item, items, status
+from commentsvc.api.submit import Accepted, Intake
+from commentsvc.comments import queries
+from commentsvc.comments.queries import Page
+from commentsvc.comments.submission import from_form, is_site
+from commentsvc.comments.urls import Place, Sites, UrlError
+from commentsvc.db.database import Database
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    encode,
+    first,
+)
+from commentsvc.http.router import Route
+from commentsvc.model import APPROVED, thread_tag
+from commentsvc.settings.schema import Settings, origins
+from commentsvc.util import templates as templating
+from commentsvc.util.languages import ENGLISH, Language, Languages, asked
+from commentsvc.util.messages import sentence, told
+from commentsvc.util.text import whole_number
+from commentsvc.util.timestamps import MINUTE, rfc3339
+
+DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
+
+# Milliseconds: a comment that is older by no more may be committed later than the newest. The
+# service answers within 30 seconds.
+OVERLAP = MINUTE
+KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
+
+HTML = ("Content-Type", "text/html; charset=utf-8")
+POLICY = (
+    "Content-Security-Policy",
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
+)
+
+# A comment and those that answer it.
+Branch = tuple[Item, list["Branch"]]
+
+
+def grow(shown: Sequence[Item]) -> list[Branch]:
+    """Order comments as a tree, in their own order on each level.
+
+    A comment whose parent is not among them stands on the first level.
+    """
+    nodes: dict[int, tuple[Branch, int]] = {}
+    roots: list[Branch] = []
+    for comment in sorted(shown, key=lambda comment: comment.id):  # a parent's id is the smaller
+        branch: Branch = (comment, [])
+        parent, depth = nodes.get(comment.parent or 0, (None, 0))
+        (parent[1] if parent else roots).append(branch)
+        nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
+    order = {comment.id: number for number, comment in enumerate(shown)}
+    for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
+        siblings.sort(key=lambda branch: order[branch[0].id])
+    return roots
+
+
+def _moment(published: str) -> str:
+    """Tell a moment (RFC 3339) to people, in UTC since the fragment is the same for all."""
+    return f"{published[:10]} {published[11:16]} UTC"
+
+
+def _known(comment: Item) -> str:
+    """What the widget needs of a comment, besides its HTML, which stands below it: JSON."""
+    shown = msgspec.structs.asdict(comment)
+    return encode({name: shown[name] for name in KNOWN if shown[name]}).decode()
+
+
+def _since(page: Page) -> str:
+    """The moment from which on a reader of all of `page` has to ask for more; "" without any."""
+    newest = max((max(each.published or 0, each.edited or 0) for each in page.items), default=0)
+    return rfc3339(newest - OVERLAP) if newest else ""
+
+
+@cache
+def _environment() -> Environment:
+    """Give the templates; compiling them takes 20 ms."""
+    environment = templating.environment("", ChainableUndefined)
+    environment.filters["moment"] = _moment
+    environment.filters["sentence"] = sentence
+    environment.filters["told"] = told
+    environment.filters["known"] = _known
+    return environment
+
+
+class Parameters(NamedTuple):
+    """How a thread is asked for, see `Embed.thread`; "" for what is not given."""
+
+    url: str
+    site: str
+    base: str
+    view: str
+    closed: str
+    parent: str
+    after: str
+
+
+class Embed:
+    """The handlers of the embedded thread."""
+
+    def __init__(
+        self, settings: Settings, database: Database, sites: Sites, intake: Intake
+    ) -> None:
+        """Take the settings, and where comments come from and go to."""
+        self._database = database
+        self._sites = sites
+        self._intake = intake
+        self._most = settings.comments.list_limit
+        self._origins = origins(settings.sites)
+        cache_control = ("Cache-Control", settings.server.cache_control)
+        self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
+        templates = _environment()
+        self._bounds = settings.comments
+        self._languages = Languages()
+        self._mails = bool(settings.mail.host)
+        self._replies = self._mails and settings.mail.replies
+        self._thread = templates.get_template("thread.html")
+        self._standalone = templates.get_template("standalone.html")
+        self._result = templates.get_template("result.html")
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/embed/thread", self.thread),
+            Route("POST", "/embed/thread", self.submit),
+        ]
+
+    async def thread(self, request: Request) -> Response:
+        """GET /embed/thread?url=U[&lang=L&base=B&view=page&closed=yes]: 200, thread and form, HTML.
+
+        It is a fragment, or a whole page with `view=page`. `base` is this service's address for
+        the form; a fragment without it means the page's own host. `lang` is the page's language;
+        one that we do not speak is English. A closed page has no form, nor
+        one that says so by `closed`. Its buttons ask for the page again: with `after`, the cursor
+        of the next comments, or with `parent`, the id of the one that the form is to answer. 400
+        for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
+        its age may show a form until a comment changes; what is sent then is refused.
+        """
+        given = _read(request.parameters())
+        place = self._sites.locate(given.url, given.site)
+        open_for, after = self._sites.open_for(place.site), given.after or None
+        page = await self._database.read(
+            lambda reader: queries.page(reader, place, "oldest", self._most, after, open_for)
+        )
+        html = self._show(given, self._languages.find(asked(request.query)), place, page)
+        tags = (thread_tag(place.site, page.thread.url),)
+        return Response(200, self._fragment, html.encode(), tags)
+
+    def _show(self, given: Parameters, language: Language, place: Place, page: Page) -> str:
+        shown = items(page.items, self._sites.pictures(place.site))
+        parent = whole_number(given.parent)
+        whole = not (given.view or given.after or page.next)
+        # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
+        folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
+        template = self._standalone if given.view else self._thread
+        return template.render(
+            language=language,
+            since=_since(page) if whole else "",
+            bounds=self._bounds,
+            replies=self._replies,
+            mails=self._mails,
+            back=self._page(*place),
+            branches=grow(shown),
+            answered=next((each for each in shown if each.id == parent), None),
+            after=given.after,
+            next=page.next,
+            site=given.site,
+            preset=given.closed,
+            count=page.thread.count,
+            closed=given.closed or self._intake.is_past(page.closes),
+            url=place.url,
+            action=f"{folder}thread{_query(given.site, language)}",
+        )
+
+    async def submit(self, request: Request) -> Response:
+        """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
+
+        201 or 202 with thanks; 400, 403, 409, 415, 429 or 503 with the reason and the form as it
+        was filled.
+        """
+        values: dict[str, str] = {}
+        try:
+            values.update((name, texts[0]) for name, texts in request.form().items())
+            locate = self._intake.locator(request)
+            submission = from_form(values, self._intake.bounds, locate)
+            accepted = await self._intake.submit(request, submission)
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            return self._refused(request, values, error)
+        language = self._languages.find(asked(request.query))
+        return self._thanked(accepted, submission.place, language)
+
+    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
+        comment = accepted.comment
+        shown = comment.status == APPROVED
+        html = self._result.render(
+            language=language,
+            message=language.words[status(comment)],
+            comment=comment,
+            faults={},
+            back=self._page(*place) + (f"#comment-{comment.id}" if shown else ""),
+        )
+        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY)
+        return Response(201 if shown else 202, headers, html.encode())
+
+    def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
+        language = self._languages.find(asked(request.query))
+        try:
+            name = first(request.parameters(), "site")
+            place = self._sites.locate(values.get("url", ""), name)
+            back, values = self._page(*place), values | {"stamp": self._intake.stamp(place.site)}
+        except (UrlError, HttpError):
+            name = back = ""
+        html = self._result.render(
+            language=language,
+            bounds=self._bounds,
+            replies=self._replies,
+            message=_translated(error, language),
+            problem=error.message,
+            values=values,
+            faults=error.fields or {},
+            back=back,
+            action="thread" + _query(name, language),
+        )
+        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
+        return Response(error.status, headers, html.encode())
+
+    def _page(self, site: str, url: str) -> str:
+        return self._origins.get(site, "") + url
+
+
+def _read(form: Form) -> Parameters:
+    """Read the parameters of a thread. Raises HttpError 400 that names all faulty ones."""
+    given = Parameters(*(first(form, name) for name in Parameters._fields))
+    wrong = {}
+    if given.base and ("?" in given.base or "#" in given.base or not is_site(given.base)):
+        wrong["base"] = "This must be the http(s) address of the comment service."
+    if given.view not in ("", "page"):
+        wrong["view"] = 'This must be "page", or left out.'
+    if given.closed not in ("", "yes"):
+        wrong["closed"] = 'This must be "yes", or left out.'
+    if given.parent and not whole_number(given.parent):
+        wrong["parent"] = "This must be the id of a comment."
+    if wrong:
+        raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
+    return given
+
+
+def _translated(error: HttpError, language: Language) -> str:
+    """What is said of an error; "" where that is what the service says, in English."""
+    if language.tag == ENGLISH:
+        return ""
+    if text := language.words.get(str(min(error.status, 500)), ""):
+        return text.replace("#", dict(error.headers).get("Retry-After", "…"))
+    text = told(error.message, language.tag)
+    return "" if text == error.message else text
+
+
+def _query(name: str, language: Language) -> str:
+    tag = "" if language.tag == ENGLISH else language.tag
+    given = {key: value for key, value in (("site", name), ("lang", tag)) if value}
+    return f"?{urlencode(given)}" if given else ""

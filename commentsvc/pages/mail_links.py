@@ -1,0 +1,186 @@
+"""Link pages: where the links in mails lead. They need no session: the link is the key.
+
+DESIGN. Mail scanners follow links, so GET only shows what a link would do, on a page with one
+button; POST does it. A page shows nothing that its mail did not tell. Its policy allows no script
+and no frame around it, and it sends no referrer, since its address is the key.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
+
+from jinja2 import ChainableUndefined, Environment
+
+from commentsvc.api.errors import as_http
+from commentsvc.auth import signed_links
+from commentsvc.auth.signed_links import LinkError, LinkOver, Links
+from commentsvc.comments import queries, subscriptions
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
+from commentsvc.http.router import Handler, Route
+from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Settings, origins
+from commentsvc.util import templates
+from commentsvc.util.timestamps import DAY
+
+HEADERS = (
+    ("Content-Type", "text/html; charset=utf-8"),
+    NOT_STORED,
+    NO_SNIFFING,
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
+        " frame-ancestors 'none'",
+    ),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Robots-Tag", "noindex"),
+)
+# What a link would do, its button, and what it has done, by the status that it gives.
+WORDS = {
+    APPROVED: ("Publish this comment?", "Approve", "The comment is published."),
+    SPAM: ("Is this comment spam?", "Mark as spam", "The comment is marked as spam."),
+    DELETED: ("Delete this comment?", "Delete", "The comment is deleted."),
+}
+STATES = {APPROVED: "published", SPAM: "marked as spam", DELETED: "deleted"}
+
+
+class LinkPages:
+    """The handlers of the links in mails."""
+
+    def __init__(
+        self, settings: Settings, database: Database, links: Links, now: Callable[[], float]
+    ) -> None:
+        """Take the settings, what links act on, and the clock (Unix seconds)."""
+        self._database = database
+        self._links = links
+        self._now = now
+        self._kept = settings.mail.link_days * DAY
+        self._titles = {site.name: site.title for site in settings.sites}
+        self._origins = origins(settings.sites)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/mail/comment", telling(self.ask)),
+            Route("POST", "/mail/comment", telling(self.act)),
+            Route("GET", "/mail/confirm", telling(self.ask_to_confirm)),
+            Route("POST", "/mail/confirm", telling(self.confirm)),
+            Route("GET", "/mail/stop", telling(self.ask_to_stop)),
+            Route("POST", "/mail/stop", telling(self.stop)),
+        ]
+
+    async def ask(self, request: Request) -> Response:
+        """GET /mail/comment?t=T: 200 with a page that shows a comment and one button.
+
+        400 for a link that is not ours, 410 for one that is over.
+        """
+        action, comment_id, _ = self._read(request)
+        return self._shown(action, await self._find(comment_id))
+
+    async def act(self, request: Request) -> Response:
+        """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
+        action, comment_id, post_id = self._read(request)
+        now = int(self._now() * 1_000)
+
+        def work(tx: Transaction) -> None:
+            signed_links.spend(tx, f"{action} {comment_id} {post_id}", now, self._kept)
+            who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
+            actions.change(tx, [comment_id], action, who[0] if who else "mail", now)
+
+        entry = await self._find(comment_id)
+        await self._database.write(work)
+        return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
+
+    async def ask_to_confirm(self, request: Request) -> Response:
+        """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
+        _, site = await self._subscriber("confirm", request)
+        title = f"A mail when somebody answers you on {site}?"
+        return rendered("link.html", 200, title=title, button="Yes, tell me of answers")
+
+    async def confirm(self, request: Request) -> Response:
+        """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
+        number, _ = await self._subscriber("confirm", request)
+        if not await self._database.write(lambda tx: subscriptions.confirm(tx, number)):
+            raise LinkOver("This link was used before. Each link in a mail works once.")
+        return rendered("link.html", 200, title="You will get a mail when somebody answers you")
+
+    async def ask_to_stop(self, request: Request) -> Response:
+        """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
+        _, site = await self._subscriber("stop", request)
+        return rendered(
+            "link.html", 200, title=f"No more mails of answers on {site}?", button="No more"
+        )
+
+    async def stop(self, request: Request) -> Response:
+        """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
+        number, site = await self._subscriber("stop", request)
+        await self._database.write(lambda tx: subscriptions.stop(tx, number))
+        return rendered("link.html", 200, title=f"You will get no more mails of answers on {site}")
+
+    async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
+        """Whom a link is about, and the title of the site. Raises LinkError."""
+        token = first(request.parameters(), "t")
+        [number] = self._links.read(purpose, token, int(self._now() * 1_000))
+        name = await self._database.read(lambda reader: subscriptions.site_of(reader, number))
+        if name is None:
+            raise LinkOver("We know of no such wish any more. You get no mails of answers.")
+        return number, self._titles.get(name) or name
+
+    def _read(self, request: Request) -> tuple[str, int, int]:
+        """The status that a link gives, its comment's id and its mail's. Raises LinkError."""
+        token = first(request.parameters(), "t")
+        action, comment_id, post_id = self._links.read("comment", token, int(self._now() * 1_000))
+        return action, comment_id, post_id
+
+    async def _find(self, comment_id: int) -> Entry:
+        entry = await self._database.read(lambda reader: queries.find(reader, comment_id))
+        if entry is None:
+            raise LinkOver("The comment does not exist any more.")
+        return entry
+
+    def _shown(self, action: str, entry: Entry) -> Response:
+        question, button, _ = WORDS[action]
+        back, status = self._address(entry), entry.comment.status
+        if status not in MOVES[action]:
+            return rendered(
+                "link.html", 200, title=f"The comment is {STATES[status]} already.", back=back
+            )
+        return rendered("link.html", 200, title=question, button=button, entry=entry, back=back)
+
+    def _address(self, entry: Entry) -> str:
+        return self._origins.get(entry.site, "") + entry.url
+
+
+def telling(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
+    """The same handler, whose failures are pages."""
+
+    async def tell(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except LinkError as failure:
+            status = 410 if isinstance(failure, LinkOver) else 400
+            return _failed(HttpError(status, "link", str(failure)))
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            return _failed(error)
+
+    return tell
+
+
+def _failed(error: HttpError) -> Response:
+    return rendered("link.html", error.status, title="This did not work", problem=error.message)
+
+
+def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
+    """A page by a template."""
+    html = _environment().get_template(template).render(values)
+    return Response(status, HEADERS, html.encode(errors="replace"))
+
+
+@cache
+def _environment() -> Environment:
+    return templates.environment("", ChainableUndefined)

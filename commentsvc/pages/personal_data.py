@@ -1,0 +1,180 @@
+"""Own pages: an author gets all of theirs, or has it erased, by links that are mailed.
+
+DESIGN. Who reads an address's mail is its owner. So the address is asked for, two links are mailed
+there, each of which does one thing, and the page behind a link does it by POST alone, since mail
+scanners follow links. The answer to the question is always the same: nobody learns whether an
+address has written here, and no mail is sent where it has not. Each address and each
+network may ask a few times a day.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from commentsvc.auth import signed_links
+from commentsvc.auth.signed_links import OWN_DAYS, Links
+from commentsvc.comments.submission import is_email
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.messages import (
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Proxies,
+    Request,
+    Response,
+    first,
+)
+from commentsvc.http.router import Route
+from commentsvc.model import AUTHOR
+from commentsvc.moderation import personal_data, retention
+from commentsvc.pages.mail_links import rendered, telling
+from commentsvc.settings.schema import Settings
+from commentsvc.util.client_network import network
+from commentsvc.util.ratelimit import Limiter
+from commentsvc.util.timestamps import DAY
+
+PER_NETWORK: Final = "10/day"
+PER_ADDRESS: Final = "3/day"
+
+ABOUT: Final = (
+    "Enter the address that you wrote your comments with. You get a mail with two links: one to"
+    " download all that is kept of you here, one to erase it.",
+)
+SENT: Final = (
+    "If comments were written with this address, a mail is on its way to it.",
+    "If none comes within an hour, look into the spam folder, or try another address of yours.",
+)
+
+
+def _no_mail() -> HttpError:
+    message = "This service sends no mail. Please ask whoever runs the blog."
+    return HttpError(404, "no_mail", message)
+
+
+class OwnPages:
+    """The handlers."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        links: Links,
+        now: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Take the settings, what is kept, what reads links, and two clocks in seconds."""
+        self._sends = bool(settings.mail.host)
+        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._database = database
+        self._links = links
+        self._now = now
+        self._monotonic = monotonic
+        self._networks = Limiter(PER_NETWORK)
+        self._addresses = Limiter(PER_ADDRESS)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            Route("GET", "/mail/own", telling(self.page)),
+            Route("POST", "/mail/own", telling(self.ask)),
+            Route("GET", "/mail/export", telling(self.ask_to_export)),
+            Route("POST", "/mail/export", telling(self.export)),
+            Route("GET", "/mail/erase", telling(self.ask_to_erase)),
+            Route("POST", "/mail/erase", telling(self.erase)),
+        ]
+
+    async def page(self, request: Request) -> Response:
+        """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
+        if not self._sends:
+            raise _no_mail()
+        return _asking()
+
+    async def ask(self, request: Request) -> Response:
+        """POST /mail/own, a form with `email`: 200, whether the address is known or not.
+
+        It is mailed two links where it is. 400, 404, 415, 429.
+        """
+        if not self._sends:
+            raise _no_mail()
+        email = first(request.form(), "email").strip()
+        if not is_email(email):
+            problem = "This is not an e-mail address. Please correct it."
+            return _asking(400, email[:254], problem)
+        self._count(request, email)
+        now = int(self._now() * 1_000)
+        await self._database.write(lambda tx: outbox.own(tx, email, now))
+        return _shown(title="Please look into your mailbox", texts=SENT)
+
+    async def ask_to_export(self, request: Request) -> Response:
+        """GET /mail/export?t=T: 200 with a page that has one button. 400, 410 as for all links."""
+        [email] = self._read("export", request)
+        texts = (f"All that was written with {email}, as JSON.",)
+        return _shown(title="Download your comments?", texts=texts, button="Download")
+
+    async def export(self, request: Request) -> Response:
+        """POST /mail/export?t=T: 200, a file with all that is kept of the address. 400, 410, 503.
+
+        It may be repeated as long as the link lives: a download may break.
+        """
+        [email] = self._read("export", request)
+        now = int(self._now() * 1_000)
+        found = await self._database.read(lambda reader: personal_data.export(reader, email, now))
+        headers = (
+            ("Content-Type", "application/json"),
+            ("Content-Disposition", 'attachment; filename="comments.json"'),
+            NOT_STORED,
+            NO_SNIFFING,
+        )
+        return Response(200, headers, msgspec.json.format(msgspec.json.encode(found)))
+
+    async def ask_to_erase(self, request: Request) -> Response:
+        """GET /mail/erase?t=T: 200 with a page that has one button. 400, 410."""
+        email, _ = self._read("erase", request)
+        number = len(await self._database.read(lambda reader: personal_data.ids(reader, email)))
+        texts = (
+            f"{_counted(number)} written with {email}. This cannot be undone. Answers of others"
+            " stay, and the place of what they answer is left empty.",
+        )
+        return _shown(title="Erase all your comments?", texts=texts, button="Erase them for good")
+
+    async def erase(self, request: Request) -> Response:
+        """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 400, 410, 503."""
+        email, post_id = self._read("erase", request)
+        now = int(self._now() * 1_000)
+
+        def work(tx: Transaction) -> int:
+            signed_links.spend(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY)
+            return len(retention.forget(tx, email, AUTHOR, now))
+
+        number = await self._database.write(work)
+        return _shown(title="All is erased", texts=(f"{_counted(number)} erased.",))
+
+    def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
+        token = first(request.parameters(), "t")
+        return self._links.read(purpose, token, int(self._now() * 1_000))
+
+    def _count(self, request: Request, email: str) -> None:
+        """Count a question. Raises HttpError 429."""
+        now = self._monotonic()
+        place = network(self._proxies.client(request))
+        wait = self._networks.take(place, now) or self._addresses.take(email.lower(), now)
+        if wait:
+            message = f"That was asked several times today. Try again in {-(-wait // 3600)} h."
+            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+
+
+def _counted(number: int) -> str:
+    return "1 comment was" if number == 1 else f"{number} comments were"
+
+
+def _asking(status: int = 200, email: str = "", problem: str = "") -> Response:
+    return _shown(
+        status, title="Your comments", texts=ABOUT, asks=True, email=email, problem=problem
+    )
+
+
+def _shown(status: int = 200, **values: Any) -> Response:  # Any: what the template shows
+    return rendered("own.html", status, **values)

@@ -1,0 +1,249 @@
+"""The control socket: how a command reaches the server that runs on the same data.
+
+DESIGN. Only one program may write the database, so a command that writes while a server runs has
+to ask it. It does so over a unix socket in the data folder (mode 0600: who may write the data may
+command the server). One connection carries one JSON line each way:
+
+    {"do": "change", "to": "approved", "ids": [3, 5]}   {"changed": [3], "unchanged": {"5": "spam"}}
+    {"do": "change", "to": "approved", "all": true}     {"changed": []}
+    {"do": "undo"}                                      {"changed": [3]}
+    {"do": "undo", "ids": [3]}                          {"error": "comment 3 was not changed…"}
+    {"do": "staff", "verb": "remove", "name": "ann"}    {}
+    {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
+    {"do": "hand_over"}                                 see handover.py
+    anything else                                       {"error": "…"}
+
+What a command may order is in `orders`.
+
+    ControlError    the server that was asked cannot do it; the text says why
+      NoServer      nobody listens there
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from asyncio.trsock import TransportSocket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from commentsvc.auth import accounts
+from commentsvc.comments import errors
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseError
+from commentsvc.runtime.control_commands import Answer, Order
+
+# Some 10,000 ids, more than a shell takes; in bytes.
+LINE_LIMIT: Final = 131_072
+# An answer names all that was approved; in bytes.
+ANSWER_LIMIT: Final = 16_777_216
+# A command writes its line at once; in seconds.
+LINE_DEADLINE: Final = 5.0
+# Approving thousands takes seconds; in seconds.
+ANSWER_DEADLINE: Final = 60.0
+# sockaddr_un has 108 bytes for a path and its NUL.
+ADDRESS_LIMIT: Final = 107
+# The PROXY protocol's word for "I speak for myself", version 2.
+LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
+
+class ControlError(Exception):
+    """The server cannot do what it was asked; the text is one line for the operator."""
+
+
+class NoServer(ControlError):
+    """Nobody listens on the socket."""
+
+
+class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unknown_fields=True):
+    """Ask where the server listens."""
+
+
+class HandOver(
+    msgspec.Struct, frozen=True, tag_field="do", tag="hand_over", forbid_unknown_fields=True
+):
+    """Ask the server to end, and to hand its place over to whoever asks."""
+
+
+_decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
+
+
+class Control:
+    """The server's end of the socket at `path`."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        database: Database,
+        address: str,
+        prefaced: bool,
+        now: Callable[[], float],
+        give_way: Callable[[socket.socket], bool],
+    ) -> None:
+        """Take what the service is made of.
+
+        `give_way` gets the talk with a process that wants our place, and says whether it takes it.
+        """
+        self._path = path
+        self._give_way = give_way
+        self._database = database
+        self._ready = Answer(address=address, prefaced=prefaced)
+        self._now = now
+        self._talks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen. What lies at the path is replaced: the caller holds the lock on the data.
+
+        Raises OSError.
+        """
+        self._path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            os.fchmod(listener.fileno(), 0o600)  # before bind, so that it is never wider
+            with _reachable(self._path) as address:
+                listener.bind(address)
+            # We unlink the socket ourselves; its address may go through a closed descriptor.
+            keep: dict[str, Any] = {}  # Any: the values of keyword arguments
+            if sys.version_info >= (3, 13):
+                keep["cleanup_socket"] = False
+            self._server = await asyncio.start_unix_server(
+                self._talk, sock=listener, limit=LINE_LIMIT, **keep
+            )
+        except BaseException:
+            listener.close()
+            raise
+
+    async def stop(self, grace: float) -> None:
+        """Stop listening and take the socket away; commands in progress have `grace` seconds."""
+        if self._server is None:
+            return
+        self._path.unlink(missing_ok=True)
+        self._server.close()
+        if self._talks:
+            await asyncio.wait(self._talks, timeout=grace)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._talks.add(task)
+        try:
+            async with asyncio.timeout(LINE_DEADLINE):
+                line = await reader.readline()
+            answer = await self._answer(line, writer.get_extra_info("socket"))
+            if answer is not None:
+                writer.write(msgspec.json.encode(answer) + b"\n")
+                await writer.drain()
+        except (OSError, TimeoutError, ValueError):
+            pass  # the command has left, is stuck, or sent an endless line
+        finally:
+            writer.close()
+            self._talks.discard(task)
+
+    async def _answer(self, line: bytes, talk: TransportSocket) -> Answer | None:
+        try:
+            request = _decode(line)
+        except msgspec.MsgspecError as error:
+            return Answer(error=f"this server does not understand the command: {error}")
+        if isinstance(request, Ping):
+            return self._ready
+        if isinstance(request, HandOver):
+            return self._hand_over(talk.dup())
+        try:
+            now = int(self._now() * 1000)
+            return await self._database.write(lambda tx: request.work(tx, now))
+        except (errors.CommentsError, accounts.ModeratorError, DatabaseError) as error:
+            return Answer(error=str(error))
+
+    def _hand_over(self, talk: socket.socket) -> Answer | None:
+        if self._give_way(talk):
+            return None  # the talk goes on elsewhere
+        talk.close()
+        return Answer(error="the server is about to stop already")
+
+
+@contextlib.contextmanager
+def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket]:
+    """A connection to the server at the socket `path`, to which `request` was sent.
+
+    Raises ControlError, NoServer where none runs.
+    """
+    line = msgspec.json.encode(request) + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise ControlError("That are too many ids for one command. Give fewer, or --all.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(ANSWER_DEADLINE)
+        try:
+            with _reachable(path) as address:
+                client.connect(address)
+            client.sendall(line)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise NoServer(f"No server answers at {path}.") from error
+        except OSError as error:
+            raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+        yield client
+
+
+def ask(path: Path, request: Ping | Order) -> Answer:
+    """Send `request` to the server at the socket `path` and wait for its answer.
+
+    Raises ControlError, NoServer where none runs.
+    """
+    try:
+        with dial(path, request) as client, client.makefile("rb") as file:
+            answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=Answer)
+    except OSError as error:
+        raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+    except msgspec.MsgspecError as error:
+        raise ControlError(f"The server at {path} left without an answer.") from error
+    if answer.error:
+        raise ControlError(answer.error)
+    return answer
+
+
+def connect(server: Answer, deadline: float) -> socket.socket:
+    """A connection to the server that a Ping told of, ready for HTTP. Raises OSError.
+
+    `deadline` is in seconds, for each step.
+    """
+    client = _dial_http(server.address, deadline)
+    try:
+        if server.prefaced:
+            client.sendall(LOCAL)
+    except OSError:
+        client.close()
+        raise
+    return client
+
+
+def _dial_http(address: str, deadline: float) -> socket.socket:
+    """To "unix:PATH" or "http://HOST:PORT"."""
+    if address.startswith("unix:"):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            client.settimeout(deadline)
+            client.connect(address.removeprefix("unix:"))
+        except OSError:
+            client.close()
+            raise
+        return client
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), deadline)
+
+
+@contextlib.contextmanager
+def _reachable(path: Path) -> Iterator[str]:
+    """A name of `path` that a socket address can hold: long ones go through their folder."""
+    if len(os.fsencode(path)) <= ADDRESS_LIMIT:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

@@ -1,0 +1,200 @@
+"""Orders: what a command asks to be written.
+
+DESIGN. An order crosses the control socket as JSON where a server runs, and is written by the
+command itself where none does; either way by its own `work`, in one transaction. Urls in it are
+canonical: whoever makes an order has read the settings.
+"""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from commentsvc.auth import accounts, two_factor
+from commentsvc.comments import errors, queries, threads
+from commentsvc.db.sqlite import Transaction
+from commentsvc.moderation import actions, retention
+from commentsvc.spam import bans
+
+# Who decides in a terminal: stands in a comment's history.
+COMMAND_LINE: Final = "command line"
+
+Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of it: ids that changed, those that did not with their status, or a number.
+
+    `address` is where the server listens, and `prefaced` whether it wants the PROXY protocol there;
+    `error` is empty where it did what was asked.
+    """
+
+    changed: tuple[int, ...] = ()
+    unchanged: dict[int, str] = {}
+    moved: int = 0
+    address: str = ""
+    prefaced: bool = False
+    error: str = ""
+
+
+class _Order(
+    msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbid_unknown_fields=True
+):
+    """What all orders share: a name on the wire, and no unknown fields."""
+
+
+class Change(_Order, frozen=True):
+    """Give the status `to` to the comments `ids`, or to `all` that are pending."""
+
+    to: Literal["approved", "spam", "deleted"]
+    ids: tuple[Id, ...] = ()
+    all: bool = False
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now` (Unix milliseconds)."""
+        ids = queries.pending_ids(tx) if self.all else self.ids
+        return _told(actions.change(tx, ids, self.to, COMMAND_LINE, now))
+
+
+class Undo(_Order, frozen=True):
+    """Take back the last change of each of `ids`, or what the last command changed."""
+
+    ids: tuple[Id, ...] = ()
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        if self.ids:
+            return _told(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
+        act = actions.last_act(tx, COMMAND_LINE)
+        if not act:
+            raise errors.NothingToUndo("no command has changed anything, or all is undone")
+        return _told(actions.undo(tx, act, COMMAND_LINE, now))
+
+
+class Edit(_Order, frozen=True):
+    """Give the comment `id` the text `message`, which is within the bounds of one."""
+
+    id: Id
+    message: str
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        return _told(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
+
+
+class Close(_Order, frozen=True):
+    """Set whether the thread of a page takes comments: its age decides, always, or no more."""
+
+    site: str
+    url: str
+    state: Literal["aging", "open", "closed"]
+
+    def work(self, tx: Transaction, _now: int) -> Answer:
+        """Do it."""
+        threads.set_state(tx, self.site, self.url, self.state)
+        return Answer()
+
+
+class Move(_Order, frozen=True):
+    """Put the thread of a page under the url `to`."""
+
+    site: str
+    url: str
+    to: str
+
+    def work(self, tx: Transaction, _now: int) -> Answer:
+        """Do it."""
+        threads.move(tx, self.site, self.url, self.to)
+        return Answer()
+
+
+class Merge(_Order, frozen=True):
+    """Put the comments of the page `url` under the page `into`."""
+
+    site: str
+    url: str
+    into: str
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        return Answer(moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now))
+
+
+class Alias(_Order, frozen=True):
+    """Let the url `alias` lead to the page `url`; to itself where that is None."""
+
+    site: str
+    alias: str
+    url: str | None
+
+    def work(self, tx: Transaction, _now: int) -> Answer:
+        """Do it."""
+        if self.url is None:
+            threads.remove_alias(tx, self.site, self.alias)
+        else:
+            threads.add_alias(tx, self.site, self.url, self.alias)
+        return Answer()
+
+
+class Ban(_Order, frozen=True):
+    """Ban a value of a kind, until the moment `expires` (Unix milliseconds) or for good."""
+
+    kind: Literal["author", "network", "word", "domain"]
+    value: str
+    expires: int | None = None
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        ban = bans.add(tx, self.kind, self.value, COMMAND_LINE, now, self.expires)
+        return Answer(changed=(ban,))
+
+
+class Unban(_Order, frozen=True):
+    """Lift the ban `id`."""
+
+    id: Id
+
+    def work(self, tx: Transaction, _now: int) -> Answer:
+        """Do it."""
+        bans.remove(tx, self.id)
+        return Answer(changed=(self.id,))
+
+
+class Forget(_Order, frozen=True):
+    """Erase all comments of the author with the address `email`."""
+
+    email: str
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        return Answer(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
+
+
+class Staff(_Order, frozen=True):
+    """Add or remove the moderator `name`, or set a new password, of which this is a hash.
+
+    Or let `name` sign in without a code.
+    """
+
+    verb: Literal["add", "remove", "passwd", "no-code"]
+    name: str
+    password: str = ""
+
+    def work(self, tx: Transaction, now: int) -> Answer:
+        """Do it at the moment `now`."""
+        match self.verb:
+            case "add":
+                accounts.add(tx, self.name, self.password, now)
+            case "remove":
+                accounts.remove(tx, self.name)
+            case "passwd":
+                accounts.set_password(tx, self.name, self.password)
+            case "no-code":
+                two_factor.switch_off(tx, accounts.named(tx, self.name).id)
+        return Answer()
+
+
+Order = Change | Undo | Edit | Close | Move | Merge | Alias | Ban | Unban | Forget | Staff
+
+
+def _told(outcome: actions.Outcome) -> Answer:
+    return Answer(outcome.changed, outcome.unchanged)

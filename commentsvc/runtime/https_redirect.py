@@ -1,0 +1,67 @@
+"""Redirect: a second listener, for plain HTTP alone, that sends everybody to HTTPS.
+
+DESIGN. A program that does TLS and nothing else, as hitch, knows no plain HTTP. So this is a core
+of its own, with the core's limits and deadlines, in which nothing is stored and each request gets
+the same answer. The way leads to the host of `server.public_url`, whatever host a client names.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import msgspec
+
+from commentsvc.http.bridge import Bridge, Sockets
+from commentsvc.http.messages import Request, Response
+from commentsvc.runtime.handover import GRACE, Succession
+from commentsvc.settings import schema
+
+CONNECTIONS = 1_000  # at once: each is there for one question
+KEEP_ALIVE = 5  # seconds
+
+
+class Redirect:
+    """Answers every request with the way to the origin of `public_url`."""
+
+    def __init__(self, public_url: str) -> None:
+        self._origin = f"https://{urlsplit(public_url).netloc}"
+
+    def answer(self, request: Request) -> Response:
+        """308, which keeps the method; `OPTIONS *` is sent to the origin itself."""
+        path = request.path if request.path.startswith("/") else "/"
+        query = f"?{request.query}" if request.query else ""
+        return Response(308, (("Location", f"{self._origin}{path}{query}"),), b"")
+
+
+@asynccontextmanager
+async def redirecting(server: schema.Server, succession: Succession) -> AsyncIterator[None]:
+    """Answer at `server.redirect` during the block, where it is set. Raises OSError.
+
+    The listener and its clients come from the server before us, and go to the next one.
+    """
+    if not server.redirect:
+        succession.place.redirect.close()
+        succession.hold_redirect(Sockets())
+        yield
+        return
+    bridge = Bridge(
+        msgspec.structs.replace(
+            server,
+            listen=server.redirect,
+            workers=1,
+            store_mib=0,
+            connections=CONNECTIONS,
+            keep_alive=KEEP_ALIVE,
+            proxy_protocol=False,
+            hsts="",
+        )
+    )
+    bridge.serve(Redirect(server.public_url), succession.place.redirect)
+    try:
+        yield
+    finally:
+        if succession.keeps:
+            await bridge.stop(GRACE, keep=True)
+            succession.hold_redirect(bridge.release())
+        else:
+            await bridge.stop(0)

@@ -1,0 +1,72 @@
+"""Chores: what can wait until nobody does.
+
+DESIGN. Feeding the index of words costs as much as storing the comment. So it is done in pieces,
+after a pause in which no comment came, and stops as soon as one comes: submissions never wait for
+more than one piece. Under a load that never pauses nothing is fed, and search says how much is
+missing. In such a pause old hashes of networks and old spam are dropped too.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from commentsvc.comments import search, voting
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseError
+from commentsvc.moderation import retention
+from commentsvc.settings.schema import Settings
+from commentsvc.util.client_network import DAY
+
+# Without a submission for so long, nobody is writing just now; in seconds.
+PAUSE: Final = 1.0
+# Comments that are fed at once: about 20 ms, as long as a submission may wait for a slow disk.
+PIECE: Final = 200
+# Between two looks for old spam where there was none; in seconds. It takes a reader's OS thread.
+ROUND: Final = 600.0
+
+
+async def run(
+    database: Database,
+    settings: Settings,
+    pause: float = PAUSE,
+    now: Callable[[], float] = time.time,
+) -> None:
+    """Do the chores of `database` until cancelled; `now` is Unix time in seconds."""
+    before, rest = None, 0.0
+    while True:
+        await asyncio.sleep(pause)
+        try:
+            last = database.read_now(search.last)
+            while last == before and await database.write(lambda tx: search.feed(tx, PIECE)):
+                last = database.read_now(search.last)
+            if last == before:
+                await _forget(database, _ago(settings.privacy.network_days, now()))
+                if settings.spam.kept_days and rest <= 0:
+                    more = await _remove(database, _ago(settings.spam.kept_days, now()), now())
+                    rest = 0 if more else ROUND
+                rest -= pause
+            before = last
+        except DatabaseError:
+            before = None  # it is full or busy, as requests tell: later
+
+
+def _ago(days: int, now: float) -> int:
+    """The moment so many days before `now`, in Unix milliseconds."""
+    return int((now - days * DAY) * 1_000)
+
+
+async def _forget(database: Database, before: int) -> None:
+    """Drop the hashes of networks from before that moment, a piece of them."""
+    if database.read_now(lambda reader: retention.is_due(reader, before)):
+        await database.write(lambda tx: retention.drop_networks(tx, before, PIECE))
+    if database.read_now(lambda reader: voting.is_due(reader, before)):
+        await database.write(lambda tx: voting.drop_networks(tx, before, PIECE))
+
+
+async def _remove(database: Database, before: int, now: float) -> bool:
+    """Remove a piece of the spam from before that moment; whether there may be more."""
+    if not await database.read(lambda reader: retention.old_spam(reader, before, 1)):
+        return False
+    moment = int(now * 1_000)
+    return await database.write(lambda tx: retention.drop_spam(tx, before, PIECE, moment)) == PIECE

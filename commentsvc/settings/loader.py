@@ -1,0 +1,94 @@
+"""The settings: one TOML file, then environment variables, checked as a whole.
+
+DESIGN. `settings` says which there are and what is allowed; `configread` finds what was given and
+what is wrong with it; what two settings together must not say is here.
+
+`COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file
+that holds the value (for secrets). Lists are written with commas there. Only this module and
+`manager` read the environment.
+
+Errors: configread.SettingsError, alone.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from commentsvc.settings.reader import Reading, SettingsError
+from commentsvc.settings.schema import SECTIONS, Hooks, Mail, Server, Settings, Site
+
+# These two say where to look, so they are no settings themselves.
+PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
+
+
+def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The path in `variable`, one of PLACES; None if it is not set or empty."""
+    value = environ.get(variable)
+    return Path(value) if value else None
+
+
+def load(
+    path: Path | None,
+    environ: Mapping[str, str] = os.environ,
+    options: Mapping[str, str | None] = MappingProxyType({}),
+) -> Settings:
+    """Read the file at `path` (None: no file), then the variables in `environ`.
+
+    `options` of the command line ("server.workers": "2", for --workers) override both. Raises
+    SettingsError with every problem that was found.
+    """
+    reading = Reading("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    if path is not None:
+        reading.read_file(path)
+    reading.read_environment(environ)
+    for name, value in options.items():
+        if value is not None:
+            reading.override(name, value)
+    parts: dict[str, Any] = {  # Any: the structs' types are known to SECTIONS only
+        name: reading.build(SECTIONS[name], table) for name, table in reading.tables.items()
+    }
+    sites = tuple(reading.build(Site, table) for table in reading.repeats)
+    for what, values in (
+        ("name", [site.name for site in sites]),
+        ("origin", [origin for site in sites for origin in site.origins]),
+    ):
+        for value in sorted({value for value in values if values.count(value) > 1}):
+            reading.problems.append(
+                f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
+            )
+    reading.problems += _contradictions(parts["server"], parts["mail"], parts["hooks"])
+    if reading.problems:
+        raise SettingsError(reading.problems)
+    return Settings(**parts, sites=sites)
+
+
+def _contradictions(server: Server, mail: Mail, hooks: Hooks) -> Iterator[str]:
+    """What is wrong with settings that are each right, one line for each."""
+    if server.hsts and not server.proxy_protocol:
+        yield (
+            "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
+            " by TLS. Set it too, or let the proxy send Strict-Transport-Security."
+        )
+    if server.redirect and not server.public_url.startswith("https:"):
+        yield (
+            "server.redirect is set, but server.public_url is no https address: there the way"
+            " leads. Set it too."
+        )
+    if mail.host:
+        for name, value, reason in (
+            ("server.public_url", server.public_url, "the links in mails begin with it"),
+            ("mail.sender", mail.sender, "mails come from it"),
+        ):
+            if not value:
+                yield f"mail.host is set, but {name} is not: {reason}. Set it too."
+    if hooks.webhooks and not hooks.secret:
+        yield "hooks.webhooks is set, but hooks.secret is not: it signs them. Set it too."
+    if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
+        yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
+    if mail.user and mail.security == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):
+        yield (
+            'mail.user is set, but mail.security is "none": anybody on the way could read the '
+            'password. Use "starttls" or "tls".'
+        )

@@ -1,0 +1,248 @@
+"""The settings, as values: the only list of them.
+
+DESIGN. The annotations say what is `allowed`, both to the machine (`Meta`) and to the operator (its
+`description`), so that names, bounds and messages cannot drift apart. `config` fills them.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from commentsvc.settings.types import (
+    ADDRESS,
+    ADDRESSES,
+    HEADER,
+    HOST,
+    HSTS,
+    KEY,
+    LISTEN,
+    LISTEN_OR_NOT,
+    NAME,
+    NETWORKS,
+    ORIGINS,
+    PATH,
+    PROXIES,
+    RATE,
+    READ,
+    REDIRECT,
+    SECRET,
+    SECRET_URL,
+    SWITCH,
+    TITLE,
+    UNWANTED,
+    URL,
+    URLS,
+    USER,
+    whole,
+    words,
+)
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """The HTTP server. Times are seconds."""
+
+    listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
+    public_url: Annotated[str, URL] = ""
+    workers: Annotated[int, whole(1, 64)] = 1
+    trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
+    proxy_protocol: Annotated[bool, SWITCH] = False
+    hsts: Annotated[str, HSTS] = ""
+    redirect: Annotated[str, LISTEN_OR_NOT] = ""
+    store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
+    connections: Annotated[int, whole(16, 1_000_000)] = 20_000
+    streams: Annotated[int, whole(0, 1_000_000)] = 5_000
+    stream_beat: Annotated[int, whole(1, 3_600, "seconds")] = 15
+    waiting: Annotated[int, whole(16, 65_536)] = 1_024
+    keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75
+    head_deadline: Annotated[int, whole(1, 600, "seconds")] = 10
+    body_deadline: Annotated[int, whole(1, 3_600, "seconds")] = 30
+    handler_deadline: Annotated[int, whole(1, 600, "seconds")] = 30
+    stop_grace: Annotated[int, whole(0, 600, "seconds")] = 10
+    body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
+    cache_control: Annotated[str, HEADER] = "public, max-age=0, must-revalidate"
+
+
+class Database(Struct, frozen=True, kw_only=True):
+    """The database."""
+
+    synchronous: Annotated[Literal["full", "normal"], Meta(description='"full" or "normal"')] = (
+        "full"
+    )
+    queue: Annotated[int, whole(100, 1_000_000)] = 10_000
+    checkpoint_pages: Annotated[int, whole(0, 1_000_000)] = 16_000
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """One blog. `origins` are lower-case, without a slash or a usual port at their end."""
+
+    name: Annotated[str, NAME] = "blog"
+    origins: Annotated[tuple[str, ...], ORIGINS] = ()
+    title: Annotated[str, TITLE] = ""
+    trailing_slash: Annotated[
+        Literal["keep", "add", "remove"], Meta(description='"keep", "add" or "remove"')
+    ] = "keep"
+    policy: Annotated[
+        Literal["", "all", "first", "suspicious", "none"],
+        Meta(description='"", "all", "first", "suspicious" or "none"'),
+    ] = ""
+    close_days: Annotated[int, whole(0, 36_500, "days")] = 0
+    pictures: Annotated[str, URL] = ""
+
+    @property
+    def origin(self) -> str:
+        """Where its pages are, `""` where the settings do not say: the first of `origins`."""
+        return self.origins[0] if self.origins else ""
+
+
+def origins(sites: Iterable[Site]) -> dict[str, str]:
+    """Give where the pages of each site are, see `Site.origin`, by its name."""
+    return {site.name: site.origin for site in sites}
+
+
+class Comments(Struct, frozen=True, kw_only=True):
+    """Bounds of a comment and of a list of comments."""
+
+    author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
+    message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
+    list_limit: Annotated[int, whole(1, 10_000)] = 1_000
+    votes: Annotated[Literal["off", "up", "both"], Meta(description='"off", "up" or "both"')] = "up"
+
+
+class Moderation(Struct, frozen=True, kw_only=True):
+    """Who decides what is shown, and how long an author may change a comment."""
+
+    policy: Annotated[
+        Literal["all", "first", "suspicious", "none"],
+        Meta(description='"all", "first", "suspicious" or "none"'),
+    ] = "all"
+    trust_after: Annotated[int, whole(1, 1_000)] = 1
+    edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
+    session_days: Annotated[int, whole(1, 365, "days")] = 30
+    session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168
+
+
+class Spam(Struct, frozen=True, kw_only=True):
+    """What is held or refused."""
+
+    rate_limit: Annotated[str, RATE] = "10/minute"
+    site_rate_limit: Annotated[str, RATE] = "60/minute"
+    vote_limit: Annotated[str, RATE] = "60/hour"
+    honeypot: Annotated[bool, SWITCH] = True
+    links: Annotated[int, whole(0, 1_000)] = 3
+    words: Annotated[tuple[str, ...], UNWANTED] = ()
+    scripts: Annotated[tuple[str, ...], READ] = ()
+    duplicates: Annotated[bool, SWITCH] = True
+    bayes: Annotated[bool, SWITCH] = True
+    stamp: Annotated[
+        Literal["off", "judge", "hold", "require"],
+        Meta(description='"off", "judge", "hold" or "require"'),
+    ] = "judge"
+    work: Annotated[int, whole(0, 1_000)] = 100
+    score: Annotated[int, whole(0, 100)] = 9
+    kept_days: Annotated[int, whole(0, 3_650, "days")] = 30
+    akismet_key: Annotated[str, SECRET] = ""
+
+    def __repr__(self) -> str:
+        return "Spam(...)"
+
+
+class Privacy(Struct, frozen=True, kw_only=True):
+    """What is kept of those who write, and for how long."""
+
+    network_days: Annotated[int, whole(0, 365, "days")] = 30
+
+
+class Mail(Struct, frozen=True, kw_only=True):
+    """The SMTP server that takes our mail, and who gets it; without a `host` there is no mail."""
+
+    host: Annotated[str, HOST] = ""
+    port: Annotated[int, whole(1, 65_535)] = 587
+    security: Annotated[Literal["starttls", "tls", "none"], words("starttls", "tls", "none")] = (
+        "starttls"
+    )
+    user: Annotated[str, USER] = ""
+    password: Annotated[str, SECRET] = ""
+    ca_file: Annotated[str, PATH] = ""
+    sender: Annotated[str, ADDRESS] = ""
+    moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
+    digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
+    link_days: Annotated[int, whole(1, 90, "days")] = 14
+    replies: Annotated[bool, SWITCH] = True
+
+    def __repr__(self) -> str:
+        return "Mail(...)"
+
+
+class Hooks(Struct, frozen=True, kw_only=True):
+    """Programs and messengers that are told of comments."""
+
+    webhooks: Annotated[tuple[str, ...], URLS] = ()
+    secret: Annotated[str, SECRET] = ""
+    ntfy: Annotated[str, URL] = ""
+    ntfy_token: Annotated[str, SECRET] = ""
+    telegram_token: Annotated[str, SECRET] = ""
+    telegram_chat: Annotated[str, USER] = ""
+    slack: Annotated[str, SECRET_URL] = ""
+    discord: Annotated[str, SECRET_URL] = ""
+    networks: Annotated[tuple[str, ...], NETWORKS] = ()
+
+    def __repr__(self) -> str:
+        return "Hooks(...)"
+
+
+class Backup(Struct, frozen=True, kw_only=True):
+    """Backups that the server makes by itself; without a `directory` it makes none."""
+
+    directory: Annotated[str, PATH] = ""
+    every: Annotated[Literal["hourly", "daily", "weekly"], words("hourly", "daily", "weekly")] = (
+        "daily"
+    )
+    keep: Annotated[int, whole(1, 1_000)] = 14
+
+
+class Stacosys(Struct, frozen=True, kw_only=True):
+    """The protocol of Stacosys."""
+
+    redirect: Annotated[str, REDIRECT] = "/"
+
+
+class Feed(Struct, frozen=True, kw_only=True):
+    """The Atom feed."""
+
+    entries: Annotated[int, whole(1, 1_000)] = 50
+
+
+class Auth(Struct, frozen=True, kw_only=True):
+    """Secrets. They are kept out of `repr`, so that no log shows them."""
+
+    secret_key: Annotated[str, KEY] = ""
+
+    def __repr__(self) -> str:
+        return "Auth(...)"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that an operator can choose. `sites` are the `[[site]]` tables of the file."""
+
+    server: Server = Server()
+    database: Database = Database()
+    comments: Comments = Comments()
+    moderation: Moderation = Moderation()
+    spam: Spam = Spam()
+    privacy: Privacy = Privacy()
+    mail: Mail = Mail()
+    hooks: Hooks = Hooks()
+    backup: Backup = Backup()
+    stacosys: Stacosys = Stacosys()
+    feed: Feed = Feed()
+    auth: Auth = Auth()
+    sites: tuple[Site, ...] = (Site(),)
+
+
+# Section name in the file -> its struct. `site` is a list of tables, all others are tables.
+SECTIONS: Final[dict[str, type[Struct]]] = {
+    **{f.name: f.type for f in msgspec.structs.fields(Settings) if f.name != "sites"},
+    "site": Site,
+}

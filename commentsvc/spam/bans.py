@@ -1,0 +1,155 @@
+"""Bans: whom and what moderators do not want here any more, for good or for a time.
+
+DESIGN. A ban files comments as spam: nothing is lost, a moderator still finds them, and who is
+banned is not told. The list is small and asked by every submission, so it is kept in memory; the
+transaction that changes it names the tag `TAG`, and whoever purges calls `Bans.forget`, so that the
+submission after the acknowledgement meets the new list.
+
+An author is banned by name, in any case and width (NFKC), or by e-mail address; a network by the
+hash that its comments keep (see `network`), which ends with them; a word as in `rules`; a domain
+with all below it, in links of the text and as the author's site.
+
+    CommentsError
+      BanRefused   what was given cannot be banned; the text says why
+      UnknownBan   no ban has this id
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments.errors import BanRefused, UnknownBan
+from commentsvc.comments.submission import Submission
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.spam import score
+from commentsvc.spam.score import Finding
+from commentsvc.spam.text_rules import Rules
+from commentsvc.util.text import fold
+
+TAG: Final = "bans"
+MOST: Final = 10_000  # bans that are kept: every submission looks through the words among them
+
+_SHAPES: Final = {
+    "author": (re.compile(r"[^\x00-\x1f\x7f]{1,254}"), "a name or an e-mail address"),
+    "network": (re.compile(r"[0-9a-f]{16}"), "the hash of a network, 16 hexadecimal digits"),
+    "word": (re.compile(r"(?=.*\w)[^\x00-\x1f\x7f]{1,100}"), "a word or a few, with a letter"),
+    "domain": (
+        re.compile(r"(?=.{1,253}\Z)[^\s/?#@:.]{1,63}(\.[^\s/?#@:.]{1,63})+"),
+        "a domain such as spam.example",
+    ),
+}
+_HOST: Final = re.compile(r'(?:href="|\A)https?://([^/?#":]+)', re.IGNORECASE)
+
+
+class Ban(msgspec.Struct, frozen=True, gc=False):
+    """A ban. Moments are Unix milliseconds; `expires` is None for good."""
+
+    id: int
+    kind: str
+    value: str
+    made: int
+    who: str
+    expires: int | None
+
+
+def add(
+    tx: Transaction, kind: str, value: str, who: str, now: int, expires: int | None = None
+) -> int:
+    """Ban a `value` of a `kind` (see models.BANS) at the moment `now`; return the ban's id.
+
+    One that is there gets the new end. Raises BanRefused.
+    """
+    shape, description = _SHAPES[kind]
+    plain = fold(value).strip()
+    if kind == "domain":
+        plain = plain.strip(".").removeprefix("www.")
+    if not shape.fullmatch(plain):
+        raise BanRefused(f"{value!r} is not {description}")
+    [(number,)] = tx.execute("SELECT count(*) FROM ban").fetchall()
+    if number >= MOST:
+        raise BanRefused(f"there are {MOST} bans already: take some away")
+    rows = tx.execute(
+        "INSERT INTO ban (kind, value, made, who, expires) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (kind, value) DO UPDATE SET expires = excluded.expires RETURNING id",
+        (kind, plain, now, who, expires),
+    ).fetchall()
+    tx.purge(TAG)
+    return int(rows[0][0])
+
+
+def remove(tx: Transaction, ban_id: int) -> None:
+    """Lift a ban. Raises UnknownBan."""
+    if not tx.execute("DELETE FROM ban WHERE id = ?", (ban_id,)).rowcount:
+        raise UnknownBan(f"no ban has the id {ban_id}")
+    tx.purge(TAG)
+
+
+def listing(reader: Reader) -> list[Ban]:
+    """All bans, the newest first, those that have ended too."""
+    rows = reader.execute("SELECT id, kind, value, made, who, expires FROM ban ORDER BY id DESC")
+    return [Ban(*row) for row in rows.fetchall()]
+
+
+def network_of(reader: Reader, comment_id: int) -> str:
+    """What to ban for a comment's network; "" where its hash is forgotten, or never was."""
+    row = reader.execute("SELECT network FROM comment WHERE id = ?", (comment_id,)).fetchone()
+    return row[0].hex() if row and row[0] else ""
+
+
+class Bans:
+    """The bans as submissions meet them."""
+
+    def __init__(self) -> None:
+        self._stale = True
+        self._until: float = 0  # the first of them ends; in Unix milliseconds
+        self._any = False
+        self._words = Rules(0, (), ())
+        self._values: dict[str, frozenset[str]] = {}
+
+    def forget(self, tags: Sequence[str]) -> None:
+        """Be no longer current if `tags` are purged for that; on any OS thread."""
+        if TAG in tags:
+            self._stale = True
+
+    def are_current(self, now: int) -> bool:
+        """Say whether there is no need to `load`, at the moment `now`."""
+        return not self._stale and now < self._until
+
+    def load(self, reader: Reader, now: int) -> None:
+        """Load the bans that hold at the moment `now`."""
+        self._stale = False  # before the read: what comes meanwhile makes it stale again
+        bans = [ban for ban in listing(reader) if ban.expires is None or ban.expires > now]
+        self._until = min((ban.expires for ban in bans if ban.expires), default=math.inf)
+        self._values = {
+            kind: frozenset(ban.value for ban in bans if ban.kind == kind) for kind in _SHAPES
+        }
+        self._words = Rules(0, tuple(self._values["word"]), ())
+        self._any = bool(bans)
+
+    def look(
+        self, submission: Submission, html: str, hashes: Callable[[], Sequence[bytes]]
+    ) -> list[Finding]:
+        """What of a submission is banned; `hashes` gives those of its network."""
+        if not self._any:
+            return []
+        values, found = self._values, []
+        if values["author"] & {fold(submission.author), fold(submission.email)}:
+            found.append("the author is banned")
+        if values["network"] and values["network"] & {each.hex() for each in hashes()}:
+            found.append("the network is banned")
+        if values["word"] and self._words.look(submission, 0):
+            found.append("a word is banned")
+        if values["domain"]:
+            hosts = _HOST.findall(html) + _HOST.findall(submission.site)
+            if values["domain"] & {each for host in hosts for each in _above(host)}:
+                found.append("the domain of a link is banned")
+        return [Finding(score.BANNED, reason) for reason in found]
+
+
+def _above(host: str) -> list[str]:
+    """A host and the domains that it is in."""
+    parts = fold(host).strip(".").split(".")
+    return [".".join(parts[number:]) for number in range(len(parts))]

@@ -1,0 +1,46 @@
+"""Duplicates: the same text, from another network.
+
+DESIGN. A person says a thing once, a program says it everywhere. Of each text of some length we
+keep a hash, and who sent it, for a day, in memory; a restart forgets. That a network sends its own
+text again is no doubt: people do when they are not sure that it arrived, and the rate limit counts
+them. A retry, known by its key or by its author and page, is none either.
+
+Python's own hash is enough: it is keyed anew in each process, so nobody can make texts collide.
+"""
+
+from collections import OrderedDict
+
+from commentsvc.comments.submission import Submission
+from commentsvc.spam import score
+from commentsvc.spam.score import Finding
+
+LENGTH = 50  # characters; many people say "Thank you, that helped me a lot!"
+REMEMBERED = 10_000  # texts, about 3 MiB
+DAY = 86_400.0  # seconds for which a text is remembered after it came
+
+
+class Duplicates:
+    """Remembers texts."""
+
+    def __init__(self) -> None:
+        # A text's hash -> until when it is remembered, the network and the submission that sent
+        # it first, and how many others did.
+        self._seen: OrderedDict[int, tuple[float, bytes, int, int]] = OrderedDict()
+
+    def look(self, submission: Submission, network: bytes, now: float) -> list[Finding]:
+        """See whether its text was sent before; `now` is a monotonic clock in seconds."""
+        if len(submission.message) < LENGTH:
+            return []
+        text = hash(submission.message)
+        itself = submission.itself()
+        until, first, original, others = self._seen.pop(text, (now, network, itself, 0))
+        if until < now:
+            first, original, others = network, itself, 0
+        again = network != first and itself != original
+        self._seen[text] = (now + DAY, first, original, others + again)
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        if not again:
+            return []
+        points = score.OFTEN_REPEATED if others else score.REPEATED
+        return [Finding(points, "the same text came from another network")]

@@ -1,0 +1,78 @@
+"""Stamps: a form that was opened by somebody a moment ago, and is sent once.
+
+DESIGN. Whoever begins to write asks for a stamp: the moment, a random word and the site, signed
+(HMAC-SHA256 of itsdangerous). A stamp younger than a person types, older than a page stays open,
+or used for another submission before is a doubt. Nothing is stored when it is made. Of used
+ones we remember the word and which submission it was, so that a retry of the same one is none;
+a restart forgets them, and lets each be used once more.
+"""
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from os import urandom
+from typing import Final, NamedTuple
+
+from itsdangerous import BadSignature, Signer
+
+from commentsvc.spam import score
+from commentsvc.spam.score import Finding
+
+YOUNGEST: Final = 3  # seconds; nobody types a name and a sentence faster
+OLDEST: Final = 86_400  # seconds; a page may be left open over night
+LENGTH: Final = 200  # characters; longer is none of ours
+REMEMBERED: Final = 20_000  # used stamps, about 5 MiB; all need a fresh one to push one out
+
+_PARTS = re.compile(r"([0-9]{1,15})\.([0-9a-f]{24})\.([a-z0-9-]+)").fullmatch
+
+
+class Look(NamedTuple):
+    """Whether a stamp is ours, of its time and used once; and what is to be said of it, if any."""
+
+    usable: bool
+    finding: Finding | None
+
+
+class Stamps:
+    """Makes and checks stamps."""
+
+    def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = urandom) -> None:
+        """Take the secret keys: the first one signs, all are accepted."""
+        signing = [*reversed(keys)]  # the last one signs
+        self._signer = Signer(signing, salt="form stamp", digest_method=hashlib.sha256)
+        self._random = random
+        self._used: OrderedDict[str, int] = OrderedDict()
+
+    def make(self, site: str, now: float) -> str:
+        """Give a stamp for a form of `site`, at the moment `now` (Unix seconds)."""
+        return self._signer.sign(f"{int(now)}.{self._random(12).hex()}.{site}").decode()
+
+    def look(self, stamp: str, site: str, submission: int, now: float) -> Look:
+        """Look at a `stamp` that came with a submission to `site`, at the moment `now`.
+
+        `submission` tells one from the other; the stamp is used by it from now on.
+        """
+        try:
+            known = len(stamp) <= LENGTH and stamp.isascii()
+            text = self._signer.unsign(stamp) if known else b""
+        except BadSignature:
+            text = b""
+        parts = _PARTS(text.decode())
+        if not parts or parts[3] != site:
+            return Look(False, Finding(score.FORGED, "a form stamp that is not ours"))
+        age = now - int(parts[1])
+        if not 0 <= age + 1 <= OLDEST:
+            return Look(False, Finding(score.EXPIRED, "a form stamp that is too old"))
+        if self._use(parts[2], submission) != submission:
+            return Look(False, Finding(score.REPLAYED, "a form stamp that was used before"))
+        if age < YOUNGEST:
+            return Look(True, Finding(score.HASTY, f"sent within {YOUNGEST} s"))
+        return Look(True, None)
+
+    def _use(self, word: str, submission: int) -> int:
+        """Remember a use; give the submission that used it first."""
+        first = self._used.setdefault(word, submission)
+        if len(self._used) > REMEMBERED:
+            self._used.popitem(last=False)
+        return first

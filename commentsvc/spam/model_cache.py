@@ -1,0 +1,54 @@
+"""School: keeps the filter at what moderators have taught by now.
+
+DESIGN. A submission asks the filter in memory. At most once in PAUSE seconds it also asks whether
+something was taught since; then the odds of all words are read anew, by a reader's OS thread, while
+the filter goes on with the former ones. Only the very first submission waits for that.
+"""
+
+import asyncio
+import math
+from contextlib import suppress
+from typing import Final
+
+from commentsvc.comments.submission import Submission
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseError, Reader
+from commentsvc.spam import training
+from commentsvc.spam.bayes import Bayes
+from commentsvc.spam.score import Finding
+
+PAUSE: Final = 2.0  # seconds
+
+
+class School:
+    """A filter, and where its lessons are."""
+
+    def __init__(self, database: Database) -> None:
+        """Take where the lessons are; nothing is read yet."""
+        self._database = database
+        self._bayes = Bayes()
+        self._version = -1
+        self._asked = -math.inf
+        self._loading: asyncio.Task[None] | None = None
+
+    def look(self, submission: Submission, now: float) -> list[Finding]:
+        """Say what the filter finds, on the event loop, at the moment `now` (Unix seconds)."""
+        if not 0 <= now - self._asked < PAUSE and (self._loading is None or self._loading.done()):
+            self._asked = now
+            if self._version < 0:
+                self._take(self._database.read_now(_read))
+            elif self._database.read_now(training.version) != self._version:
+                self._loading = asyncio.get_running_loop().create_task(self._load())
+        return self._bayes.look(submission)
+
+    async def _load(self) -> None:
+        with suppress(DatabaseError):  # it is busy, as others tell; after a pause we try again
+            self._take(await self._database.read(_read))
+
+    def _take(self, read: tuple[int, dict[int, float]]) -> None:
+        self._version, self._bayes.odds = read
+
+
+def _read(reader: Reader) -> tuple[int, dict[int, float]]:
+    """The version first: what is taught between both reads is read again."""
+    return training.version(reader), training.odds(reader)

@@ -1,0 +1,78 @@
+"""Standing: how a site takes comments, and what its moderators said of such as this one.
+
+DESIGN. The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
+only ``suspicious`` ones, or ``none``. An author earns trust by approved comments on the site, and
+is known by name and e-mail address together: nobody sees the address of another, so nobody
+easily takes over the trust in somebody. Who gives no address is never trusted. Only where a site
+asks for trust is the database asked, by an index, on the event loop. Bans, and what the filter has
+learned of moderators' decisions, are in memory.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from commentsvc.comments.submission import Submission
+from commentsvc.db.database import Database
+from commentsvc.settings.schema import Settings
+from commentsvc.spam.bans import Bans
+from commentsvc.spam.model_cache import School
+from commentsvc.spam.score import HOLDS_FROM, Finding
+
+FIRST: Final = "first"
+TRUSTED: Final = "suspicious"  # the policy for who is trusted
+
+# The second to last condition lets SQLite use the index.
+_APPROVED: Final = (
+    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE email = ?"
+    " AND site_id = (SELECT id FROM site WHERE name = ?) AND author = ?"
+    " AND email <> '' AND status = 'approved' LIMIT ?)"
+)
+
+
+class Standing(NamedTuple):
+    """From how many points a comment is held, and what is found by what moderators decided."""
+
+    holds_from: int
+    findings: list[Finding]
+
+
+class House:
+    """The sites' policies, the trust in authors, the bans, and the filter that is taught."""
+
+    def __init__(self, settings: Settings, database: Database, bans: Bans) -> None:
+        """Take the settings, and where comments and bans are."""
+        usual = settings.moderation.policy
+        self._policies = {site.name: site.policy or usual for site in settings.sites}
+        self._trust_after = settings.moderation.trust_after
+        self._database = database
+        self._bans = bans
+        self._school = School(database) if settings.spam.bayes else None
+
+    def look(
+        self,
+        submission: Submission,
+        html: str,
+        hashes: Callable[[], Sequence[bytes]],
+        now: float,
+    ) -> Standing:
+        """Look at a submission at the moment `now` (Unix seconds); `hashes` gives its network's."""
+        policy = self._policies[submission.place[0]]
+        if policy == FIRST and self._trusts(submission):
+            policy = TRUSTED
+
+        moment = int(now * 1_000)
+        if not self._bans.are_current(moment):
+            self._database.read_now(lambda reader: self._bans.load(reader, moment))
+        findings = self._bans.look(submission, html, hashes)
+        if self._school:
+            findings += self._school.look(submission, now)
+        return Standing(HOLDS_FROM[policy], findings)
+
+    def _trusts(self, submission: Submission) -> bool:
+        if not submission.email:
+            return False
+        known = (submission.email, submission.place[0], submission.author, self._trust_after)
+        [(approved,)] = self._database.read_now(
+            lambda reader: reader.execute(_APPROVED, known).fetchall()
+        )
+        return bool(approved >= self._trust_after)

@@ -1,0 +1,235 @@
+"""gate: who sees a page, whose forms are taken, and what others hear."""
+
+import pytest
+
+from commentsvc.auth import sessions
+from commentsvc.auth.sessions import COOKIE, Cookies
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
+
+DAY = 86_400.0  # seconds
+
+
+def pages(service: Served, method: str) -> list[str]:
+    """The pages below /moderation that answer `method`."""
+    return [
+        route.pattern.removeprefix("/moderation/")
+        for route in service.pages
+        if route.method == method and route.pattern != "/moderation"
+    ]
+
+
+def test_every_page_but_the_first_asks_strangers_to_sign_in(service: Served) -> None:
+    for page in pages(service, "GET"):
+        if page != "sign-in":
+            answer = Seat(service).get(page)
+            assert (answer.status, header(answer, "Location")) == (303, f"sign-in?to={page}")
+            assert not answer.body
+
+
+def test_a_stranger_comes_back_to_what_was_asked_for(service: Served) -> None:
+    answer = Seat(service).get("account?x=1&y=%C3%A9")
+    assert header(answer, "Location") == "sign-in?to=account%3Fx%3D1%26y%3D%25C3%25A9"
+    long = Seat(service).get("account?x=" + "1" * 5_000)
+    assert header(long, "Location") == "sign-in?to=account"
+
+
+def test_every_page_has_the_headers_that_keep_others_out(service: Served, seat: Seat) -> None:
+    for page in pages(service, "GET"):
+        answer = seat.get(page)
+        assert answer.status in (200, 303, 404), page
+        fields = dict(answer.headers)
+        policy = fields["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert fields["Referrer-Policy"] == "no-referrer"
+        assert fields["X-Content-Type-Options"] == "nosniff"
+        assert fields["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert fields["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert fields["Cache-Control"] == "no-store"
+        assert "Access-Control-Allow-Origin" not in fields
+        assert not answer.tags, "it must not be stored"
+
+
+def test_no_page_has_anything_inline(service: Served, seat: Seat) -> None:
+    for page in pages(service, "GET"):
+        html = seat.get(page).body.decode()
+        for inline in ("<style", " style=", " onclick=", "javascript:", "<script>"):
+            assert inline not in html, page
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec_fetch_site": "cross-site", "origin": "https://evil.example"},
+        {"sec_fetch_site": "same-site", "origin": "https://blog.example"},
+        {"sec_fetch_site": "none"},
+        {"sec_fetch_site": "same-site", "origin": "https://comments.example"},
+    ],
+)
+def test_a_form_of_another_page_is_refused_whatever_else_is_right(
+    service: Served, seat: Seat, headers: dict[str, str]
+) -> None:
+    """The moderator's own cookie and token, sent from the blog or from elsewhere."""
+    token = seat.form_token()
+    for page in pages(service, "POST"):
+        answer = seat.post(page, {"form": token}, **headers)
+        assert answer.status == 403, page
+        assert "not sent by the moderation pages" in text(answer)
+    assert seat.is_signed_in()
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://comments.example", 303),
+        ("http://comments.example", 303),
+        ("null", 303),
+        ("https://blog.example", 403),
+        ("https://comments.example.evil.example", 403),
+        ("https://comments.example:8443", 403),
+        ("comments.example", 403),
+        ("", 403),
+    ],
+)
+def test_an_old_browser_is_judged_by_its_origin(seat: Seat, origin: str, status: int) -> None:
+    token = seat.form_token()
+    del_site = {"sec_fetch_site": "", "origin": origin}
+    request = {name: value for name, value in del_site.items() if value or name == "origin"}
+    answer = seat.service.form(
+        "/moderation/sign-out",
+        f"form={token}",
+        host="comments.example",
+        cookie=f"{COOKIE}={seat.cookies[COOKIE]}",
+        **request,
+    )
+    assert answer.status == status
+
+
+def test_a_form_without_any_word_of_its_page_is_refused(seat: Seat) -> None:
+    answer = seat.service.form(
+        "/moderation/sign-out",
+        f"form={seat.form_token()}",
+        host="comments.example",
+        cookie=f"{COOKIE}={seat.cookies[COOKIE]}",
+    )
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("token", [None, "", "0" * 32, "é", "\udcff"])
+def test_a_form_without_its_token_is_refused(
+    service: Served, seat: Seat, token: str | None
+) -> None:
+    for page in pages(service, "POST"):
+        fields = {} if token is None else {"form": token.encode(errors="surrogateescape")}
+        assert seat.post(page, fields).status in (400, 403), page
+    assert seat.is_signed_in()
+
+
+def test_the_token_of_another_browser_is_refused(service: Served, seat: Seat) -> None:
+    assert seat.post("sign-out", {"form": Seat(service).form_token()}).status == 403
+    assert seat.is_signed_in()
+
+
+def test_a_form_without_a_cookie_hears_why(service: Served) -> None:
+    answer = Seat(service).post("sign-in", {"name": "ann"})
+    assert answer.status == 403
+    assert "https://" in text(answer)
+    assert "cookie" in text(answer)
+
+
+@pytest.mark.parametrize("body", [b"", b"a" * 200_000, b"&" * 1_000, b"form=%ff", b"\xff\xfe"])
+def test_an_odd_form_is_refused_by_a_page(service: Served, seat: Seat, body: bytes) -> None:
+    for page in pages(service, "POST"):
+        answer = service.ask(
+            "POST",
+            f"/moderation/{page}",
+            body,
+            host="comments.example",
+            sec_fetch_site="same-origin",
+            content_type="application/x-www-form-urlencoded",
+            cookie=f"{COOKIE}={seat.cookies[COOKIE]}",
+        )
+        assert answer.status in (400, 403), page
+        assert "<h1>" in text(answer)
+    assert seat.is_signed_in()
+
+
+def test_json_is_no_form(seat: Seat) -> None:
+    assert seat.post("sign-out", {}, content_type="application/json").status == 415
+    assert seat.is_signed_in()
+
+
+def test_nothing_is_done_by_reading(service: Served, seat: Seat) -> None:
+    """Mail scanners and prefetching browsers follow links."""
+    for page in pages(service, "POST"):
+        assert seat.get(page).status in (200, 303, 404, 405), page
+    assert seat.is_signed_in()
+
+
+def test_a_forged_cookie_signs_nobody_in(service: Served, seat: Seat) -> None:
+    good = seat.cookies[COOKIE]
+    token = Cookies([b"another key" * 4]).visit(b"r" * 32)[1].partition(";")[0].partition("=")[2]
+    for forged in ("", "x", "1.x", token, good[:-3], good.partition(".")[0], good.swapcase()):
+        seat.cookies[COOKIE] = forged
+        assert not seat.is_signed_in(), forged
+    seat.cookies[COOKIE] = good
+    assert seat.is_signed_in()
+
+
+def test_a_visitors_cookie_is_no_session(service: Served, seat: Seat) -> None:
+    """A cookie that we signed, which never signed in."""
+    stranger = Seat(service)
+    stranger.get("sign-in")
+    assert stranger.cookies[COOKIE] != seat.cookies[COOKIE]
+    assert not stranger.is_signed_in()
+
+
+def test_an_expired_session_is_none(service: Served, seat: Seat) -> None:
+    service.now = NOW + 6.9 * DAY
+    assert seat.is_signed_in()
+    service.now = NOW + 13 * DAY
+    assert seat.is_signed_in(), "it was used a week ago"
+    service.now = NOW + 20.1 * DAY
+    assert not seat.is_signed_in()
+
+
+def test_a_session_ends_after_a_month_however_much_it_is_used(service: Served, seat: Seat) -> None:
+    for day in range(30):
+        service.now = NOW + day * DAY
+        assert seat.is_signed_in()
+    service.now = NOW + 30 * DAY
+    assert not seat.is_signed_in()
+
+
+def test_a_session_that_is_used_all_the_time_is_noted_seldom(service: Served, seat: Seat) -> None:
+    def seen() -> int:
+        sql = "SELECT seen FROM session"
+        return int(service.database.read_now(lambda r: r.execute(sql).fetchone())[0])
+
+    service.now = NOW + sessions.TOUCH / 1_000 - 1
+    seat.get("account")
+    assert seen() == NOW * 1_000
+    service.now = NOW + sessions.TOUCH / 1_000
+    seat.get("account")
+    assert seen() == service.now * 1_000
+
+
+def test_who_comes_from_another_site_is_let_in_by_the_next_request(
+    service: Served, seat: Seat
+) -> None:
+    """A link in a web mailer: the browser keeps the cookie back until our own page asks."""
+    answer = Seat(service).get("account?done=session", sec_fetch_site="cross-site")
+    assert answer.status == 200
+    assert header(answer, "Refresh") == "0"
+    assert 'href="account?done=session"' in text(answer)
+    assert not any(name == "Set-Cookie" for name, _ in answer.headers)
+
+
+def test_what_a_stranger_writes_into_the_address_stays_text(service: Served) -> None:
+    hostile = 'account?"><script>alert(1)</script>'
+    html = text(Seat(service).get(hostile, sec_fetch_site="cross-site"))
+    assert "<script>" not in html
+    html = text(Seat(service).get('sign-in?to="><script>alert(1)</script>'))
+    assert "<script>" not in html

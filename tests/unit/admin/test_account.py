@@ -1,0 +1,88 @@
+"""account: a new password, and sessions that end."""
+
+import re
+
+import pytest
+
+from commentsvc.auth.sessions import COOKIE
+from tests.unit.seat import PASSWORD, Seat, header, seated, text
+from tests.unit.served import Served
+
+NEW = "four words are better"
+
+
+def test_a_new_password_signs_in_and_the_old_one_no_more(service: Served, seat: Seat) -> None:
+    answer = seat.send("password", password=PASSWORD, new=NEW, again=NEW)
+    assert (answer.status, header(answer, "Location")) == (303, "account?done=password")
+    assert "Your password is changed" in text(seat.get("account?done=password"))
+    assert Seat(service).sign_in(password=PASSWORD).status == 403
+    assert Seat(service).sign_in(password=NEW).status == 303
+
+
+def test_a_new_password_signs_all_other_browsers_out(service: Served, seat: Seat) -> None:
+    other = Seat(service)
+    other.sign_in()
+    before = dict(seat.cookies)
+    seat.send("password", password=PASSWORD, new=NEW, again=NEW)
+    assert not other.is_signed_in()
+    assert seat.is_signed_in()
+    assert seat.cookies[COOKIE] != before[COOKIE]
+    seat.cookies = before
+    assert not seat.is_signed_in()
+
+
+@pytest.mark.parametrize(
+    ("present", "new", "again", "status", "told"),
+    [
+        ("wrong", NEW, NEW, 403, "not your present password"),
+        ("", NEW, NEW, 403, "not your present password"),
+        (PASSWORD, NEW, NEW + "x", 422, "differ"),
+        (PASSWORD, "short", "short", 422, "12 to 200 characters"),
+        (PASSWORD, "x" * 201, "x" * 201, 422, "12 to 200 characters"),
+    ],
+)
+def test_a_mistake_changes_nothing(
+    service: Served, seat: Seat, present: str, new: str, again: str, status: int, told: str
+) -> None:
+    answer = seat.send("password", password=present, new=new, again=again)
+    assert answer.status == status
+    assert told in text(answer)
+    assert Seat(service).sign_in().status == 303
+
+
+def test_who_found_an_open_browser_cannot_guess_the_password(seat: Seat) -> None:
+    statuses = [
+        seat.send("password", password="guess", new=NEW, again=NEW).status for _ in range(32)
+    ]
+    assert statuses == [403] * 30 + [429] * 2
+
+
+def test_the_sessions_are_listed_and_others_can_be_ended(service: Served, seat: Seat) -> None:
+    other = Seat(service)
+    other.sign_in()
+    html = text(seat.get("account"))
+    assert html.count("<strong>Firefox on Linux</strong>") == 2
+    assert html.count("this browser") == 1
+    [number] = re.findall(r'name="id" value="(\d+)"', html)
+    assert header(seat.send("session", id=number), "Location") == "account?done=session"
+    assert not other.is_signed_in()
+    assert seat.is_signed_in()
+
+
+def test_nobody_ends_the_session_of_another_moderator(service: Served, seat: Seat) -> None:
+    bob = seated(service, "bob")
+    for number in ("0", "1"):
+        assert bob.send("session", id=number).status == 303
+    for number in ("-1", "x", "", "²", "9" * 30):
+        assert bob.send("session", id=number).status == 404, "nothing was ended"
+    assert bob.is_signed_in()
+    assert seat.is_signed_in()
+
+
+def test_what_a_browser_calls_itself_stays_text(service: Served, seat: Seat) -> None:
+    hostile = Seat(service)
+    fields = {"form": hostile.form_token(), "name": "ann", "password": PASSWORD}
+    hostile.post("sign-in", fields, user_agent="<script>alert(1)</script>")
+    html = text(seat.get("account"))
+    assert "<script>alert" not in html
+    assert "An unknown browser" in html

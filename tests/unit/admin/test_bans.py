@@ -1,0 +1,91 @@
+"""banpages: bans by a form, and lifted by a button."""
+
+import re
+
+import pytest
+
+from commentsvc.spam import bans
+from commentsvc.spam.bans import Ban
+from commentsvc.util.timestamps import DAY
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
+from tests.unit.stored import add
+
+
+def listed(service: Served) -> list[Ban]:
+    return service.database.read_now(bans.listing)
+
+
+def test_without_bans_there_is_a_kind_word(seat: Seat) -> None:
+    assert "Everybody is welcome" in text(seat.get("bans"))
+
+
+def test_a_ban_is_made_shown_and_lifted(service: Served, seat: Seat) -> None:
+    answer = seat.send("ban", kind="domain", value="www.Spam.example", days="30")
+    assert header(answer, "Location") == "bans?done=added"
+    [ban] = listed(service)
+    now = int(NOW * 1_000)
+    assert (ban.kind, ban.value, ban.who) == ("domain", "spam.example", "ann")
+    assert ban.expires == now + 30 * DAY
+    html = text(seat.get("bans?done=added"))
+    assert "banned from now on" in html
+    found = re.search(r'name="id" value="(\d+)"', html)
+    assert found
+    assert header(seat.send("unban", id=found[1]), "Location") == "bans?done=lifted"
+    assert listed(service) == []
+
+
+def test_a_ban_holds_for_good_or_until_it_ended(service: Served, seat: Seat) -> None:
+    seat.send("ban", kind="word", value="walrus", days="")
+    assert "for good" in text(seat.get("bans"))
+    seat.send("ban", kind="word", value="walrus", days="7")
+    assert "until 25 November 2026" in text(seat.get("bans"))
+    service.database.write_now(lambda tx: bans.add(tx, "word", "old", "bob", 1, 2))
+    assert "it has ended" in text(seat.get("bans"))
+
+
+def test_a_submission_meets_the_ban(service: Served, seat: Seat) -> None:
+    seat.send("ban", kind="word", value="walrus", days="")
+    assert service.submit("The walrus sings").status == 202
+    assert service.stored()[0].comment.status == "spam"
+
+
+def test_a_comments_page_leads_to_its_ban(service: Served, seat: Seat) -> None:
+    add(service.database, author='A & "B"', network=b"\x01\x02\x03\x04\x05\x06\x07\x08")
+    html = text(seat.get("comment?id=1"))
+    assert "bans?kind=author&amp;value=A%20%26%20%22B%22" in html
+    assert "bans?kind=network&amp;value=0102030405060708" in html
+    html = text(seat.get("bans?kind=network&value=0102030405060708"))
+    assert 'value="0102030405060708"' in html
+    assert '<option value="network" selected>' in html
+    assert listed(service) == [], "only a form bans"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "days", "status"),
+    [
+        ("domain", "nonsense", "", 422),
+        ("network", "192.0.2.1", "", 422),
+        ("author", "", "", 422),
+        ("word", "x" * 10_000, "", 422),
+        ("everybody", "x", "", 400),
+        ("word", "x", "8", 400),
+    ],
+)
+def test_what_cannot_be_banned_is_told(
+    service: Served, seat: Seat, kind: str, value: str, days: str, status: int
+) -> None:
+    answer = seat.send("ban", kind=kind, value=value, days=days)
+    assert answer.status == status
+    assert 'role="alert"' in text(answer)
+    assert listed(service) == []
+
+
+def test_a_ban_that_does_not_exist_is_told(seat: Seat) -> None:
+    assert seat.send("unban", id="77").status in (404, 409)
+    assert seat.send("unban", id="x").status == 404
+
+
+def test_a_hostile_value_stays_text(seat: Seat) -> None:
+    seat.send("ban", kind="author", value="<script>alert(1)</script>", days="")
+    assert "<script>alert" not in text(seat.get("bans?value=%3Cscript%3Ealert(1)"))

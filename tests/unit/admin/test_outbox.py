@@ -1,0 +1,64 @@
+"""outboxpages: what became of each mail, and sending it again."""
+
+from functools import partial
+
+from commentsvc.admin.outbox import MOST
+from commentsvc.db import outbox
+from commentsvc.db.schema.outbox import Target
+from tests.unit.seat import Seat, header, text
+from tests.unit.served import NOW, Served
+from tests.unit.stored import add
+
+MS = int(NOW * 1_000)
+
+
+def post(service: Served, recipient: str = "me@blog.example") -> None:
+    """Let the outbox have one row more, of a new comment."""
+    target = Target("mail", recipient, 0, changes=False)
+    service.database.write_now(lambda tx: outbox.sync_targets(tx, [target]))
+    add(service.database, now=MS, status="pending")
+
+
+def fail(service: Served, error: str) -> None:
+    """Let all that is due fail for good."""
+    rows = service.database.read_now(lambda reader: outbox.due(reader, "mail", MS + 1, 100))
+    for row in rows:
+        service.database.write_now(partial(outbox.settle, post=row, error=error, now=MS))
+
+
+def test_an_empty_outbox_has_a_kind_word(seat: Seat) -> None:
+    assert "Nothing was sent yet" in text(seat.get("outbox"))
+
+
+def test_a_row_is_shown_with_what_became_of_it(service: Served, seat: Seat) -> None:
+    post(service)
+    html = text(seat.get("outbox"))
+    assert "me@blog.example" in html
+    assert "mail: 1 waiting" in html
+    fail(service, "550 <b>no such mailbox</b>")
+    html = text(seat.get("outbox?state=failed"))
+    assert "550 &lt;b&gt;no such mailbox&lt;/b&gt;" in html
+    assert "1 failed" in html
+    assert "me@blog.example" not in text(seat.get("outbox?state=sent"))
+    assert "me@blog.example" in text(seat.get("outbox?state=odd"))
+
+
+def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
+    post(service)
+    fail(service, "550 no")
+    assert header(seat.send("outbox", id="1"), "Location") == "outbox?done=again"
+    [row] = service.database.read_now(lambda reader: outbox.due(reader, "mail", MS, 10))
+    assert (row.state, row.tries) == ("queued", 0)
+    assert "sent in a moment" in text(seat.get("outbox?done=again"))
+    assert header(seat.send("outbox", id="77"), "Location") == "outbox?done=nothing"
+    assert seat.send("outbox", id="x").status == 404
+
+
+def test_many_rows_are_read_in_pieces(service: Served, seat: Seat) -> None:
+    for _ in range(MOST + 2):
+        post(service)
+    html = text(seat.get("outbox"))
+    assert html.count("me@blog.example") == MOST
+    assert text(seat.get("outbox?before=3")).count("me@blog.example") == 2
+    assert "before=3" in html
+    assert seat.get("outbox?before=x").status == 404

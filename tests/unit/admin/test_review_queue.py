@@ -1,0 +1,252 @@
+"""reviewing: lists, decisions, and the way back."""
+
+import re
+
+import pytest
+
+from commentsvc.admin.review_queue import MOST
+from commentsvc.comments import search
+from tests.unit.seat import Seat, header, seated, text
+from tests.unit.served import NOW, Served
+from tests.unit.stored import add
+
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
+
+
+def submit(service: Served, **changes: object) -> int:
+    """A comment in the queue; its id."""
+    changes = {"status": "pending"} | changes
+    return add(service.database, now=int(NOW * 1_000) - 3_600_000, **changes).comment.id
+
+
+def statuses(service: Served) -> dict[int, str]:
+    return {entry.comment.id: entry.comment.status for entry in service.stored()}
+
+
+def listed(html: str) -> list[int]:
+    return [
+        int(number) for number in re.findall(r'<article class="card comment" id="c(\d+)"', html)
+    ]
+
+
+def test_the_queue_shows_what_waits_the_newest_first(service: Served, seat: Seat) -> None:
+    ids = [submit(service, source=f"Comment {n}", author=f"Author {n}") for n in range(3)]
+    submit(service, status="approved")
+    html = text(seat.get("queue"))
+    assert listed(html) == ids[::-1]
+    assert "1 h ago" in html
+    assert 'href="https://blog.example/post/#comments"' in html
+
+
+def test_an_empty_list_has_a_kind_word(seat: Seat) -> None:
+    assert "Nobody waits for you" in text(seat.get("queue"))
+    assert "No spam" in text(seat.get("comments?status=spam"))
+    assert "No comment is published yet" in text(seat.get("comments"))
+    assert "Nothing is deleted" in text(seat.get("comments?status=deleted"))
+    assert "Nothing was found" in text(seat.get("comments?q=walrus"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "status"), [("approve", "approved"), ("spam", "spam"), ("delete", "deleted")]
+)
+def test_a_button_decides_on_its_comment_alone_and_undo_takes_it_back(
+    service: Served, seat: Seat, verb: str, status: str
+) -> None:
+    first, second = submit(service), submit(service)
+    html = text(seat.get("queue"))
+    assert f'name="one" value="{verb}.{second}"' in html
+    answer = seat.send("decide", one=f"{verb}.{second}", id=[first], back="queue?site=blog")
+    assert answer.status == 303
+    assert statuses(service) == {first: "pending", second: status}
+    assert header(answer, "Location") == f"queue?site=blog&done={status}.1.0.1"
+    html = text(seat.get(header(answer, "Location")))
+    assert "1 comment " in html
+    act = re.search(r'name="act" value="(\d+)"', html)
+    assert act
+    answer = seat.send("undo", act=act[1], back="queue?site=blog")
+    assert statuses(service) == {first: "pending", second: "pending"}
+    html = text(seat.get(header(answer, "Location")))
+    assert "put back as before" in html
+    assert 'name="act"' not in html
+
+
+def test_many_are_decided_at_once_and_undone_as_one(service: Served, seat: Seat) -> None:
+    ids = [submit(service) for _ in range(5)]
+    answer = seat.send("decide", all="spam", id=ids[:4], back="queue")
+    assert list(statuses(service).values()).count("spam") == 4
+    assert "4 comments marked as spam" in text(seat.get(header(answer, "Location")))
+    seat.send("undo", act=1, back="queue")
+    assert set(statuses(service).values()) == {"pending"}
+
+
+def test_what_somebody_else_decided_meanwhile_is_told(service: Served, seat: Seat) -> None:
+    first, second = submit(service), submit(service)
+    seat.send("decide", one=f"delete.{first}", back="queue")
+    answer = seat.send("decide", all="approve", id=[first, second], back="queue")
+    assert statuses(service) == {first: "deleted", second: "approved"}
+    html = text(seat.get(header(answer, "Location")))
+    assert "1 comment approved." in html
+    assert "1 left as it was" in html
+
+
+def test_what_was_deleted_is_restored_to_what_it_was(service: Served, seat: Seat) -> None:
+    number = submit(service)
+    seat.send("decide", one=f"approve.{number}", back="queue")
+    seat.send("decide", one=f"delete.{number}", back="queue")
+    html = text(seat.get("comments?status=deleted"))
+    assert f'value="restore.{number}"' in html
+    assert "approve." not in html
+    seat.send("decide", one=f"restore.{number}", back="comments?status=deleted")
+    assert statuses(service) == {number: "approved"}
+
+
+def test_a_decision_purges_what_readers_see(service: Served, seat: Seat) -> None:
+    number = submit(service)
+    service.purged.clear()
+    seat.send("decide", one=f"approve.{number}", back="queue")
+    assert set(service.purged) == {"thread:blog:/post/", "site:blog"}
+
+
+def test_nothing_ticked_changes_nothing(service: Served, seat: Seat) -> None:
+    submit(service)
+    answer = seat.send("decide", all="delete", back="queue")
+    assert header(answer, "Location") == "queue"
+    assert set(statuses(service).values()) == {"pending"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"one": "publish.1"},
+        {"one": "approve.x"},
+        {"one": "approve.-1"},
+        {"one": f"approve.{10**19}"},
+        {"all": "approve", "id": ["1", "x"]},
+        {"all": "approved", "id": "1"},
+        {"all": "", "id": "1"},
+    ],
+)
+def test_what_is_no_decision_is_refused(
+    service: Served, seat: Seat, fields: dict[str, object]
+) -> None:
+    number = submit(service)
+    answer = seat.send("decide", **fields)
+    assert answer.status == 400
+    assert "Open the page again" in text(answer)
+    assert statuses(service) == {number: "pending"}
+
+
+def test_unknown_comments_and_acts_are_told(service: Served, seat: Seat) -> None:
+    assert seat.send("decide", one="approve.77", back="queue").status == 404
+    assert seat.send("decide", one="restore.77", back="queue").status == 404
+    assert seat.send("undo", act="77", back="queue").status == 409
+    assert seat.send("undo", act="x", back="queue").status == 400
+    assert seat.send("decide", all="spam", id=[77, submit(service)], back="queue").status == 404
+    assert set(statuses(service).values()) == {"pending"}
+
+
+@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "../static", ""])
+def test_a_decision_leads_to_no_other_site(service: Served, seat: Seat, back: str) -> None:
+    answer = seat.send("decide", one=f"approve.{submit(service)}", back=back)
+    assert header(answer, "Location").startswith("queue?done=")
+
+
+def test_only_ones_own_last_act_is_offered_to_be_undone(service: Served, seat: Seat) -> None:
+    """A link may come from anywhere, and say that something was done."""
+    bob = seated(service, "bob")
+    bob.send("decide", one=f"approve.{submit(service)}", back="queue")
+    assert 'name="act"' not in text(seat.get("queue?done=approved.1.0.1"))
+    assert 'name="act"' in text(bob.get("queue?done=approved.1.0.1"))
+    for odd in ("approved.1.0", "<b>.1.0.1", "approved.x.0.1", "approved.1.0.1x"):
+        assert 'role="status"' not in text(bob.get(f"queue?done={odd}"))
+
+
+def test_a_list_is_read_in_pieces_without_a_gap(service: Served, seat: Seat) -> None:
+    ids = [submit(service, status="spam") for _ in range(MOST + 7)]
+    html = text(seat.get("comments?status=spam"))
+    seen = listed(html)
+    assert len(seen) == MOST
+    older = re.search(r'href="(comments[^"]*)" rel="next"', html)
+    assert older
+    html = text(seat.get(older[1].replace("&amp;", "&")))
+    assert seen + listed(html) == ids[::-1]
+    assert 'rel="next"' not in html
+    assert "To the newest" in html
+
+
+def test_a_place_that_is_none_is_told(seat: Seat) -> None:
+    assert seat.get("queue?after=x").status == 400
+    assert "This is the end" in text(seat.get("queue?after=0.1"))
+
+
+def test_all_can_be_ticked_without_a_script(service: Served, seat: Seat) -> None:
+    submit(service)
+    html = text(seat.get("queue"))
+    assert "checked" not in html
+    link = re.search(r'class="every" href="([^"]+)"', html)
+    assert link
+    assert text(seat.get(link[1])).count(" checked") == 1
+
+
+def test_comments_are_found_by_words_address_and_page(service: Served, seat: Seat) -> None:
+    wanted = submit(service, source="The walrus sings", email="rosa@blog.example", url="/w/")
+    submit(service, source="Nothing here")
+    html = text(seat.get("comments?q=walrus"))
+    assert "are not searched yet" in html
+    service.database.write_now(lambda tx: search.feed(tx, 1_000))
+    for query in ("walrus", "rosa@blog.example", "/w/", "text:sings"):
+        html = text(seat.get(f"comments?q={query}"))
+        assert listed(html) == [wanted], query
+        assert "not searched yet" not in html
+    assert listed(text(seat.get("comments?q=walrus&status=spam"))) == []
+    assert listed(text(seat.get("comments?q=walrus&site=notes"))) == []
+    assert listed(text(seat.get("comments?q=walrus&after=x"))) == [wanted]
+
+
+def test_a_found_comment_is_decided_on_where_it_was_found(service: Served, seat: Seat) -> None:
+    number = submit(service, source="walrus")
+    service.database.write_now(lambda tx: search.feed(tx, 1_000))
+    html = text(seat.get("comments?q=walrus%20%26"))
+    back = re.search(r'name="back" value="([^"]+)"', html)
+    assert back
+    answer = seat.send("decide", one=f"spam.{number}", back=back[1].replace("&amp;", "&"))
+    assert header(answer, "Location") == "comments?q=walrus+%26&done=spam.1.0.1"
+
+
+def test_hostile_texts_stay_text_in_every_field(service: Served, seat: Seat) -> None:
+    submit(
+        service,
+        source=HOSTILE,
+        html="<p>safe</p>",
+        author=HOSTILE,
+        email=f"{HOSTILE}@x.example",
+        author_site=f"https://x.example/{HOSTILE}",
+        title=HOSTILE,
+        url=f"/{HOSTILE}",
+        score=5,
+        reasons=HOSTILE,
+    )
+    for page in ("queue", f"comments?q={'%3Cscript%3E'}alert", "comment?id=1", "threads"):
+        html = text(seat.get(page))
+        assert "<script>alert" not in html, page
+        assert "<img src=x" not in html, page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text(seat.get("queue"))
+
+
+def test_the_verdict_is_shown_with_its_reasons(service: Served, seat: Seat) -> None:
+    submit(service, score=8, reasons="3 links (+5)\nthe same text (+3)")
+    html = text(seat.get("queue"))
+    assert "8 points" in html
+    assert "3 links (+5), the same text (+3)" in html
+
+
+def test_a_page_of_a_site_without_origin_is_named_without_a_link(
+    service: Served, seat: Seat
+) -> None:
+    submit(service, site="notes", title="A note")
+    html = text(seat.get("queue?site=notes"))
+    assert listed(html) == [1]
+    assert "A note" in html
+    assert "#comments" not in html
+    assert listed(text(seat.get("queue?site=blog"))) == []

@@ -1,0 +1,119 @@
+"""threadpages: closing, moving and merging pages by forms."""
+
+import re
+
+import pytest
+
+from commentsvc.admin.threads import MOST
+from tests.unit.seat import Seat, header, seated, text
+from tests.unit.served import Served, data
+from tests.unit.stored import add
+
+
+@pytest.fixture
+def seat(service: Served) -> Seat:
+    for url in ("/a/", "/b/", "/b/"):
+        add(service.database, url=url, title=f"Page {url}")
+    return seated(service)
+
+
+def count(service: Served, url: str) -> int:
+    return int(data(service.get(f"/api/comments/count?url={url}"))["count"])
+
+
+def names(html: str) -> list[str]:
+    return re.findall(r'class="name" href="thread\?id=\d+">([^<]*)<', html)
+
+
+def test_threads_are_listed_and_found(seat: Seat) -> None:
+    html = text(seat.get("threads"))
+    assert names(html) == ["Page /b/", "Page /a/"]
+    assert "2 comments" in html
+    assert names(text(seat.get("threads?q=/a"))) == ["Page /a/"]
+    assert "No page was found" in text(seat.get("threads?q=zzz"))
+    assert seat.get("threads?before=x").status == 404
+
+
+def test_without_a_thread_there_is_a_kind_word(service: Served) -> None:
+    assert "Nobody has written yet" in text(seated(service).get("threads"))
+
+
+def test_many_threads_are_read_in_pieces(service: Served) -> None:
+    seat = seated(service)
+    for number in range(MOST + 3):
+        add(service.database, url=f"/{number}/")
+    html = text(seat.get("threads?q=/"))
+    older = re.search(r'href="(threads[^"]+)" rel="next"', html)
+    assert older
+    rest = text(seat.get(older[1].replace("&amp;", "&")))
+    assert names(html) + names(rest) == [f"/{n}/" for n in reversed(range(MOST + 3))]
+
+
+@pytest.mark.parametrize(("state", "status"), [("closed", 400), ("open", 201), ("aging", 201)])
+def test_a_thread_is_closed_and_opened(
+    service: Served, seat: Seat, state: str, status: int
+) -> None:
+    answer = seat.send("thread", id="1", do="state", value=state)
+    assert header(answer, "Location") == "thread?id=1&done=state"
+    html = text(seat.get("thread?id=1&done=state"))
+    assert f'value="{state}" class="main" aria-pressed="true"' in html
+    assert service.submit(url="/a/").status == status
+
+
+def test_a_page_moves_with_its_comments(service: Served, seat: Seat) -> None:
+    answer = seat.send("thread", id="1", do="move", value="https://blog.example/c/?utm_source=x")
+    assert header(answer, "Location") == "thread?id=1&done=move"
+    assert (count(service, "/a/"), count(service, "/c/")) == (1, 1)
+    html = text(seat.get("thread?id=1"))
+    assert "<code>/a/</code>" in html
+
+
+def test_two_pages_become_one_when_that_is_sure(service: Served, seat: Seat) -> None:
+    answer = seat.send("thread", id="1", do="merge", value="/b/")
+    assert answer.status == 400
+    assert "cannot be undone" in text(answer)
+    assert count(service, "/b/") == 2
+    answer = seat.send("thread", id="1", do="merge", value="/b/", sure="yes")
+    assert header(answer, "Location") == "thread?id=2&done=merge"
+    assert (count(service, "/a/"), count(service, "/b/")) == (3, 3)
+    assert seat.get("thread?id=1").status == 404
+
+
+def test_an_address_is_added_and_removed(service: Served, seat: Seat) -> None:
+    seat.send("thread", id="1", do="alias", value="/old/")
+    assert count(service, "/old/") == 1
+    assert 'value="/old/"' in text(seat.get("thread?id=1"))
+    seat.send("thread", id="1", do="unalias", value="/old/")
+    assert count(service, "/old/") == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"do": "move", "value": "/b/"}, 409),
+        ({"do": "alias", "value": "/b/"}, 409),
+        ({"do": "alias", "value": "/a/"}, 409),
+        ({"do": "unalias", "value": "/zzz/"}, 404),
+        ({"do": "move", "value": "https://evil.example/"}, 400),
+        ({"do": "move", "value": ""}, 400),
+        ({"do": "merge", "value": "/zzz/", "sure": "yes"}, 404),
+        ({"do": "state", "value": "ajar"}, 400),
+        ({"do": "explode", "value": "/b/"}, 400),
+        ({}, 400),
+    ],
+)
+def test_what_cannot_be_done_is_told_on_the_page(
+    service: Served, seat: Seat, fields: dict[str, object], status: int
+) -> None:
+    answer = seat.send("thread", id="1", **fields)
+    assert answer.status == status
+    html = text(answer)
+    assert 'role="alert"' in html
+    assert "Page /a/" in html
+    assert (count(service, "/a/"), count(service, "/b/")) == (1, 2)
+
+
+@pytest.mark.parametrize("number", ["", "0", "77", "x"])
+def test_a_thread_that_does_not_exist_is_told(seat: Seat, number: str) -> None:
+    assert seat.get(f"thread?id={number}").status == 404
+    assert seat.send("thread", id=number, do="state", value="open").status == 404

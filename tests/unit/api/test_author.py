@@ -1,0 +1,210 @@
+"""readers: authors change their own comments, readers vote, and nobody does for another."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.http.messages import Response
+from commentsvc.settings.schema import Comments, Moderation, Spam
+from tests.unit.served import SETTINGS, Served, data, faults, served
+
+VOTER = "a-random-word"
+MINUTES = 60.0
+
+
+@pytest.fixture
+def token(service: Served) -> str:
+    """The edit token of comment 1."""
+    return str(data(service.submit("Hello"))["token"])
+
+
+def edit(service: Served, token: str, message: object = "New", number: int = 1) -> Response:
+    return send(service, "PATCH", f"/api/comments/{number}", {"message": message}, token)
+
+
+def withdraw(service: Served, token: str, number: int = 1, **headers: str) -> Response:
+    target = f"/api/comments/{number}"
+    return service.ask("DELETE", target, b"", authorization=f"Bearer {token}", **headers)
+
+
+def send(
+    service: Served, method: str, target: str, fields: object, token: str = "", **headers: str
+) -> Response:
+    body = data_of(fields)
+    headers = {"content_type": "application/json", **headers}
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    return service.ask(method, target, body, **headers)
+
+
+def data_of(fields: object) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def vote(service: Served, value: object, number: int = 1, **changes: Any) -> Response:
+    fields = {"vote": value, "voter": VOTER} | changes
+    return service.post(f"/api/comments/{number}/votes", fields)
+
+
+def listed(service: Served, query: str = "") -> Any:
+    return data(service.get(f"/api/comments?url=/p/{query}"))
+
+
+def test_an_author_edits_a_comment(service: Served, token: str) -> None:
+    answer = edit(service, token, "*New*")
+    assert answer.status == 200
+    told = data(answer)
+    assert (told["status"], told["comment"]["html"]) == ("approved", "<p><em>New</em></p>\n")
+    assert told["comment"]["edited"].endswith("Z")
+    assert [item["content"] for item in listed(service)["data"]] == ["*New*"]
+
+
+def test_spam_cannot_be_put_into_an_approved_comment(service: Served, token: str) -> None:
+    links = " ".join(f"https://{number}.example/" for number in range(5))
+    assert data(edit(service, token, links))["status"] == "pending"
+    assert listed(service)["count"] == 0
+
+
+def test_where_all_is_moderated_an_edit_is_too(tmp_path: Path) -> None:
+    with served(tmp_path, replace(SETTINGS, moderation=Moderation(policy="all"))) as service:
+        token = data(service.submit("Hello"))["token"]
+        assert data(edit(service, token))["status"] == "pending"
+
+
+def test_only_the_token_of_the_comment_changes_it(service: Served, token: str) -> None:
+    other = data(service.submit("Ho"))["token"]
+    target, body = "/api/comments/1", data_of({"message": "New"})
+    for headers in (
+        {},
+        {"authorization": ""},
+        {"authorization": "Bearer"},
+        {"authorization": f"Bearer {other}"},
+        {"authorization": f"Basic {token}"},
+        {"authorization": "Bearer " + "x" * 5_000},
+        {"authorization": f"Bearer {token}\u00ff"},
+    ):
+        for method in ("PATCH", "DELETE"):
+            answer = service.ask(method, target, body, content_type="application/json", **headers)
+            assert answer.status == 401
+            assert dict(answer.headers)["WWW-Authenticate"].startswith("Bearer")
+    assert [item["content"] for item in listed(service)["data"]] == ["Hello", "Ho"]
+    assert edit(service, token).status == 200
+
+
+def test_after_the_edit_time_it_is_too_late(service: Served, token: str) -> None:
+    service.now += SETTINGS.moderation.edit_minutes * MINUTES
+    for answer in (edit(service, token), withdraw(service, token)):
+        assert (answer.status, data(answer)["error"]["code"]) == (403, "too_late")
+
+
+def test_an_author_deletes_a_comment_and_may_say_so_twice(service: Served, token: str) -> None:
+    for _ in range(2):
+        answer = withdraw(service, token)
+        assert (answer.status, answer.body) == (204, b"")
+    assert listed(service)["count"] == 0
+    assert edit(service, token).status == 404
+
+
+@pytest.mark.parametrize("number", ["99", "0", "999999999999999999"])
+def test_an_unknown_comment_is_not_found(service: Served, number: str) -> None:
+    for method, below in (("PATCH", ""), ("DELETE", ""), ("POST", "/votes")):
+        target = f"/api/comments/{number}{below}"
+        assert send(service, method, target, {"vote": 1, "voter": VOTER}).status == 404
+
+
+def test_other_paths_are_no_comments(service: Served) -> None:
+    for path in ("x", "-1", "1/x", "1/", "9999999999999999999", "1.0", "%31x"):
+        assert send(service, "PATCH", f"/api/comments/{path}", {}).status == 404
+    assert service.get("/api/comments/1").status == 405
+
+
+@pytest.mark.parametrize("message", ["", None, 7, "x" * 201, "  "])
+def test_a_new_text_is_checked_as_a_first_one(service: Served, token: str, message: object) -> None:
+    assert faults(edit(service, token, message)) == ["message"]
+
+
+def test_nothing_but_the_text_can_be_edited(service: Served, token: str) -> None:
+    answer = send(service, "PATCH", "/api/comments/1", {"message": "x", "author": "Bob"}, token)
+    assert faults(answer) == ["author"]
+
+
+def test_edits_count_against_the_rate(tmp_path: Path) -> None:
+    with served(tmp_path, replace(SETTINGS, spam=Spam(rate_limit="2/minute"))) as service:
+        token = data(service.submit("Hello"))["token"]
+        assert edit(service, token, "A").status == 200
+        answer = edit(service, token, "B")
+        assert answer.status == 429
+        assert dict(answer.headers)["Retry-After"] == "30"
+
+
+def test_foreign_pages_change_nothing(service: Served, token: str) -> None:
+    assert withdraw(service, token, origin="https://evil.example").status == 403
+    answer = withdraw(service, token, origin="https://blog.example")
+    assert dict(answer.headers)["Access-Control-Allow-Origin"] == "https://blog.example"
+
+
+def test_a_browser_may_ask_whether_it_may(service: Served) -> None:
+    answer = service.ask(
+        "OPTIONS",
+        "/api/comments/1",
+        origin="https://blog.example",
+        access_control_request_method="PATCH",
+    )
+    headers = dict(answer.headers)
+    assert "PATCH" in headers["Access-Control-Allow-Methods"]
+    assert "authorization" in headers["Access-Control-Allow-Headers"]
+
+
+def test_a_vote_is_seen_in_the_list_and_sorts_it(service: Served) -> None:
+    for text in ("One", "Two"):
+        service.submit(text)
+    assert listed(service)["voting"] == "up"
+    assert data(vote(service, 1, 2)) == {"votes": 1, "vote": 1}
+    assert [item["votes"] for item in listed(service, "&sort=top")["data"]] == [1, 0]
+    assert [item["id"] for item in listed(service, "&sort=top")["data"]] == [2, 1]
+    assert data(vote(service, 0, 2)) == {"votes": 0, "vote": 0}
+
+
+@pytest.mark.parametrize("value", [-1, 2, True, "1", None, 1.0])
+def test_a_vote_is_one_of_those_allowed(service: Served, value: object) -> None:
+    service.submit()
+    assert faults(vote(service, value)) == ["vote"]
+
+
+@pytest.mark.parametrize("voter", ["short", "x" * 65, "white space", None, 7])
+def test_a_voter_is_a_random_word(service: Served, voter: object) -> None:
+    service.submit()
+    assert faults(vote(service, 1, voter=voter)) == ["voter"]
+
+
+@pytest.mark.parametrize("fields", [{"vote": 1, "voter": VOTER, "x": 1}, [], "x"])
+def test_a_ballot_has_these_fields_alone(service: Served, fields: object) -> None:
+    service.submit()
+    assert data(service.post("/api/comments/1/votes", fields))["error"]["code"] == "malformed"
+
+
+def test_the_settings_say_how_one_may_vote(tmp_path: Path) -> None:
+    for name, against, status in (("both", -1, 200), ("off", 1, 404)):
+        folder = tmp_path / name
+        folder.mkdir()
+        settings = replace(SETTINGS, comments=replace(Comments(), votes=name))
+        with served(folder, settings) as service:
+            service.submit()
+            assert vote(service, against).status == status
+            assert listed(service).get("voting") == (None if name == "off" else name)
+
+
+def test_votes_are_bounded_for_a_network(tmp_path: Path) -> None:
+    spam = Spam(rate_limit="off", vote_limit="2/hour")
+    with served(tmp_path, replace(SETTINGS, spam=spam)) as service:
+        service.submit()
+        assert [vote(service, value).status for value in (1, 0, 1)] == [200, 200, 429]
+
+
+def test_too_many_votes_of_a_network_are_a_conflict(service: Served) -> None:
+    service.submit()
+    answers = [vote(service, 1, voter=f"{VOTER}-{number}") for number in range(21)]
+    assert [answer.status for answer in answers] == [200] * 20 + [409]

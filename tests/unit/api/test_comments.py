@@ -1,0 +1,332 @@
+"""api: counts, lists, submissions, previews, feeds, each with what can be wrong with it."""
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import altcha
+import msgspec
+import pytest
+
+from commentsvc.comments import queries, threads
+from commentsvc.comments.markdown import render
+from commentsvc.settings.schema import Comments, Moderation
+from tests.unit.served import SETTINGS, Served, data, faults, served
+
+
+@pytest.fixture
+def moderated(tmp_path: Path) -> Iterator[Served]:
+    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
+    with served(tmp_path, settings) as running:
+        yield running
+
+
+def test_ping_says_ok(service: Served) -> None:
+    answer = service.get("/api/ping")
+    assert (answer.status, answer.body, answer.tags) == (200, b"OK", ())
+
+
+def test_a_count_is_of_the_page_or_of_the_site(service: Served) -> None:
+    for url in ("/p/", "/p/", "/q/"):
+        service.submit(f"on {url} {len(service.stored())}", url)
+    for target, number in [
+        ("?url=/p/", 2),
+        ("?url=https://blog.example/p/%23x", 2),
+        ("?url=/q/&token=x", 1),
+        ("?url=/unknown/", 0),
+        ("", 3),
+        ("?url=", 3),
+        ("?site=notes", 0),
+        ("?site=notes&url=/p/", 0),
+    ]:
+        assert data(service.get("/api/comments/count" + target)) == {"count": number}
+
+
+def test_a_count_is_stored_under_its_page_or_site(service: Served) -> None:
+    assert service.get("/api/comments/count?url=//p/").tags == ("thread:blog:/p/",)
+    assert service.get("/api/comments/count?site=notes").tags == ("site:notes",)
+
+
+def test_public_reads_may_be_read_by_every_page(service: Served) -> None:
+    for target in (
+        "/api/comments?url=/",
+        "/api/comments/count",
+        "/feed.atom",
+        "/embed/thread?url=/",
+    ):
+        headers = dict(service.get(target).headers)
+        assert headers["Access-Control-Allow-Origin"] == "*"
+        assert headers["Cache-Control"] == "public, max-age=0, must-revalidate"
+
+
+def test_a_batch_counts_by_the_urls_as_they_were_sent(service: Served) -> None:
+    service.submit()
+    answer = service.get("/api/comments/counts?url=/p/&url=/q&url=/p/%3Futm_source=x")
+    assert data(answer) == {"counts": {"/p/": 1, "/q": 0, "/p/?utm_source=x": 1}}
+    assert sorted(answer.tags) == ["thread:blog:/p/", "thread:blog:/q"]
+    assert data(service.get("/api/comments/counts")) == {"counts": {}}
+
+
+def test_a_batch_is_bounded(service: Served) -> None:
+    many = "&".join(f"url=/{n}/" for n in range(101))
+    assert faults(service.get("/api/comments/counts?" + many)) == ["url"]
+    most = service.get("/api/comments/counts?" + many.removesuffix("&url=/100/"))
+    assert len(data(most)["counts"]) == len(most.tags) == 100
+
+
+@pytest.mark.parametrize(
+    ("target", "named"),
+    [
+        ("/api/comments/count?url=%ff", ["url"]),
+        ("/api/comments/count?url=https://evil.example/", ["url"]),
+        ("/api/comments/count?site=other", ["site"]),
+        ("/api/comments/count?url=/&site=other", ["site"]),
+        ("/api/comments/counts?url=/&url=/%00", ["url"]),
+        ("/api/comments", ["url"]),
+        ("/api/comments?url=/&limit=0&sort=best", ["limit", "sort"]),
+        ("/api/comments?url=/&limit=-1", ["limit"]),
+        ("/api/comments?url=/&limit=1e3", ["limit"]),
+        ("/api/comments?url=/&after=x", ["after"]),
+        ("/api/comments?url=/&since=x", ["since"]),
+        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&sort=top", ["since"]),
+        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&after=x", ["since"]),
+        ("/feed.atom?url=%00", ["url"]),
+        ("/feed.atom?site=other", ["site"]),
+    ],
+)
+def test_a_read_that_asks_wrongly_is_told_what(
+    service: Served, target: str, named: list[str]
+) -> None:
+    answer = service.get(target)
+    assert (answer.status, faults(answer), answer.tags) == (400, named, ())
+
+
+def test_a_list_shows_a_page_oldest_first(service: Served) -> None:
+    for text in ("first", "second", "third"):
+        service.submit(text)
+        service.now += 1
+    answer = service.get("/api/comments?url=/p/")
+    shown = data(answer)
+    assert [item["content"] for item in shown["data"]] == ["first", "second", "third"]
+    assert (shown["count"], "next" in shown) == (3, False)
+    assert answer.tags == ("thread:blog:/p/",)
+
+
+def test_a_list_goes_on_where_it_ended(service: Served) -> None:
+    for text in "abcde":
+        service.submit(text)
+        service.now += 1
+    texts, target = "", "/api/comments?url=/p/&sort=newest&limit=2"
+    after = ""
+    for _ in range(3):
+        shown = data(service.get(target + after))
+        texts += "".join(item["content"] for item in shown["data"])
+        after = f"&after={shown.get('next')}"
+    assert (texts, shown["count"], "next" in shown) == ("edcba", 5, False)
+
+
+def test_a_list_tells_what_is_new_since_a_moment(service: Served) -> None:
+    for text in ("first", "second"):
+        service.submit(text)
+        service.now += 10
+    shown = data(service.get("/api/comments?url=/p/&since=2026-11-18T11:06:50Z"))
+    assert [item["content"] for item in shown["data"]] == ["second"]
+    assert (shown["count"], shown["votes"], "next" in shown) == (2, {}, False)
+
+
+def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where: list[str] = []
+    page = queries.page
+
+    def noted(*bound: Any) -> queries.Page:
+        where.append(threading.current_thread().name.partition("-")[0])
+        return page(*bound)
+
+    monkeypatch.setattr(queries, "page", noted)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, comments=Comments())) as service:
+        loop = threading.current_thread().name.partition("-")[0]
+        for query in ("", "&sort=newest&limit=100", "&limit=101", "&sort=top&limit=1"):
+            assert service.get(f"/api/comments?url=/p/{query}").status == 200
+    assert where == ["reader", loop, "reader", "reader"]
+
+
+def test_a_list_never_exceeds_the_setting(service: Served) -> None:
+    for n in range(52):
+        service.submit(f"number {n}")
+    for limit in ("", "&limit=999"):
+        shown = data(service.get("/api/comments?url=/p/" + limit))
+        assert (len(shown["data"]), shown["count"], bool(shown["next"])) == (50, 52, True)
+
+
+def test_a_page_never_heard_of_has_no_comments(service: Served) -> None:
+    answer = service.get("/api/comments?url=/never/")
+    assert (answer.status, data(answer)) == (200, {"data": [], "count": 0, "voting": "up"})
+
+
+def test_without_moderation_a_comment_is_shown_at_once(service: Served) -> None:
+    answer = service.submit("*Hi*", email="Ann@Blog.Example", site="https://ann.example/")
+    receipt = data(answer)
+    assert (answer.status, receipt["status"], answer.tags) == (201, "approved", ())
+    assert receipt["token_expires"] == "2026-11-18T11:21:40Z"
+    assert len(receipt["token"]) == 22
+    assert receipt["comment"]["html"] == "<p><em>Hi</em></p>\n"
+    assert receipt["comment"]["site"] == "https://ann.example/"
+    assert receipt["comment"]["avatar"] == "8667278f970b1ae1f77d3ad166620cc8"
+    assert b"Blog.Example" not in answer.body
+    assert data(service.get("/api/comments?url=/p/"))["data"] == [receipt["comment"]]
+    assert service.purged == ["thread:blog:/p/", "site:blog"]
+
+
+def test_with_moderation_a_comment_waits(moderated: Served) -> None:
+    answer = moderated.submit()
+    assert (answer.status, data(answer)["status"]) == (202, "pending")
+    assert data(answer)["comment"]["published"] is None
+    assert data(moderated.get("/api/comments/count?url=/p/")) == {"count": 0}
+    assert moderated.purged == []
+
+
+def test_a_comment_with_many_links_waits(service: Served) -> None:
+    assert service.submit("www.a.example www.b.example").status == 201
+    assert service.submit("www.a.example www.b.example www.c.example").status == 202
+
+
+def test_a_reply_belongs_to_its_parent(service: Served) -> None:
+    parent = data(service.submit())["comment"]["id"]
+    assert data(service.submit("Ho", parent=parent))["comment"]["parent"] == parent
+    for wrong in (service.submit("Ha", parent=999), service.submit("Ha", "/q/", parent=parent)):
+        assert (wrong.status, faults(wrong)) == (400, ["parent"])
+    assert len(service.stored()) == 2
+
+
+def test_a_retry_with_a_key_is_the_same_comment_with_a_new_token(service: Served) -> None:
+    first, again = (service.submit(key="0123456789abcdef") for _ in range(2))
+    assert (first.status, again.status) == (201, 201)
+    assert data(first)["comment"] == data(again)["comment"]
+    assert data(first)["token"] != data(again)["token"] is not None
+    other = service.submit("Ho", key="0123456789abcdef")
+    assert (other.status, faults(other)) == (409, ["key"])
+    assert len(service.stored()) == 1
+
+
+def test_a_retry_without_a_key_is_the_same_comment_without_a_token(service: Served) -> None:
+    first, again = service.submit(), service.submit()
+    assert (again.status, data(again)["comment"]) == (201, data(first)["comment"])
+    assert data(again)["token"] is data(again)["token_expires"] is None
+    assert data(service.submit(author="Bob"))["comment"]["id"] != data(first)["comment"]["id"]
+
+
+def test_all_faults_of_a_submission_are_named_and_nothing_is_stored(service: Served) -> None:
+    answer = service.post(
+        "/api/comments",
+        {
+            "url": "https://evil.example/",
+            "author": " ",
+            "message": "x" * 201,
+            "mail": "a@b.example",
+        },
+    )
+    assert (answer.status, faults(answer)) == (400, ["author", "mail", "message", "url"])
+    assert service.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"{}", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"{", "application/json", 400),
+        (b"", "application/json", 400),
+        (b'{"url": "\xff"}', "application/json", 400),
+        (b"{}", "text/plain", 415),
+        (b"url=/p/&author=Ann&message=Hi", "application/x-www-form-urlencoded", 415),
+    ],
+)
+def test_a_body_that_is_no_submission_is_refused(
+    service: Served, body: bytes, content_type: str, status: int
+) -> None:
+    for target in ("/api/comments", "/api/preview"):
+        answer = service.ask("POST", target, body, content_type=content_type)
+        assert answer.status == status
+        faults(answer)
+    assert service.stored() == []
+
+
+def test_a_foreign_page_may_not_write(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    for target in ("/api/comments", "/api/preview"):
+        sent = fields if target == "/api/comments" else {"message": "Hi"}
+        assert service.post(target, sent, origin="https://evil.example").status == 403
+        answer = service.post(target, sent, origin="https://blog.example")
+        assert answer.status in (200, 201)
+        assert dict(answer.headers)["Access-Control-Allow-Origin"] == "https://blog.example"
+    assert len(service.stored()) == 1
+
+
+def test_a_preview_is_what_would_be_shown_and_stores_nothing(service: Served) -> None:
+    answer = service.post("/api/preview", {"message": "*a* <b>"})
+    assert data(answer) == {"html": render("*a* <b>")}
+    assert faults(service.post("/api/preview", {"message": "x" * 201})) == ["message"]
+    assert service.stored() == []
+
+
+def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
+    for url in ("/p/", "/q/", "/p/"):
+        service.submit(f"<on> {url} {service.now}", url)
+        service.now += 1
+    site, page = service.get("/feed.atom"), service.get("/feed.atom?url=/p/")
+    assert (site.tags, page.tags) == (("site:blog",), ("thread:blog:/p/",))
+    assert dict(site.headers)["Content-Type"] == "application/atom+xml"
+    assert (site.body.count(b"<entry>"), page.body.count(b"<entry>")) == (2, 2)
+    assert b'href="https://blog.example/q/#comment-2"' in site.body
+    assert b"/q/" not in page.body
+    assert b"<title>notes</title>" in service.get("/feed.atom?site=notes").body
+
+
+def test_a_page_that_moved_is_answered_under_each_address_with_one_tag(service: Served) -> None:
+    service.submit("Hello", "/old/")
+    service.database.write_now(partial(threads.move, site="blog", url="/old/", to="/new/"))
+    for url in ("/old/", "/new/"):
+        for target in ("/api/comments/count", "/api/comments", "/feed.atom", "/embed/thread"):
+            assert service.get(f"{target}?url={url}").tags == ("thread:blog:/new/",)
+        assert data(service.get(f"/api/comments?url={url}"))["count"] == 1
+        assert b"/new/#comment-1" in service.get(f"/feed.atom?url={url}").body
+    answer = service.get("/api/comments/counts?url=/old/&url=/new/&url=/none/")
+    assert data(answer) == {"counts": {"/old/": 1, "/new/": 1, "/none/": 0}}
+    assert set(answer.tags) == {"thread:blog:/new/", "thread:blog:/none/"}
+
+
+def test_a_closed_page_says_so_and_takes_no_comment(tmp_path: Path) -> None:
+    sites = (msgspec.structs.replace(SETTINGS.sites[0], close_days=30), *SETTINGS.sites[1:])
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=sites)) as service:
+        service.submit("Hello", "/p/")
+        first = data(service.get("/api/comments?url=/p/"))
+        opened = datetime.fromisoformat(first["data"][0]["published"])
+        assert datetime.fromisoformat(first["closes"]) - opened == timedelta(days=30)
+        service.now += 30 * 86_400
+        answer = service.submit("Too late", "/p/")
+        assert (answer.status, data(answer)["error"]["code"]) == (400, "closed")
+        assert service.submit("In time", "/q/").status == 201
+        assert "closes" not in data(service.get("/api/comments?url=/none/"))
+
+
+def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
+    answer = service.get("/api/stamp?url=/p/")
+    assert dict(answer.headers)["Cache-Control"] == "no-store"
+    assert answer.tags == ()
+    invitation = data(answer)
+    assert (invitation["length"], invitation["notify"]) == (200, False)
+    challenge = altcha.Challenge.from_dict(invitation["work"])
+    solution = altcha.solve_challenge(challenge)
+    assert solution
+    work = altcha.Payload(challenge, solution).to_base64()
+    service.now += 9
+    service.submit(stamp=invitation["stamp"], work=work)
+    sql = "SELECT score, reasons FROM comment"
+    assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
+    assert data(service.get("/api/stamp?url=/p/")) != invitation
+    assert service.get("/api/stamp?url=https://evil.example/").status == 400

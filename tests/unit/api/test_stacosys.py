@@ -1,0 +1,162 @@
+"""stacosys: what its released clients send, and what they expect back."""
+
+from urllib.parse import urljoin
+
+import pytest
+
+from commentsvc.api.stacosys import stacosys_site
+from commentsvc.util.timestamps import local
+from tests.unit.served import NOW, Served, data
+
+MD5 = "8667278f970b1ae1f77d3ad166620cc8"
+MULTIPART = "multipart/form-data; boundary=x"
+
+
+def parts(**fields: str) -> bytes:
+    head = 'Content-Disposition: form-data; name="'
+    return (
+        "".join(f'--x\r\n{head}{name}"\r\n\r\n{text}\r\n' for name, text in fields.items()).encode()
+        + b"--x--\r\n"
+    )
+
+
+def test_the_form_of_version_3_is_stored_and_redirected(service: Served) -> None:
+    body = f"message=*Hi*&site=Ann.Example&remarque=&author=%20Ann%20&token=x&url=/p/&email={MD5}"
+    answer = service.form("/newcomment", body)
+    assert (answer.status, dict(answer.headers)["Location"], answer.body) == (302, "/", b"")
+    [entry] = service.stored()
+    comment = entry.comment
+    assert (entry.url, comment.author, comment.avatar, comment.email) == ("/p/", "Ann", MD5, "")
+    assert (comment.site, comment.source) == ("http://ann.example", "*Hi*")
+
+
+def test_its_form_may_be_multipart(service: Served) -> None:
+    body = parts(url="/p/", author="Ann", message="Hi\r\nho")
+    assert service.ask("POST", "/newcomment", body, content_type=MULTIPART).status == 302
+    assert service.stored()[0].comment.source == "Hi\nho"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "author=Ann&message=Hi",
+        "url=/p/&message=Hi",
+        "url=/p/&author=Ann",
+        "url=/p/&author=%20&message=Hi",
+        "url=/p/&author=Ann&message=",
+        "url=/p/&author=Ann&message=Hi&remarque=x",
+        "url=/p/&author=Ann&message=Hi&name=x",
+        "url=/p/&author=Ann&message=Hi&parent=1",
+        "url=/p/&author=Ann&message=Hi&captcha=",
+        "url=/p/&author=Ann&message=%ff",
+        "",
+    ],
+)
+def test_a_form_that_stacosys_refuses_is_refused(service: Served, body: str) -> None:
+    assert service.form("/newcomment", body).status == 400
+    assert service.stored() == []
+
+
+def test_json_to_the_form_is_refused(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    assert service.post("/newcomment", fields).status == 400
+    assert service.stored() == []
+
+
+def test_only_post_reaches_the_form(service: Served) -> None:
+    assert service.get("/newcomment").status == 405
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"),
+    [
+        ("", ""),
+        (" ", ""),
+        ("Blog.Example/A", "http://blog.example/a"),
+        ("HTTPS://Blog.Example", "https://blog.example"),
+        ("http://blog.example", "http://blog.example"),
+        ("javascript:alert(1)", ""),
+        ("http javascript", ""),
+        ("httpd.example", ""),
+        ("a b", ""),
+        ("blog.example/" + "a" * 400, ""),
+    ],
+)
+def test_an_authors_site_is_read_by_its_rule(site: str, expected: str) -> None:
+    assert stacosys_site(site) == expected
+
+
+@pytest.mark.parametrize(
+    ("email", "avatar"),
+    [(MD5, MD5), (MD5.upper(), MD5), ("Ann@Blog.Example", MD5), ("", ""), ("x", ""), ("<b>", "")],
+)
+def test_an_email_is_a_digest_for_the_avatar(service: Served, email: str, avatar: str) -> None:
+    body = parts(url="/p/", author="Ann", message="Hi", email=email)
+    service.ask("POST", "/newcomment", body, content_type=MULTIPART)
+    comment = service.stored()[0].comment
+    assert (comment.avatar, comment.email) == (avatar, "")
+
+
+@pytest.mark.parametrize("prefix", ["/api", ""])
+def test_every_version_reads_what_was_stored(service: Served, prefix: str) -> None:
+    service.form("/newcomment", f"url=/p/&author=Ann&message=*Hi*&site=a.example&email={MD5}")
+    service.now += 60
+    service.form("/newcomment", "url=/p/&author=Bob&message=Ho")
+    ann, bob = data(service.get(f"{prefix}/comments?url=/p/&token=x"))["data"]
+    keys = ("author", "avatar", "content", "date", "site")
+    assert [ann[key] for key in keys] == [
+        "Ann",
+        MD5,
+        "*Hi*",
+        local(int(NOW) * 1_000),
+        "http://a.example",
+    ]
+    assert (bob["author"], bob["avatar"], "site" in bob) == ("Bob", "", False)
+    assert data(service.get(f"{prefix}/comments/count?url=/p/&token=x")) == {"count": 2}
+    assert data(service.get(f"{prefix}/comments/count")) == {"count": 2}
+    assert data(service.get(f"{prefix}/comments/count?url=")) == {"count": 2}
+    assert service.get(f"{prefix}/ping").body == b"OK"
+
+
+OLD = {
+    "token": "x",
+    "url": "/p/",
+    "author": "Ann",
+    "email": "Ann@Blog.Example",
+    "site": "Ann.Example",
+    "captcha": "",
+    "subscribe": False,
+    "message": "Hi",
+}
+
+
+def test_the_json_of_version_1_is_stored(service: Served) -> None:
+    answer = service.post("/comments", OLD)
+    assert (answer.status, answer.body) == (200, b"OK")
+    comment = service.stored()[0].comment
+    assert (comment.author, comment.avatar, comment.site) == ("Ann", MD5, "http://ann.example")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"captcha": "x"}, {"author": ""}, {"message": None}, {"url": ""}, {"site": 1}]
+)
+def test_the_json_of_version_1_that_is_wrong_is_refused(
+    service: Served, changed: dict[str, object]
+) -> None:
+    assert service.post("/comments", OLD | changed).status == 400
+    assert service.stored() == []
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"url": "\xff"}'])
+def test_what_is_no_json_of_version_1_is_refused(service: Served, body: bytes) -> None:
+    assert service.ask("POST", "/comments", body, content_type="application/json").status == 400
+    assert service.form("/comments", "url=/p/&author=Ann&message=Hi").status == 400
+
+
+@pytest.mark.parametrize("path", ["/web", "/web/login", "/web/admin"])
+@pytest.mark.parametrize("folder", ["", "/comments"])  # which a proxy takes away
+def test_its_moderation_pages_lead_to_ours(service: Served, path: str, folder: str) -> None:
+    answer = service.get(path)
+    target = urljoin(folder + path, dict(answer.headers)["Location"])
+    assert (answer.status, target) == (302, f"{folder}/moderation")
+    assert service.form(path, "action=approve&comment=1").status == 405

@@ -1,0 +1,116 @@
+"""live: how a stream begins, and what is told to those who follow a page."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+
+from commentsvc import model
+from commentsvc.api import stream
+from tests.unit.served import Served
+
+TAG = "thread:blog:/p/"
+
+
+def begin(
+    service: Served, target: str = "/api/comments/stream?url=/p/", last_event_id: str = ""
+) -> bytes:
+    answer = service.ask("GET", target, last_event_id=last_event_id)
+    assert answer.status == 200
+    fields = dict(answer.headers)
+    assert fields["Content-Type"] == "text/event-stream"
+    assert (fields["Cache-Control"], fields["X-Accel-Buffering"]) == ("no-store", "no")
+    assert fields["Access-Control-Allow-Origin"] == "*"
+    assert (answer.follows, answer.tags) == (TAG, ())
+    return answer.body
+
+
+def test_a_stream_begins_with_the_count_and_an_id(service: Served) -> None:
+    assert begin(service) == b'retry: 3999\n\nid: life-0\ndata: {"count":0}\n\n'
+    service.submit()
+    service.publisher.purge([TAG])
+    assert begin(service) == b'retry: 3999\n\nid: life-1\ndata: {"count":1}\n\n'
+
+
+def test_who_knows_what_is_true_is_told_only_of_changes(service: Served) -> None:
+    assert begin(service, last_event_id="life-0") == b"retry: 3999\n\n"
+    assert b"data" in begin(service, last_event_id="life-1")
+    assert b"data" in begin(service, last_event_id="another-0")
+
+
+def test_the_url_is_made_canonical_and_a_bad_one_refused(service: Served) -> None:
+    begin(service, "/api/comments/stream?url=https://blog.example/p/?utm_source=x")
+    assert service.get("/api/comments/stream?url=https://evil.example/").status == 400
+    assert service.get("/api/comments/stream").status == 400
+    assert service.get("/api/comments/stream?url=/p/&site=none").status == 400
+
+
+def test_a_tag_leads_back_to_its_thread() -> None:
+    for place in (("blog", "/p/"), ("notes", "/a:b/?c=d:e")):
+        assert model.thread_of(model.thread_tag(*place)) == place
+    assert model.thread_of(model.site_tag("blog")) is None
+    assert model.thread_of("bans") is None
+
+
+def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda: True) -> None:
+    """Do `work`, and let the loop go on until something `comes_about`."""
+
+    async def run() -> None:
+        work()
+        async with asyncio.timeout(30):
+            while not comes_about():  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.001)
+
+    asyncio.run(run())
+
+
+def test_a_change_is_told_under_its_tag_where_it_is_followed(service: Served) -> None:
+    service.submit()
+    on_a_loop(lambda: service.publisher.purge([TAG]))
+    assert service.publisher.told == []
+    service.publisher.followed.add(TAG)
+    on_a_loop(lambda: service.publisher.purge(["site:blog", TAG, "thread:blog:/other/"]))
+    assert service.publisher.told == [(TAG, b'id: life-2\ndata: {"count":1}\n\n')]
+
+
+def test_many_changes_are_told_as_one_after_a_pause(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "PAUSE", 0.01)
+    service.publisher.followed.add(TAG)
+
+    def change() -> None:
+        for _ in range(20):
+            service.publisher.purge([TAG])
+        assert len(service.publisher.told) == 1, "the first one is told at once"
+
+    on_a_loop(change, lambda: len(service.publisher.told) == 2)
+    told = [data for _, data in service.publisher.told]
+    assert told == [b'id: life-%d\ndata: {"count":0}\n\n' % number for number in (1, 20)]
+
+
+@pytest.mark.parametrize("fault", ["behind", "database"])
+def test_what_cannot_be_told_now_is_told_later(
+    service: Served, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setattr(stream, "PAUSE", 0.01)
+    service.publisher.followed.add(TAG)
+    publisher, execute = service.publisher, service.database.read_now
+
+    def busy(_: object) -> None:
+        error = sqlite3.OperationalError("locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+
+    def change() -> None:
+        publisher.behind = fault == "behind"
+        if fault == "database":
+            monkeypatch.setattr(service.database, "read_now", lambda work: execute(busy))
+        publisher.purge([TAG])
+        assert publisher.told == []
+        publisher.behind = False
+        monkeypatch.setattr(service.database, "read_now", execute)
+
+    on_a_loop(change, lambda: bool(publisher.told))
+    assert [tag for tag, _ in publisher.told] == [TAG]

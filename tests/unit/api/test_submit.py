@@ -1,0 +1,193 @@
+"""intake: what a submission meets on its way, whatever form it came in."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from commentsvc.comments.errors import UnknownParent
+from commentsvc.comments.markdown import render
+from commentsvc.db.jobs import Job
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.settings.schema import Moderation, Privacy, Spam
+from tests.unit.served import SETTINGS, Served, data, faults, served
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="2/minute"))
+    with served(tmp_path, settings) as running:
+        yield running
+
+
+def test_a_client_that_is_too_fast_is_told_when_to_go_on(service: Served) -> None:
+    answers = [service.submit(f"number {n}") for n in range(3)]
+    assert [answer.status for answer in answers] == [201, 201, 429]
+    assert dict(answers[2].headers)["Retry-After"] == "30"
+    assert "30 s" in data(answers[2])["error"]["message"]
+    assert len(service.stored()) == 2
+    service.monotonic += 30
+    assert service.submit("once more").status == 201
+
+
+def test_clients_behind_a_proxy_are_told_apart(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    for n in range(6):
+        answer = service.post(
+            "/api/comments",
+            fields | {"message": str(n)},
+            peer="127.0.0.1",
+            x_forwarded_for=f"10.9.9.9, 198.51.{n // 2}.7",
+        )
+        assert answer.status == 201
+
+
+def test_a_stranger_cannot_pass_the_limit_by_a_header(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = [
+        service.post("/api/comments", fields | {"message": str(n)}, x_forwarded_for=f"10.{n}.0.1")
+        for n in range(3)
+    ]
+    assert [answer.status for answer in answers] == [201, 201, 429]
+
+
+def test_what_is_invalid_or_foreign_does_not_count_as_fast(service: Served) -> None:
+    for _ in range(5):
+        assert service.submit("").status == 400
+        assert service.submit("Hi", "https://evil.example/").status == 400
+    assert service.submit().status == 201
+
+
+def test_a_filled_honeypot_is_refused_and_nothing_is_stored(service: Served) -> None:
+    answer = service.submit(subject="cheap watches")
+    assert (answer.status, data(answer)["error"]["code"]) == (400, "rejected")
+    assert service.stored() == []
+
+
+def verdicts(service: Served) -> list[tuple[Any, ...]]:  # Any: SQLite's columns
+    sql = "SELECT status, score, reasons, network FROM comment ORDER BY id"
+    return service.database.read_now(lambda reader: reader.execute(sql).fetchall())
+
+
+def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
+    links = " ".join(f"https://{n}.example/" for n in range(4))
+    answers = [service.submit(), service.submit(links)]
+    plain, held = verdicts(service)
+    assert plain[:3] == ("approved", 3, "no form stamp (+3)")
+    assert held[:3] == ("pending", 8, "4 links (+5)\nno form stamp (+3)")
+    assert b"4 links" not in answers[1].body
+    assert len(held[3]) == 8
+    assert held[3] == plain[3]
+
+
+def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(words=("casino",), score=5))
+    with served(tmp_path, settings) as service:
+        answer = service.submit("A casino.")
+        assert (answer.status, data(answer)["status"]) == (202, "pending")
+        assert verdicts(service)[0][0] == "spam"
+
+
+def test_no_network_is_kept_where_none_is_to_be(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, privacy=Privacy(network_days=0))
+    with served(tmp_path, settings) as service:
+        service.submit()
+        assert verdicts(service)[0][3] is None
+
+
+def test_no_address_is_stored_anywhere(service: Served, tmp_path: Path) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    for peer in ("198.51.100.77", "2001:db8:77:77:77::77"):
+        assert service.post("/api/comments", fields | {"author": peer[:3]}, peer=peer).status == 201
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    for trace in (b"198.51", b"2001:db8", b"\xc6\x33\x64", b"\x20\x01\x0d\xb8"):
+        assert trace not in stored
+
+
+def test_a_page_writes_to_its_own_site_only(service: Served) -> None:
+    fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    page = "https://blog.example"
+    assert service.post("/api/comments", fields, origin=page).status == 201
+    assert service.post("/api/comments?site=notes", fields, origin=page).status == 403
+    assert service.post("/api/comments?site=notes", fields).status == 201
+    unknown = service.post("/api/comments?site=other", fields)
+    assert (unknown.status, faults(unknown)) == (400, ["site"])
+    assert [entry.site for entry in service.stored()] == ["notes", "blog"]
+
+
+def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
+    moderation = Moderation(policy="none", edit_minutes=0)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
+        receipt = data(service.submit())
+    assert receipt["token"] is receipt["token_expires"] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(DatabaseBusy("x"), "busy"), (DatabaseFull("x"), "storage")]
+)
+def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
+    service: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    def fail(_bulk: object, _item: object, done: Callable[[Job[None]], None]) -> None:
+        job = Job[None](refuse, None)
+        job.error = error
+        asyncio.get_running_loop().call_soon(done, job)
+
+    for fault in (refuse, fail):
+        monkeypatch.setattr(service.database, "begin_each", fault)
+        answer = service.submit()
+        assert (answer.status, data(answer)["error"]["code"]) == (503, code)
+        assert int(dict(answer.headers)["Retry-After"]) > 0
+
+
+def test_a_mistake_of_ours_after_the_commit_reaches_the_server(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(_: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr("commentsvc.api.comments.item", mistaken)
+    with pytest.raises(RuntimeError, match="ours"):
+        service.submit()
+
+
+def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def noted(text: str) -> str:
+        steps.append("render")
+        return render(text)
+
+    def begun(*values: Any) -> None:
+        steps.append("begin")
+        begin_each(*values)
+
+    begin_each = service.database.begin_each
+    monkeypatch.setattr("commentsvc.api.submit.render", noted)
+    monkeypatch.setattr(service.database, "begin_each", begun)
+    hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = service.submit_at_once(hi, hi | {"subject": "filled"})
+    assert [answer.status for answer in answers] == [201, 400]
+    assert steps == ["render", "render", "begin"]
+
+
+def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(text: str) -> str:
+        if text == "bad":
+            raise UnknownParent("ours")
+        return render(text)
+
+    monkeypatch.setattr("commentsvc.api.submit.render", fails)
+    hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
+    answers = service.submit_at_once(hi | {"message": "bad"}, hi)
+    assert [answer.status for answer in answers] == [400, 201]

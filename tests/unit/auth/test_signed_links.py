@@ -1,0 +1,78 @@
+"""links: what is signed is believed, for its purpose, until it expires; some of it once."""
+
+from pathlib import Path
+
+import pytest
+
+from commentsvc.auth import signed_links
+from commentsvc.auth.signed_links import LinkError, LinkOver, Links
+from tests.unit.stored import HOUR, NOW, opened
+
+OLD, NEW = b"o" * 40, b"n" * 40
+LINKS = Links([NEW])
+TOKEN = LINKS.make("comment", "approved", 7, 3, expires=NOW + HOUR)
+
+
+def test_a_link_carries_what_was_put_into_it() -> None:
+    assert LINKS.read("comment", TOKEN, NOW) == ["approved", 7, 3]
+
+
+def test_a_token_can_stand_in_an_address_as_it_is() -> None:
+    assert all(letter.isalnum() or letter in "-_." for letter in TOKEN)
+
+
+def test_a_link_of_one_purpose_is_none_of_another() -> None:
+    with pytest.raises(LinkError, match="not ours"):
+        LINKS.read("stop", TOKEN, NOW)
+
+
+def test_a_link_expires() -> None:
+    assert LINKS.read("comment", TOKEN, NOW + HOUR - 1_000)
+    with pytest.raises(LinkOver, match="expired"):
+        LINKS.read("comment", TOKEN, NOW + HOUR)
+
+
+def test_no_altered_link_says_anything_else() -> None:
+    """A last letter may be written in several ways in base64, and then still says the same."""
+    for place in range(len(TOKEN)):
+        for letter in "Ab0.":
+            altered = TOKEN[:place] + letter + TOKEN[place + 1 :]
+            try:
+                content = LINKS.read("comment", altered, NOW)
+            except LinkError:
+                continue
+            assert content == ["approved", 7, 3]
+
+
+@pytest.mark.parametrize("text", ["", ".", "x", "x.y", "é.é", "A" * 10_000, TOKEN + "x", "\x00.a"])
+def test_what_is_no_link_of_ours_is_refused(text: str) -> None:
+    with pytest.raises(LinkError, match="not complete, or not ours"):
+        LINKS.read("comment", text, NOW)
+
+
+def test_a_link_of_another_service_is_refused() -> None:
+    with pytest.raises(LinkError):
+        Links([OLD]).read("comment", TOKEN, NOW)
+
+
+def test_after_a_change_of_the_key_old_links_are_believed_and_new_ones_made() -> None:
+    both = Links([NEW, OLD])
+    old = Links([OLD]).make("comment", 1, expires=NOW + HOUR)
+    assert both.read("comment", old, NOW) == [1]
+    assert LINKS.read("comment", both.make("comment", 2, expires=NOW + HOUR), NOW) == [2]
+
+
+def test_what_a_link_does_is_done_once(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        database.write_now(lambda tx: signed_links.spend(tx, "approved 7 3", NOW, HOUR))
+        with pytest.raises(LinkOver, match="used before"):
+            database.write_now(lambda tx: signed_links.spend(tx, "approved 7 3", NOW + 1, HOUR))
+        database.write_now(lambda tx: signed_links.spend(tx, "spam 7 3", NOW + 1, HOUR))
+
+
+def test_spent_links_are_forgotten_when_they_have_expired(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        database.write_now(lambda tx: signed_links.spend(tx, "a", NOW, HOUR))
+        database.write_now(lambda tx: signed_links.spend(tx, "b", NOW + HOUR + 1, HOUR))
+        rows = database.read_now(lambda r: r.execute("SELECT count(*) FROM spent_link").fetchone())
+        assert rows == (1,)

@@ -1,0 +1,114 @@
+"""factors: codes that are right, of their time and used once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.auth import accounts, totp, two_factor
+from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, Factors
+from commentsvc.db.database import Database
+from tests.unit.stored import opened
+
+KEY, OLD = b"k" * 32, b"o" * 32
+NOW = 1_795_000_000.0
+RANDOM = bytes(range(RECOVERY_CODES * RECOVERY_SIZE))
+KEYED = Factors([KEY])
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        database.write_now(lambda tx: accounts.add(tx, "ann", "hash", 0))
+        yield database
+
+
+def begin(database: Database, keyed: Factors = KEYED, word: bytes = b"word") -> bytes:
+    database.write_now(lambda tx: keyed.begin(tx, 1, word))
+    secret = database.read_now(lambda reader: keyed.offered(reader, 1))
+    assert secret
+    return secret
+
+
+def code(secret: bytes, later: float = 0) -> str:
+    return totp.code(secret, int(NOW + later) // totp.STEP)
+
+
+def confirm(database: Database, given: str, keyed: Factors = KEYED) -> list[str]:
+    return database.write_now(lambda tx: keyed.confirm(tx, 1, given, RANDOM, NOW))
+
+
+def accept(database: Database, given: str, later: float = 0, keyed: Factors = KEYED) -> bool:
+    return database.write_now(lambda tx: keyed.accept(tx, 1, given, NOW + later))
+
+
+def is_on(database: Database) -> bool:
+    return database.read_now(lambda reader: two_factor.is_on(reader, 1))
+
+
+def test_codes_are_asked_for_once_the_first_was_right(database: Database) -> None:
+    secret = begin(database)
+    assert not is_on(database)
+    assert confirm(database, "000000") == []
+    assert not is_on(database)
+    codes = confirm(database, code(secret))
+    assert is_on(database)
+    assert len(set(codes)) == RECOVERY_CODES
+    assert all(len(one) == 19 for one in codes)
+
+
+def test_a_code_works_once_and_no_older_one_after_it(database: Database) -> None:
+    secret = begin(database)
+    confirm(database, code(secret))
+    assert not accept(database, code(secret)), "it confirmed the app"
+    assert accept(database, code(secret, 30), 30)
+    assert not accept(database, code(secret, 30), 31)
+    assert not accept(database, code(secret), 31)
+    assert accept(database, f" {code(secret, 60)[:3]} {code(secret, 60)[3:]} ", 60)
+
+
+def test_a_recovery_code_works_once(database: Database) -> None:
+    codes = confirm(database, code(begin(database)))
+    assert accept(database, codes[0].upper())
+    assert not accept(database, codes[0])
+    assert accept(database, codes[1].replace("-", " "))
+    left = database.read_now(lambda reader: two_factor.codes_left(reader, 1))
+    assert left == RECOVERY_CODES - 2
+
+
+def test_beginning_anew_does_not_switch_codes_off(database: Database) -> None:
+    secret = begin(database)
+    confirm(database, code(secret))
+    database.write_now(lambda tx: KEYED.begin(tx, 1, b"another"))
+    assert is_on(database)
+    assert accept(database, code(secret, 30), 30)
+
+
+def test_a_copy_of_the_database_tells_no_secret(database: Database) -> None:
+    secret = begin(database)
+    codes = confirm(database, code(secret))
+    rows = database.read_now(
+        lambda reader: [
+            value
+            for table in ("factor", "recovery")
+            for row in reader.execute(f"SELECT * FROM {table}").fetchall()
+            for value in row
+        ]
+    )
+    assert secret not in rows
+    assert not {one.replace("-", "").encode() for one in codes} & {*rows}
+    assert Factors([OLD]).secrets(b"word") != KEYED.secrets(b"word")
+
+
+def test_codes_hold_while_the_key_is_changed(database: Database) -> None:
+    secret = begin(database, Factors([OLD]))
+    confirm(database, code(secret), Factors([OLD]))
+    assert accept(database, code(secret, 30), 30, Factors([KEY, OLD]))
+    assert not accept(database, code(secret, 60), 60, Factors([KEY]))
+
+
+def test_switched_off_nothing_is_left(database: Database) -> None:
+    codes = confirm(database, code(begin(database)))
+    database.write_now(lambda tx: two_factor.switch_off(tx, 1))
+    assert not is_on(database)
+    assert not accept(database, codes[0])

@@ -1,0 +1,74 @@
+"""Doctor: what no proxy can be made to do. The rest: tests/proxy/test_doctor.py."""
+
+import ssl
+from typing import Any
+
+import pytest
+
+from commentsvc.cli.doctor import remote
+from commentsvc.cli.doctor.remote import Seen, Visitor
+
+NOW = 1_795_000_000.0  # 2026-11-18T11:06:40Z
+
+
+class Answering(Visitor):
+    """A visitor who always sees one answer."""
+
+    def __init__(self, body: bytes, status: int = 200) -> None:
+        super().__init__("https://c.example/in/", ssl.create_default_context())
+        self.seen = Seen(status, [], body, "192.168.1.5", {})
+
+    def ask(self, *_: object, **__: object) -> Seen:
+        """That answer."""
+        return self.seen
+
+
+@pytest.mark.parametrize(
+    ("told", "good"),
+    [
+        (b'{"time": "2026-11-18T11:06:45Z"}', True),
+        (b'{"time": "2026-11-18T11:07:30Z"}', False),
+        (b'{"time": "2026-11-18T10:06:40Z"}', False),
+        (b'{"time": "soon"}', False),
+        (b"<html>", False),
+        (b"[]", False),
+    ],
+)
+def test_clocks_that_are_apart_are_found(told: bytes, good: bool) -> None:
+    assert remote.clock(Answering(told), lambda: NOW).good is good
+
+
+@pytest.mark.parametrize(
+    ("day", "good"),
+    [("Dec  1 00:00:00", True), ("Nov 20 00:00:00", False), ("Nov  1 00:00:00", False)],
+)
+def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> None:
+    certificate: dict[str, Any] = {"notAfter": f"{day} 2026 GMT"}  # Any: as ssl gives it
+    assert remote.certificate(Seen(200, [], b"", "", certificate), NOW).good is good
+
+
+@pytest.mark.parametrize(
+    ("told", "good"),
+    [
+        ("203.0.113.9", False),  # an address of documentation is nobody's
+        ("93.184.216.34", True),  # behind a router, ours is another one
+        ("192.168.1.5", True),
+        ("172.18.0.1", False),
+        ("", False),
+    ],
+)
+def test_an_address_that_is_not_the_askers_is_found(told: str, good: bool) -> None:
+    assert remote.address(Answering(f'{{"address": "{told}"}}'.encode())).good is good
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "match"),
+    [
+        (502, b"", "does not reach the service"),
+        (200, b"Welcome to nginx", "something else answers"),
+        (404, b"", r"/in/api/ping gives 404"),
+    ],
+)
+def test_another_answer_than_ours_ends_the_look(status: int, body: bytes, match: str) -> None:
+    with pytest.raises(remote.Unreachable, match=match):
+        list(remote.examine(Answering(body, status), ()))

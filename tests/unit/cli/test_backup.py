@@ -1,0 +1,53 @@
+"""The commands backup and restore: what they say, on real data."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli.main import main
+from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
+from tests.unit.stored import add, opened
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with opened(tmp_path) as database:
+        add(database)
+    (tmp_path / SECRET_KEY).touch()
+    return tmp_path
+
+
+def run(verb: str, data: Path, *words: object) -> Result:
+    return CliRunner().invoke(main, [verb, "--data", str(data), *map(str, words)])
+
+
+def test_a_backup_and_its_way_back_say_what_was_done(data: Path) -> None:
+    done = run("backup", data, data / "copy")
+    assert done.output == f"{data}/copy is a whole copy (0.1 MB)\n"
+    assert done.exit_code == 0
+    done = run("restore", data, data / "copy")
+    assert done.output.startswith("restored 1 comments, the newest of 20")
+    assert f"the database before it is kept as {data / DATABASE}.20" in done.output
+    assert SECRET_KEY not in done.output
+
+
+def test_a_second_backup_needs_force(data: Path) -> None:
+    run("backup", data, data / "copy")
+    refused = run("backup", data, data / "copy")
+    assert refused.exit_code == 1
+    assert "is there already" in refused.output
+    assert run("backup", data, data / "copy", "--force").exit_code == 0
+
+
+def test_a_missing_key_is_told(data: Path) -> None:
+    run("backup", data, data / "copy")
+    done = run("restore", data / "new", data / "copy")
+    assert f"{data}/new has no {SECRET_KEY}" in done.output
+
+
+def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
+    refused = run("backup", tmp_path, tmp_path / "copy")
+    assert refused.exit_code == 1
+    assert "holds no database" in refused.output
+    assert not (tmp_path / "copy").exists()

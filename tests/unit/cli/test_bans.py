@@ -1,0 +1,57 @@
+"""The commands for bans: the orders they give, and what they say."""
+
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import client, main
+from commentsvc.runtime.control_commands import Answer, Ban, Order, Unban
+from commentsvc.spam.bans import Ban as Listed
+
+
+def run(data: Path, verb: str, *words: object) -> Result:
+    return CliRunner().invoke(main.main, ["ban", verb, "--data", str(data), *map(str, words)])
+
+
+def test_a_ban_is_ordered_for_good_or_for_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return Answer((7,))
+
+    monkeypatch.setattr(client, "write", write)
+    monkeypatch.setattr(time, "time_ns", lambda: 10**15)
+    assert run(tmp_path, "add", "author", "Eve").output == "banned 7\n"
+    assert run(tmp_path, "add", "word", "tea", "--days", 2).output == "banned 7\n"
+    assert run(tmp_path, "remove", 7).output == "lifted 7\n"
+    assert asked == [
+        Ban(kind="author", value="Eve"),
+        Ban(kind="word", value="tea", expires=10**9 + 2 * 86_400_000),
+        Unban(id=7),
+    ]
+
+
+@pytest.mark.parametrize("words", [["add", "ip", "x"], ["add", "word"], ["remove", "0"],
+                                   ["add", "word", "x", "--days", "0"]])  # fmt: skip
+def test_a_wrong_line_is_told(tmp_path: Path, words: list[str]) -> None:
+    assert run(tmp_path, *words).exit_code == 2
+
+
+def test_the_list_has_a_line_for_each_ban(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "localtime", time.gmtime)
+    listed = [
+        Listed(2, "word", "tea\x1b", 0, "Mo", None),
+        Listed(1, "author", "eve", 0, "Mo", 1_790_000_000_000),
+    ]
+    monkeypatch.setattr(client, "bans_listing", lambda _data: listed)
+    assert run(tmp_path, "list").output == (
+        "     2  word     tea\ufffd  by Mo, for good\n"
+        "     1  author   eve  by Mo, until 2026-09-21 14:13:20\n"
+    )
+    monkeypatch.setattr(client, "bans_listing", lambda _data: [])
+    assert run(tmp_path, "list").output == "no bans\n"

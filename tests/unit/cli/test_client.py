@@ -1,0 +1,283 @@
+"""What the commands do to the data, with no server or a mock of one."""
+
+import contextlib
+import http.server
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from commentsvc.cli import client
+from commentsvc.comments import create, queries
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.db.database import Database
+from commentsvc.db.lock import Lock
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
+from commentsvc.model import Comment, Entry
+from commentsvc.runtime import control
+from commentsvc.runtime.control import ControlError
+from commentsvc.runtime.control_commands import Answer, Change, Undo
+from tests.unit.stored import new
+
+COMMENT = Comment(
+    id=12,
+    thread_id=1,
+    parent_id=None,
+    status="pending",
+    author="Ann",
+    email="ann@example.org",
+    avatar="",
+    site="https://ann.example/",
+    source="\n  First line\nSecond line",
+    html="<p>…</p>",
+    created=1_790_000_000_123,
+    published=None,
+    edited=None,
+    votes=0,
+)
+ENTRY = Entry(comment=COMMENT, site="blog", url="/post/", title="A post")
+NEW = new(source="Hello", html="<p>Hello</p>", status="pending", key="k")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with three pending comments."""
+    path = tmp_path / "comments.sqlite3"
+    upgrade.upgrade(path)
+    database = Database(path, purge=lambda _tags: None)
+    database.open()
+
+    def fill(tx: Transaction) -> None:
+        queries.sync_sites(tx, ["blog"])
+        for number in range(3):
+            create.add(tx, replace(NEW, key=f"k{number}"), number)
+
+    database.write_now(fill)
+    database.close_now()
+    return tmp_path
+
+
+def statuses(data: Path) -> dict[int, str]:
+    entries = client.listing(data, None, 10)
+    return {entry.comment.id: entry.comment.status for entry in entries}
+
+
+def test_approving_alone_changes_the_named_comments(data: Path) -> None:
+    assert client.write(data, Change(to="approved", ids=(1, 3))).changed == (1, 3)
+    assert statuses(data) == {1: "approved", 2: "pending", 3: "approved"}
+    assert client.check(data) == []
+
+
+def test_the_history_of_a_comment_has_its_changes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "localtime", time.gmtime)
+    monkeypatch.setattr(time, "time_ns", lambda: 1_790_000_000 * 10**9)
+    client.write(data, Change(to="approved", ids=(1,)))
+    client.write(data, Change(to="spam", ids=(1,)))
+    client.write(data, Undo())
+    assert [client.change_line(change) for change in client.history(data, 1)] == [
+        "2026-09-21 14:13:20  approved -> spam  by command line;"
+        " undone 2026-09-21 14:13:20 by command line",
+        "2026-09-21 14:13:20  pending -> approved  by command line",
+    ]
+    assert client.history(data, 2) == []
+
+
+def test_approving_all_alone_leaves_nothing_pending(data: Path) -> None:
+    assert client.write(data, Change(to="approved", all=True)).changed == (1, 2, 3)
+    assert client.listing(data, "pending", 10) == []
+
+
+def test_an_unknown_id_changes_nothing(data: Path) -> None:
+    with pytest.raises(UnknownComment, match="no comment has the id 9"):
+        client.write(data, Change(to="approved", ids=(1, 9)))
+    assert set(statuses(data).values()) == {"pending"}
+
+
+def test_a_running_server_is_asked_first(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(changed=(2,)))
+    assert client.write(data, Change(to="approved", ids=(2,))) == Answer(changed=(2,))
+    assert set(statuses(data).values()) == {"pending"}
+
+
+def test_a_server_that_has_just_started_is_waited_for(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "START_PATIENCE", 20.0)
+    asked = threading.Event()
+    real = control.ask
+
+    def ask(path: Path, request: Change) -> Answer:
+        with contextlib.suppress(control.NoServer):
+            return real(path, request)
+        asked.set()
+        raise control.NoServer
+
+    monkeypatch.setattr(control, "ask", ask)
+    changed: list[int] = []
+    with Lock(data):
+        other = threading.Thread(
+            target=lambda: changed.extend(client.write(data, Change(to="spam", ids=(1,))).changed)
+        )
+        other.start()
+        assert asked.wait(20)
+        assert set(statuses(data).values()) == {"pending"}
+    other.join()
+    assert changed == [1]
+
+
+def test_a_holder_of_the_lock_that_does_not_answer_is_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "START_PATIENCE", 0.0)
+    with Lock(data), pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
+        client.write(data, Change(to="approved", all=True))
+
+
+def test_reading_while_the_lock_is_held_works(data: Path) -> None:
+    with Lock(data):
+        assert len(client.listing(data, "pending", 2)) == 2
+        assert client.check(data) == []
+
+
+def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="holds no database"):
+        client.check(tmp_path)
+
+
+def test_a_damaged_database_is_told(tmp_path: Path) -> None:
+    (tmp_path / "comments.sqlite3").write_bytes(b"no database" * 100)
+    with pytest.raises(DatabaseUnusable, match="damaged"):
+        client.listing(tmp_path, None, 1)
+
+
+def test_a_line_shows_what_a_moderator_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "localtime", time.gmtime)
+    assert client.as_line(ENTRY) == (
+        "    12  pending   2026-09-21 14:13  blog:/post/  Ann: First line"
+    )
+
+
+def test_a_long_first_line_is_cut() -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, source="x" * 100))
+    assert client.as_line(entry).endswith(": " + "x" * (client.LINE_LENGTH - 1) + "…")
+
+
+@given(st.text(), st.text())
+def test_a_line_holds_nothing_that_commands_a_terminal(author: str, source: str) -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, author=author, source=source))
+    assert client.as_line(entry).isprintable()
+
+
+def test_a_line_neutralises_escapes_and_turned_text() -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, author="\x1b[31mA\u202eb"))
+    assert "  �[31mA�b: " in client.as_line(entry)
+
+
+def test_json_leaves_the_address_of_the_author_out() -> None:
+    told = json.loads(client.as_json(ENTRY))
+    assert told["created"] == "2026-09-21T14:13:20Z"
+    assert told["message"] == COMMENT.source
+    assert "published" not in told
+    assert "ann@example.org" not in client.as_json(ENTRY)
+
+
+class Health(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that its server holds."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        healthy = self.path == "/healthz"
+        self.send_response(200 if healthy and getattr(self.server, "well", False) else 503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def address_string(self) -> str:
+        return ""
+
+
+class UnixServer(socketserver.UnixStreamServer):
+    """Our stand-in for the server, on a unix socket."""
+
+    well = True
+
+
+class TcpServer(socketserver.TCPServer):
+    """Our stand-in for the server, on TCP."""
+
+    well = True
+
+
+@contextlib.contextmanager
+def answering(server: UnixServer | TcpServer) -> Iterator[None]:
+    with server:
+        worker = threading.Thread(target=server.handle_request)
+        worker.start()
+        yield
+        worker.join()
+
+
+def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(address=address))
+
+
+def test_a_probe_reaches_a_tcp_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = TcpServer(("127.0.0.1", 0), Health)
+    at(monkeypatch, f"http://127.0.0.1:{server.server_address[1]}")
+    with answering(server):
+        assert client.probe(tmp_path).startswith("http://127.0.0.1:")
+
+
+def test_a_probe_reaches_a_unix_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(monkeypatch, f"unix:{tmp_path}/s")
+    with answering(UnixServer(str(tmp_path / "s"), Health)):
+        assert client.probe(tmp_path) == f"unix:{tmp_path}/s"
+
+
+def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"unix:{tmp_path}/s"
+    monkeypatch.setattr(control, "ask", lambda *_: Answer(address=address, prefaced=True))
+    heard: list[bytes] = []
+
+    class Strict(Health):
+        """It wants the preface, as the core does."""
+
+        def handle(self) -> None:
+            heard.append(self.rfile.read(len(control.LOCAL)))
+            super().handle()
+
+    with answering(UnixServer(str(tmp_path / "s"), Strict)):
+        assert client.probe(tmp_path) == address
+    assert heard == [b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]
+
+
+def test_a_server_that_is_not_well_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(monkeypatch, f"unix:{tmp_path}/s")
+    server = UnixServer(str(tmp_path / "s"), Health)
+    server.well = False
+    with answering(server), pytest.raises(ControlError, match=r"it answers 'HTTP/1\.1 503"):
+        client.probe(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:1", "http://[::1]:1"])
+def test_an_address_where_nobody_answers_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    at(monkeypatch, address)
+    with pytest.raises(ControlError, match="does not answer"):
+        client.probe(tmp_path)

@@ -1,0 +1,102 @@
+"""mail_verbs: `mail test` against a server that works, refuses, or is not there."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import main
+from tests.unit.mailserver import MailServer, mail_server
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `mail test` in this process, with a settings file of these lines under [mail]."""
+
+    def run(*words: str, **lines: object) -> Result:
+        told = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in lines.items())
+        text = f'[server]\npublic_url = "https://c.example"\n[mail]\n{told}\n'
+        (tmp_path / "commentsvc.toml").write_text(text)
+        return CliRunner().invoke(main.main, ["mail", "test", "--data", str(tmp_path), *words])
+
+    return run
+
+
+def beside(work: Callable[[MailServer], Result], *answers: str) -> tuple[Result, MailServer]:
+    """Do `work` while a mail server runs beside it, in an OS thread of its own."""
+    ready, done = threading.Event(), threading.Event()
+    servers: list[MailServer] = []
+
+    async def serve() -> None:
+        async with mail_server() as server:
+            server.answers = [*answers]
+            servers.append(server)
+            ready.set()
+            await asyncio.to_thread(done.wait, 30)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        return work(servers[0]), servers[0]
+    finally:
+        done.set()
+        thread.join()
+
+
+def settings(server: MailServer) -> dict[str, object]:
+    return {
+        "host": "localhost",
+        "port": server.port,
+        "security": "none",
+        "sender": "c@blog.example",
+        "moderators": ["mo@blog.example"],
+    }
+
+
+def test_a_mail_is_sent_and_every_step_told(run: Run) -> None:
+    result, server = beside(lambda server: run(**settings(server)))
+    assert result.exit_code == 0, result.output
+    assert server.recipients == ["mo@blog.example"]
+    assert server.mails[0]["Subject"] == "Mail from commentsvc works"
+    lines = result.output.splitlines()
+    assert lines[0].startswith(f"connecting to localhost:{server.port} (security: none")
+    assert lines[1:] == [
+        "connected",
+        "the server has taken a mail to mo@blog.example; look into that mailbox",
+    ]
+
+
+def test_somebody_else_may_get_it(run: Run) -> None:
+    _, server = beside(lambda server: run("--to", "x@y.example", **settings(server)))
+    assert server.recipients == ["x@y.example"]
+
+
+def test_a_refusal_is_told_in_the_words_of_the_server(run: Run) -> None:
+    result, _ = beside(lambda server: run(**settings(server)), "550 5.1.1 Nobody here")
+    assert result.exit_code == 1
+    assert "the mail was not sent: 550 5.1.1 Nobody here" in result.output
+
+
+def test_a_server_that_is_not_there_is_told(run: Run) -> None:
+    _, server = beside(lambda server: Result)  # type: ignore[arg-type,return-value] # for its port
+    result = run(**settings(server))
+    assert result.exit_code == 1
+    assert f"the mail was not sent: localhost:{server.port}: " in result.output
+
+
+def test_without_a_server_in_the_settings_it_says_so(run: Run) -> None:
+    result = run()
+    assert result.exit_code == 1
+    assert "mail.host is not set" in result.output
+
+
+def test_without_anybody_to_send_to_it_says_so(run: Run) -> None:
+    result = run(host="localhost", sender="c@blog.example")
+    assert result.exit_code == 1
+    assert "--to" in result.output

@@ -1,0 +1,199 @@
+"""The command line: what it takes, and how it says that something is wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc import app
+from commentsvc.cli import client, main, reload
+from commentsvc.settings import loader
+from commentsvc.settings.schema import Settings
+
+SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in this process, with no settings in the environment."""
+    for variable in (*loader.PLACES, "COMMENTSVC_SERVER_WORKERS"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def run(*words: object, **environ: str) -> Result:
+        return CliRunner().invoke(main.main, [*map(str, words)], env=environ)
+
+    return run
+
+
+class Served:
+    """What `serve` asked `app.run` for."""
+
+    settings: Settings
+    data: Path
+    blog: Path | None
+    takes_over: bool
+    traced: bool
+
+    def run(self, settings: Settings, start: app.Start) -> None:
+        self.settings, self.data, self.blog = settings, start.data, start.blog
+        self.takes_over, self.traced = start.takes_over, start.traced
+        start.announce("http://127.0.0.1:1")
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Served:
+    served = Served()
+    monkeypatch.setattr(app, "run", served.run)
+    return served
+
+
+def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -> None:
+    result = run("serve", "--data", tmp_path)
+    assert (result.exit_code, result.output) == (0, "commentsvc listens on http://127.0.0.1:1\n")
+    assert served.settings == Settings()
+    assert (served.data, served.blog, served.traced) == (tmp_path, None, False)
+
+
+def test_requests_may_be_traced(run: Run, served: Served, tmp_path: Path) -> None:
+    assert run("serve", "--data", tmp_path, "--trace").exit_code == 0
+    assert served.traced
+
+
+def test_a_server_takes_over_when_it_is_told_to(run: Run, served: Served, tmp_path: Path) -> None:
+    run("serve", "--data", tmp_path)
+    assert not served.takes_over
+    run("serve", "--data", tmp_path, "--take-over")
+    assert served.takes_over
+
+
+def test_a_server_that_reloads_takes_over_from_nobody(run: Run, tmp_path: Path) -> None:
+    result = run("serve", "--data", tmp_path, "--take-over", "--reload")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
+
+
+def test_the_data_folder_may_come_from_the_environment(
+    run: Run, served: Served, tmp_path: Path
+) -> None:
+    assert run("serve", COMMENTSVC_DATA=str(tmp_path)).exit_code == 0
+    assert served.data == tmp_path
+
+
+def test_the_settings_file_may_come_from_the_environment(
+    run: Run, served: Served, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text("[server]\nworkers = 2\n")
+    assert run("serve", "--data", tmp_path, COMMENTSVC_CONFIG=str(file)).exit_code == 0
+    assert served.settings.server.workers == 2
+
+
+def test_the_data_folder_is_asked_for(run: Run) -> None:
+    result = run("serve")
+    assert result.exit_code == 2
+    assert "Missing option '--data'" in result.stderr
+
+
+def test_options_win_over_the_file(run: Run, served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text('[server]\nworkers = 2\nlisten = "127.0.0.1:1"\n')
+    run("serve", "--data", tmp_path, "--config", file, "--workers", 3, "--blog", tmp_path)
+    assert served.settings.server.workers == 3
+    assert served.settings.server.listen == "127.0.0.1:1"
+    assert served.blog == tmp_path
+
+
+def test_the_file_in_the_data_folder_is_read_by_itself(
+    run: Run, served: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "commentsvc.toml").write_text("[server]\nworkers = 2\n")
+    run("serve", "--data", tmp_path)
+    assert served.settings.server.workers == 2
+
+
+def test_every_fault_of_the_settings_is_a_line(run: Run, served: Served, tmp_path: Path) -> None:
+    result = run("serve", "--data", tmp_path, "--workers", "0", "--listen", "here")
+    assert result.exit_code == 1
+    assert [line.split(" is ")[0] for line in result.stderr.splitlines()] == [
+        "commentsvc: --listen",
+        "commentsvc: --workers",
+    ]
+
+
+def test_reloading_starts_the_same_command_without_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[list[str], list[Path]]] = []
+
+    def watch(command: list[str], paths: list[Path], *, grace: float) -> int:
+        calls.append((command, paths))
+        return 5
+
+    monkeypatch.setattr(reload, "run", watch)
+    file = tmp_path / "x.toml"
+    file.write_text("")
+    words = [
+        f"--data={tmp_path}",
+        f"--config={file}",
+        "--workers=2",
+        f"--blog={tmp_path}",
+        "--trace",
+    ]
+    assert run("serve", *words, "--reload").exit_code == 5
+    ((command, paths),) = calls
+    assert command[1:] == ["-m", "commentsvc", "serve", *words]
+    assert file in paths
+
+
+def test_init_writes_the_shipped_file_once(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert run("init", "--data", data).exit_code == 0
+    file = data / "commentsvc.toml"
+    assert file.read_bytes() == SHIPPED.read_bytes()
+    file.write_text("mine")
+    result = run("init", "--data", data)
+    assert result.exit_code == 1
+    assert result.stderr == f"commentsvc: {file} is there already; it stays as it is.\n"
+    assert file.read_text() == "mine"
+
+
+def test_init_writes_where_it_is_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    assert run("init", "--data", tmp_path, "--config", file).exit_code == 0
+    assert loader.load(file, {}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("faults", "code", "said"),
+    [([], 0, "is whole, and its counts are right"), (["site blog counts 7, has 2"], 1, "has 2")],
+)
+def test_check_exits_with_1_when_something_is_wrong(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(client, "check", lambda _data: faults)
+    result = run("check", "--data", tmp_path)
+    assert result.exit_code == code
+    assert said in result.output
+
+
+def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "commentsvc.toml").write_text("[spam]\nlinks = -1\n")
+    result = run("check", "--data", tmp_path)
+    lines = result.stderr.splitlines()
+    assert result.exit_code == 1
+    assert lines[0].startswith("commentsvc: spam.links in ")
+    assert lines[1].startswith(f"commentsvc: {tmp_path} holds no database")
+
+
+def test_healthcheck_names_the_server(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "probe", lambda _data: "unix:/x")
+    assert run("healthcheck", "--data", tmp_path).output == "unix:/x is alive\n"

@@ -1,0 +1,116 @@
+"""The commands that moderate: what they take, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import client, main
+from commentsvc.comments.search import Found
+from commentsvc.model import Entry
+from commentsvc.moderation.actions import Change as Changed
+from commentsvc.runtime.control_commands import Answer, Change, Edit, Order, Undo
+from tests.unit.stored import COMMENT
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a verb on a data folder, in this process."""
+
+    def run(verb: str, *words: object) -> Result:
+        return CliRunner().invoke(main.main, [verb, "--data", str(tmp_path), *map(str, words)])
+
+    return run
+
+
+@pytest.mark.parametrize("verb", ["approve", "spam", "delete"])
+@pytest.mark.parametrize("words", [[], ["1", "--all"], ["0"], ["x"], ["-1"], [2**63]])
+def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -> None:
+    assert run(verb, *words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "answer", "output"),
+    [
+        (["approve", 3, 5], Change(to="approved", ids=(3, 5)), Answer((3, 5)),
+         "approved 3\napproved 5\n"),
+        (["spam", 3, 5], Change(to="spam", ids=(3, 5)), Answer((5,), {3: "deleted"}),
+         "spam 5\nunchanged 3: it is deleted\n"),
+        (["delete", "--all"], Change(to="deleted", all=True), Answer((1,)), "deleted 1\n"),
+        (["approve", "--all"], Change(to="approved", all=True), Answer(),
+         "no comment is pending\n"),
+        (["undo"], Undo(), Answer((1, 2)), "undone 1\nundone 2\n"),
+        (["undo", 7, 8], Undo(ids=(7, 8)), Answer((8,), {7: "spam"}),
+         "undone 8\nunchanged 7: it was changed again, and is spam\n"),
+    ],
+)  # fmt: skip
+def test_a_verb_says_what_became_of_each_comment(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[object],
+    order: Order,
+    answer: Answer,
+    output: str,
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return answer
+
+    monkeypatch.setattr(client, "write", write)
+    result = run(*words)
+    assert (result.exit_code, result.output) == (0, output)
+    assert asked == [order]
+
+
+def test_the_history_is_told_or_that_there_is_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = Changed(1, 1, 7, "status", "pending", "spam", 0, "Mo\x1b", None, None)
+    monkeypatch.setattr(client, "history", lambda _data, id_: [change] if id_ == 7 else [])
+    assert run("history", 7).output.endswith("  pending -> spam  by Mo\N{REPLACEMENT CHARACTER}\n")
+    assert run("history", 8).output == "comment 8 was never changed\n"
+
+
+def test_a_search_tells_what_it_found_and_what_it_did_not_search(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def find(_data: Path, *words: object) -> Found:
+        asked.append(words)
+        return Found([Entry(COMMENT, "blog", "/post/", "")] if len(asked) == 1 else [], None, 3)
+
+    monkeypatch.setattr(client, "find", find)
+    result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
+    assert "blog:/post/  Ann: Hi" in result.stdout
+    assert result.stderr == "not searched yet: the newest 3\n"
+    assert run("search", "tea", "--site", "blog").stdout == "no comments\n"
+    assert asked == [("author:ann tea", "spam", "", 7), ("tea", "", "blog", 50)]
+    assert run("search").exit_code == 2
+
+
+def test_an_edit_reads_the_text_and_minds_its_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return Answer((7,) if len(asked) == 1 else ())
+
+    def edit(text: str) -> Result:
+        return CliRunner().invoke(main.main, ["edit", "--data", str(tmp_path), "7"], input=text)
+
+    monkeypatch.setattr(client, "write", write)
+    assert edit("*Better*\r\n\x00\n").output == "edited 7\n"
+    assert asked == [Edit(id=7, message="*Better*")]
+    assert edit("*Better*").output == "unchanged 7: this is its text already\n"
+    for text, reason in ((" \n", "Please write a comment"), ("x" * 8_001, "at most 8000")):
+        result = edit(text)
+        assert result.exit_code == 2
+        assert reason in result.stderr

@@ -1,0 +1,103 @@
+"""The commands for moderators' accounts: what they take, and what they say."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.auth import passwords
+from commentsvc.cli import client, main, moderators
+from commentsvc.db.migrations import upgrade
+from commentsvc.settings.data_dir import DATABASE
+
+PASSWORD = "correct horse battery"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `moderator` on a data folder in this process; `given` is the standard input."""
+    upgrade.upgrade(tmp_path / DATABASE)
+
+    def run(*words: str, given: str = "") -> Result:
+        return CliRunner().invoke(
+            main.main, ["moderator", *words, "--data", str(tmp_path)], input=given
+        )
+
+    return run
+
+
+def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_path: Path) -> None:
+    def fits(password: str) -> bool:
+        [ann] = client.everyone(tmp_path)
+        return passwords.fits(password, ann.password)
+
+    assert run("list").output == "no moderators\n"
+    assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
+    assert fits(PASSWORD)
+    assert run("list").output.startswith("ann  since 20")
+    changed = run("passwd", "ann", given="another good password\r\n")
+    assert changed.output == "ann has a new password\n"
+    assert fits("another good password")
+    assert run("remove", "ann").output == "ann may no longer sign in\n"
+    assert run("list").output == "no moderators\n"
+
+
+def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:
+    run("add", "ann", given=PASSWORD)
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+        rows.execute("INSERT INTO factor VALUES (1, x'00', 0, 1)")
+        rows.execute("INSERT INTO recovery (moderator_id, digest) VALUES (1, x'00')")
+    assert run("no-code", "Ann").output.startswith("Ann needs no code any more")
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows:
+        left = rows.execute("SELECT 1 FROM factor UNION ALL SELECT 1 FROM recovery").fetchall()
+        assert left == []
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "told"),
+    [
+        (("add", "ann"), "short\n", "12 to 200 characters"),
+        (("add", "ann"), "", "12 to 200 characters"),
+        (("add", "ann"), "x" * 1_000, "12 to 200 characters"),
+        (("add", "<b>"), PASSWORD, "1 to 40 letters"),
+        (("add", "Bob"), PASSWORD, "there is a moderator called Bob already"),
+        (("passwd", "ann"), PASSWORD, "no moderator is called ann"),
+        (("remove", "ann"), "", "no moderator is called ann"),
+        (("no-code", "ann"), "", "no moderator is called ann"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    run: Run, words: tuple[str, ...], given: str, told: str
+) -> None:
+    run("add", "bob", given=PASSWORD)
+    result = run(*words, given=given)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("commentsvc: ")
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        @staticmethod
+        def isatty() -> bool:
+            return True
+
+    monkeypatch.setattr(moderators.sys, "stdin", Terminal)  # type: ignore[attr-defined] # its own sys
+    asked = []
+
+    def prompt(text: str, *, hide_input: bool, confirmation_prompt: str) -> str:
+        asked.append((text, hide_input, confirmation_prompt))
+        return PASSWORD
+
+    monkeypatch.setattr(moderators.click, "prompt", prompt)  # type: ignore[attr-defined] # same
+    moderators._write(tmp_path, "add", "ann", moderators._new_hash())
+    assert asked == [("Password", True, "Again")]
+    [ann] = client.everyone(tmp_path)
+    assert passwords.fits(PASSWORD, ann.password)

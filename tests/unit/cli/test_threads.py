@@ -1,0 +1,116 @@
+"""The commands for whole pages: the orders they give, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import client, main
+from commentsvc.cli.alias_import import Clash
+from commentsvc.comments.threads import Listed
+from commentsvc.runtime.control_commands import Alias, Answer, Close, Merge, Move, Order
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command of `thread` on a data folder with two sites, in this process."""
+    (tmp_path / "commentsvc.toml").write_text(
+        '[[site]]\norigins = ["https://blog.example"]\ntrailing_slash = "add"\n'
+        '[[site]]\nname = "notes"\norigins = ["https://notes.example"]\n'
+    )
+
+    def run(verb: str, *words: object, given: str = "") -> Result:
+        line = ["thread", verb, "--data", str(tmp_path), *map(str, words)]
+        return CliRunner().invoke(main.main, line, input=given)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "output"),
+    [
+        (["close", "/a"], Close("blog", "/a/", "closed"), "closed /a/\n"),
+        (["open", "https://notes.example/a?utm_x=1"], Close("notes", "/a", "open"), "open /a\n"),
+        (["age", "--site", "notes", "/a"], Close("notes", "/a", "aging"),
+         "closes by its age /a\n"),
+        (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
+        (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
+        (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),
+        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ leads to no other page\n"),
+    ],
+)  # fmt: skip
+def test_a_verb_orders_by_canonical_urls(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[object], order: Order, output: str
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> Answer:
+        asked.append(order)
+        return Answer(moved=3)
+
+    monkeypatch.setattr(client, "write", write)
+    result = run(*words)
+    assert (result.exit_code, result.output) == (0, output)
+    assert asked == [order]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["close", "https://else.example/"], "not an origin of this site"),
+        (["close", "--site", "x", "/"], "no site of this name"),
+        (["merge", "https://notes.example/a", "/a"], "belong to different sites"),
+    ],
+)
+def test_an_address_that_is_no_page_here_is_one_line(
+    run: Run, words: list[object], reason: str
+) -> None:
+    result = run(*words)
+    assert result.exit_code == 1
+    assert reason in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Listed(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
+    monkeypatch.setattr(client, "threads_listing", lambda _data, text, _limit: [page][len(text) :])
+    assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
+    assert run("list", "--containing", "x").output == "no pages\n"
+
+
+LIST = '{"pages": [{"url": "/new", "aliases": ["/old", "/b"], "closed": true}, {"url": "/c/"}]}'
+
+
+@pytest.mark.parametrize("given", ["file", "standard input"])
+def test_a_blogs_list_of_old_addresses_is_taken_over(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+) -> None:
+    steps = [
+        Move("blog", "/old/", "/new/"),
+        Alias("blog", "/b/", "/new/"),
+        Clash("blog", "/c/", "/new/"),
+        Close("blog", "/new/", "closed"),
+    ]
+    asked: list[Order] = []
+    monkeypatch.setattr(client, "aliases_plan", lambda *_: steps)
+    monkeypatch.setattr(client, "write", lambda _data, order: asked.append(order))
+    (tmp_path / "list.json").write_text(LIST)
+    result = run("import", "-" if given != "file" else tmp_path / "list.json", given=LIST)
+    assert result.output.splitlines() == [
+        "moved /old/ to /new/",
+        "/b/ leads to /new/",
+        "comments are under /c/ and under /new/; to put them together:"
+        " commentsvc thread merge --site blog /c/ /new/",
+        "closed /new/",
+        "pages in the list: 2",
+    ]
+    assert asked == [step for step in steps if not isinstance(step, Clash)]
+
+
+def test_a_list_that_is_none_changes_nothing(run: Run) -> None:
+    result = run("import", "-", given="<html>")
+    assert result.exit_code == 1
+    assert "This is no list of pages" in result.stderr

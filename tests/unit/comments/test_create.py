@@ -1,0 +1,111 @@
+"""Many submissions at once: the same outcome as one by one, whatever stands among them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.comments import create, threads
+from commentsvc.comments.create import Added, NewComment, add
+from commentsvc.db import integrity
+from commentsvc.db.database import Database
+from commentsvc.db.jobs import Bulk
+from commentsvc.db.sqlite import Reader, Transaction
+from tests.unit.stored import HOUR, NOW, held, new, opened
+
+Outcome = Added | Exception
+
+submissions = st.builds(
+    new,
+    url=st.sampled_from(["/a/", "/b/", "/old/"] * 3 + ["/closed/"]),
+    title=st.sampled_from(["", "Title"]),
+    site=st.sampled_from(["blog"] * 9 + ["nobody's"]),
+    author=st.sampled_from(["Ann", "Bob"]),
+    status=st.sampled_from(["approved", "pending"]),
+    parent=st.sampled_from([None] * 9 + [1, 99]),
+    key=st.integers(0, 20).map("key {}".format),
+    derived=st.booleans(),
+)
+
+
+def outcomes(database: Database, bulk: Bulk[Any, Added], items: list[NewComment]) -> list[Outcome]:
+    """What becomes of `items` when they all wait for the writer at the same time."""
+
+    async def submit() -> list[Any]:  # Any: gather's own type
+        go_on = held(database)
+        waiting = [
+            asyncio.ensure_future(database.write_each(bulk, (item, NOW + number * HOUR // 2)))
+            for number, item in enumerate(items)
+        ]
+        await asyncio.sleep(0)
+        go_on.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    return asyncio.run(submit())
+
+
+def arrange(tx: Transaction) -> None:
+    """A page that moved from /old/ to /b/, and one that is closed."""
+    for url in ("/b/", "/closed/"):
+        add(tx, new(url=url, key=f"first of {url}"), NOW)
+    threads.add_alias(tx, "blog", "/b/", "/old/")
+    threads.set_state(tx, "blog", "/closed/", "closed")
+
+
+def rows(reader: Reader) -> list[list[Any]]:  # Any: SQLite's columns
+    return [
+        reader.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
+        for name in ("site", "thread", "comment")
+    ]
+
+
+def refuse(tx: Transaction, items: object) -> list[Added]:
+    raise create.NotPlain
+
+
+@given(st.lists(submissions, min_size=2, max_size=8))
+def test_many_at_once_have_the_outcome_of_each_alone(
+    tmp_path_factory: Any, items: list[NewComment]
+) -> None:
+    """Repeats, conflicts, unknown parents and sites among them, in their order."""
+    alone = Bulk(create.ADD.one, refuse)
+    folders = [tmp_path_factory.mktemp("together"), tmp_path_factory.mktemp("alone")]
+    with opened(folders[0]) as together, opened(folders[1]) as one_by_one:
+        together.write_now(arrange)
+        one_by_one.write_now(arrange)
+        first = outcomes(together, create.ADD, items)
+        second = outcomes(one_by_one, alone, items)
+        assert [*map(repr, first)] == [*map(repr, second)]
+        assert together.read_now(rows) == one_by_one.read_now(rows)
+        assert together.read_now(integrity.check) == []
+
+
+def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
+    statements: list[str] = []
+    tags: list[str] = []
+    with opened(tmp_path, tags.extend) as database:
+        database.write_now(
+            lambda tx: tx.execute("SELECT 1").connection.set_trace_callback(
+                lambda sql: statements.append(sql.split(" ")[0])
+            )
+        )
+        added = outcomes(database, create.ADD, [new() for _ in range(5)])
+    assert [a.comment.id for a in added if isinstance(a, Added)] == [1, 2, 3, 4, 5]
+    assert statements.count("INSERT") == 1 + 5 + 1, "the thread, each comment, the outbox"
+    assert statements.count("UPDATE") == 2, "the thread's count, and the site's"
+    assert statements.count("SAVEPOINT") <= 2, "one for what held the writer, one for all"
+    assert tags == ["thread:blog:/post/", "site:blog"]
+
+
+def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path) -> None:
+    tags: list[str] = []
+    with opened(tmp_path, tags.extend) as database:
+        first = new(key="the same key")
+        database.write_now(lambda tx: add(tx, first, NOW))
+        tags.clear()
+        added = outcomes(database, create.ADD, [new(url="/1/"), first, new(url="/2/")])
+        assert [a.repeated for a in added if isinstance(a, Added)] == [False, True, False]
+        assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/2/"]
+        assert database.read_now(integrity.check) == []

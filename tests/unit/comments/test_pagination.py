@@ -1,0 +1,157 @@
+"""A cursor names a place in a list of one order, nothing else does, and lists go on there."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.comments import pagination, queries
+from commentsvc.comments.errors import BadCursor
+from commentsvc.comments.pagination import Sort
+from commentsvc.db.database import Database
+from commentsvc.model import Comment
+from tests.unit.stored import NOW, add, opened
+
+SORTS: list[Sort] = list(get_args(Sort))
+moments = st.integers(0, 10**15)
+ids = st.integers(1, 10**17)
+
+
+def comment(comment_id: int = 1, published: int = 0, votes: int = 0) -> Comment:
+    texts = ("Ann", "", "", "", "Hi", "<p>Hi</p>")
+    return Comment(comment_id, 1, None, "approved", *texts, published, published, None, votes)
+
+
+@given(ids, moments, st.integers(-(10**9), 10**9))
+def test_a_cursor_gives_back_the_place_it_was_made_of(
+    comment_id: int, published: int, votes: int
+) -> None:
+    last = comment(comment_id, published, votes)
+    for sort in ("oldest", "newest"):
+        assert pagination.decode(sort, pagination.encode(sort, last)) == (published, comment_id)
+    place = (votes, votes, published, comment_id)
+    assert pagination.decode("top", pagination.encode("top", last)) == place
+
+
+@given(ids, moments)
+def test_a_cursor_fits_into_a_query_string_and_its_own_bound(comment_id: int, moment: int) -> None:
+    for sort in SORTS:
+        text = pagination.encode(sort, comment(comment_id, moment))
+        assert len(text) <= pagination.LENGTH
+        assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_cursor_of_another_order_is_bad(sort: Sort) -> None:
+    for other in set(SORTS) - {sort}:
+        with pytest.raises(BadCursor, match=sort):
+            pagination.decode(sort, pagination.encode(other, comment()))
+
+
+def encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "é",
+        "====",
+        "a",
+        "not a cursor!",
+        encoded("oldest"),
+        encoded("oldest.0.1"),
+        encoded("oldest.0.1.2.3"),
+        encoded("oldest.0.-1.2"),
+        encoded("oldest.0.1.2\n"),
+        encoded("oldest.0.1.٣"),
+        encoded("oldest.0.1." + "9" * 19),
+        encoded("oldest.0.1." + "0" * 90),
+        "A" * 10_000,
+    ],
+)
+def test_what_is_not_ours_is_bad(text: str) -> None:
+    with pytest.raises(BadCursor):
+        pagination.decode("oldest", text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_bad_or_a_place(text: str) -> None:
+    try:
+        place = pagination.decode("newest", text)
+    except BadCursor:
+        return
+    assert all(abs(value) < 2**63 for value in place)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        yield database
+
+
+def shown(
+    database: Database, sort: Sort, limit: int = 100, after: str | None = None
+) -> queries.Page:
+    return database.read_now(
+        lambda reader: queries.page(reader, ("blog", "/post/"), sort, limit, after)
+    )
+
+
+ORDERS = {
+    "oldest": lambda comment: (comment.published, comment.id),
+    "newest": lambda comment: (-comment.published, -comment.id),
+    "top": lambda comment: (-comment.votes, comment.published, comment.id),
+}
+
+
+def walk(database: Database, sort: Sort, limit: int) -> list[Comment]:
+    walked: list[Comment] = []
+    after: str | None = None
+    while True:
+        page = shown(database, sort, limit, after)
+        walked += page.items
+        after = page.next
+        if after is None:
+            return walked
+        assert len(page.items) == limit
+
+
+@pytest.mark.parametrize("sort", get_args(Sort))
+def test_a_list_is_whole_and_in_order_whatever_the_size_of_its_pieces(
+    database: Database, sort: Sort
+) -> None:
+    random = Random(sort)
+    for _ in range(60):
+        add(database, NOW + random.randrange(8), status=random.choice(["approved", "pending"]))
+        add(database, NOW, url="/other/")
+    database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = random() % 3"))
+    expected = sorted(shown(database, "oldest").items, key=ORDERS[sort])
+    for limit in (1, 2, 7, 59, 100):
+        assert walk(database, sort, limit) == expected
+
+
+def test_a_comment_that_comes_meanwhile_neither_repeats_nor_hides_another(
+    database: Database,
+) -> None:
+    ids = [add(database, NOW + n).comment.id for n in range(4)]
+    first = shown(database, "newest", 2)
+    add(database, NOW + 10)
+    second = shown(database, "newest", 2, first.next)
+    assert [comment.id for comment in first.items + second.items] == ids[::-1]
+
+
+def test_a_cursor_of_another_order_is_bad_even_for_an_unknown_page(database: Database) -> None:
+    for n in range(2):
+        add(database, NOW + n)
+    after = shown(database, "oldest", 1).next
+    with pytest.raises(BadCursor):
+        shown(database, "newest", 1, after)
+    with pytest.raises(BadCursor):
+        database.read_now(lambda reader: queries.page(reader, ("blog", "/none/"), "top", 1, "x"))

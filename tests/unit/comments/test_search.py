@@ -1,0 +1,261 @@
+"""Search: what words find, what is found no more, what is missing yet; the days' numbers."""
+
+from collections.abc import Iterator
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.comments import errors, queries, search, threads
+from commentsvc.db.database import Database
+from commentsvc.db.schema import search as search_schema
+from commentsvc.db.sqlite import Reader
+from commentsvc.moderation import actions
+from commentsvc.util.timestamps import DAY
+from tests.unit.stored import NOW, add, decide, opened
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        database.write_now(lambda tx: queries.sync_sites(tx, ["notes"]))
+        yield database
+        feed(database)
+        assert database.read_now(truth) == database.read_now(fed)
+
+
+def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
+    """What the index and the tally must hold."""
+    joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
+    words = f"SELECT c.id, {search_schema.WORDS} FROM {joined}"
+    days = f"SELECT created / {DAY}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
+    return (
+        reader.execute(f"{words} ORDER BY 1").fetchall(),
+        reader.execute(f"{days} ORDER BY 1, 2, 3").fetchall(),
+    )
+
+
+def fed(reader: Reader) -> tuple[list[Any], list[Any]]:
+    """What they hold."""
+    reader.execute("SELECT count(*) FROM search WHERE search MATCH 'text : a'").fetchall()
+    return (
+        reader.execute("SELECT rowid, * FROM search ORDER BY 1").fetchall(),
+        reader.execute("SELECT * FROM tally WHERE number > 0 ORDER BY 1, 2, 3").fetchall(),
+    )
+
+
+def feed(database: Database, most: int = 1_000) -> bool:
+    return database.write_now(lambda tx: search.feed(tx, most))
+
+
+def find(
+    database: Database, query: str, status: str = "", site: str = "", limit: int = 9
+) -> list[int]:
+    found = database.read_now(
+        lambda reader: search.find(
+            reader, query, status=status, site=site, limit=limit, before=None
+        )
+    )
+    return [entry.comment.id for entry in found.items]
+
+
+@pytest.fixture
+def three(database: Database) -> Database:
+    """1 by Zoë about tea, 2 by Bob about *Tea, coffee*, 3 by Zoë on another site."""
+    add(database, author="Zoë Ash", email="Zoe.Ash@Post.example", source="Green tea!", url="/tea/")
+    add(
+        database,
+        author="Bob",
+        email="bob@post.example",
+        source="*Tea*, coffee",
+        author_site="https://bob.example/x",
+        url="/2017/coffee-house/",
+        status="pending",
+    )
+    add(database, author="Zoe", source="teapot", site="notes", url="/tea/")
+    feed(database)
+    return database
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("tea", [3, 2, 1]),  # a page's url counts
+        ("text:tea", [2, 1]),
+        ("TEA coffee", [2]),
+        ("coffee tea", [2]),
+        ('"tea coffee"', [2]),
+        ('"coffee tea"', []),
+        ('text:"green tea', [1]),
+        ("zoe", [3, 1]),
+        ("ZOË", [3, 1]),
+        ("author:zoe tea", [3, 1]),
+        ("author:tea", []),
+        ("zoe.ash@post.example", [1]),
+        ("ZOE.ASH@POST.EXAMPLE", [1]),
+        ("ash@post.example", []),
+        ("@post.example", [2, 1]),
+        ("email:bob", [2]),
+        ("site:bob.example", [2]),
+        ("/tea/", [3, 1]),
+        ("page:/tea/", [3, 1]),
+        ("/tea", []),
+        ("page:coffee", [2]),
+        ("page:coffee-house", [2]),
+        ("house 2017", [2]),
+        ("coffee*", [2]),
+        ("te*", []),
+        ("", []),
+        ("!!! - ( ) ^", []),
+        ('"', []),
+        ("tea !!! NOT", []),
+        ("tea OR coffee", []),
+    ],
+)
+def test_a_search_finds_comments_with_all_words(
+    three: Database, query: str, ids: list[int]
+) -> None:
+    assert find(three, query) == ids
+
+
+def test_a_search_is_narrowed_by_status_and_site(three: Database) -> None:
+    assert find(three, "tea", status="pending") == [2]
+    assert find(three, "tea", site="notes") == [3]
+    assert find(three, "tea", status="approved", site="blog") == [1]
+    assert find(three, "tea", site="nobody's") == []
+
+
+@given(query=st.text(max_size=60) | st.from_regex(r'[a-z@/:" *^(){}.+-]{0,40}', fullmatch=True))
+def test_nothing_typed_is_a_faulty_query(shared: Database, query: str) -> None:
+    find(shared, query)
+    find(shared, query * 50, status="spam")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    with opened(tmp_path_factory.mktemp("shared")) as database:
+        add(database)
+        feed(database)
+        yield database
+
+
+def test_what_is_not_fed_is_not_found_and_said_to_be_missing(database: Database) -> None:
+    for _ in range(5):
+        add(database, source="tea")
+    assert database.read_now(search.unfed) == 5
+    assert find(database, "tea") == []
+    assert feed(database, 3)
+    assert find(database, "tea") == [3, 2, 1]
+    assert database.read_now(search.unfed) == 2
+    assert not feed(database, 3)
+    assert not feed(database, 3)
+    assert find(database, "tea") == [5, 4, 3, 2, 1]
+
+
+def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
+    for number in range(25):
+        add(database, source="tea", status="spam" if number % 5 == 0 else "approved")
+    feed(database)
+
+    def walk(status: str, limit: int) -> list[int]:
+        narrowed = partial(search.find, query="tea", status=status, site="", limit=limit)
+        ids: list[int] = []
+        before: int | None = 10**9
+        while before is not None:
+            found = database.read_now(partial(narrowed, before=before))
+            ids += [entry.comment.id for entry in found.items]
+            before = found.next
+        return ids
+
+    assert walk("", 4) == [*range(25, 0, -1)]
+    assert walk("spam", 2) == [21, 16, 11, 6, 1]
+    for look in (1, 3, 5, 25):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "LOOK", look)
+            assert walk("spam", 2) == [21, 16, 11, 6, 1]
+
+
+def test_a_changed_comment_is_found_by_its_new_words_alone(three: Database) -> None:
+    three.write_now(lambda tx: actions.edit(tx, 1, "Black soup", "Mo", NOW))
+    assert find(three, "green") == []
+    assert find(three, "soup") == [1]
+    three.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", NOW))
+    assert find(three, "green") == [1]
+
+
+def test_an_erased_comment_is_found_no_more(three: Database) -> None:
+    three.write_now(
+        lambda tx: tx.execute(
+            "UPDATE comment SET author = '', email = '', source = '' WHERE id = 1"
+        )
+    )
+    assert find(three, "green") == find(three, "zoe.ash@post.example") == []
+    three.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = 2"))
+    assert find(three, "coffee") == []
+
+
+def test_comments_are_found_where_their_page_is_now(three: Database) -> None:
+    three.write_now(lambda tx: threads.move(tx, "blog", "/tea/", "/brew/"))
+    assert find(three, "/brew/") == [1]
+    assert find(three, "/tea/") == [3]
+    three.write_now(
+        lambda tx: threads.merge(tx, "blog", "/2017/coffee-house/", "/brew/", "Mo", NOW)
+    )
+    assert find(three, "/brew/") == [2, 1]
+    assert find(three, "house") == []
+
+
+def test_the_days_say_what_became_of_their_comments(database: Database) -> None:
+    first = NOW // DAY
+    for number in range(6):
+        add(
+            database,
+            NOW + number % 2 * DAY,
+            status="pending",
+            site="notes" if number > 3 else "blog",
+        )
+    feed(database, 4)
+    decide(database, "spam", 1)
+    decide(database, "approved", 2, 5)
+    feed(database)
+
+    def days(site: str, since: int = 0) -> list[tuple[int, str, int]]:
+        found = database.read_now(lambda reader: search.days(reader, site, since))
+        return [(each.day - first, each.status, each.number) for each in found if each.number]
+
+    assert days("blog") == [
+        (0, "pending", 1),
+        (0, "spam", 1),
+        (1, "approved", 1),
+        (1, "pending", 1),
+    ]
+    assert days("", first + 1) == [(1, "approved", 1), (1, "pending", 2)]
+    assert days("notes") == [(0, "approved", 1), (1, "pending", 1)]
+
+
+def test_index_and_tally_follow_whatever_happens(database: Database) -> None:
+    """The fixture compares them with the rows in the end."""
+    random = Random(5)
+    for number in range(60):
+        add(
+            database,
+            NOW + number * DAY // 7,
+            url=f"/{random.randrange(4)}/",
+            email=random.choice(["", "a@b.example"]),
+            status=random.choice(["pending", "approved", "spam"]),
+        )
+        if random.random() < 0.3:
+            feed(database, 7)
+        chosen = random.randint(1, number + 1)
+        try:
+            decide(database, random.choice(["approved", "spam", "deleted"]), chosen)
+        except errors.UnknownComment:
+            continue
+        if random.random() < 0.2:
+            erase = f"DELETE FROM comment WHERE id = {chosen}"
+            database.write_now(methodcaller("execute", erase))

@@ -1,0 +1,382 @@
+"""Each static statement does what its peewee query does, and does it by an index."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any
+
+import peewee
+import pytest
+
+from commentsvc import model
+from commentsvc.comments import create, queries, statements
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.moderation import ChangeTable
+from tests.unit.stored import NOW, add, decide, opened
+
+C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
+H = ChangeTable.alias("h")
+fn = peewee.fn
+APPROVED = peewee.SQL("c.status = 'approved'")
+COLUMNS = (
+    C.id,
+    C.thread,
+    C.parent,
+    C.status,
+    C.author,
+    C.email,
+    C.avatar,
+    C.author_site,
+    C.source,
+    C.html,
+    C.created,
+    C.published,
+    C.edited,
+    C.votes,
+)
+PLACE = peewee.Tuple(C.published, C.id)
+
+
+def in_list(*where: object) -> Any:  # Any: peewee's queries are typed by what they select
+    return C.select(*COLUMNS).where(C.thread == 3, APPROVED, *where)
+
+
+def entries(*where: object) -> Any:  # Any: as above
+    joined = C.select(*COLUMNS, S.name, T.url, T.title).join(T, on=C.thread == T.id)
+    return joined.join(S, on=C.site == S.id).where(*where)
+
+
+def placed(query: Any) -> Any:  # Any: as above
+    return query.join(T, on=C.thread == T.id).join(S, on=C.site == S.id)
+
+
+def thread_of(*columns: object) -> Any:  # Any: as above
+    return T.select(*columns).join(S, on=T.site == S.id).where(S.name == "blog", T.url == "/3/")
+
+
+found = (
+    S.select(S.id, T.url, T.id, T.title, T.state, T.aliased)
+    .join(T, peewee.JOIN.LEFT_OUTER, on=(T.site == S.id) & (T.url == "/3/"))
+    .where(S.name == "blog")
+)
+moderated = C.select(S.name, T.url, C.site, C.thread, C.status, C.published)
+N = ChangeTable.alias("n")
+again = N.select(1).where(N.comment == H.comment, N.id > H.id, N.what == H.what, N.undone.is_null())
+changes = H.select(
+    S.name,
+    T.url,
+    C.site,
+    C.thread,
+    H.comment,
+    C.status,
+    H.id,
+    H.what,
+    H.was,
+    H.moment,
+    fn.EXISTS(again),
+).where(H.undone.is_null(), H.what != "thread")
+moment = NOW + 500
+touched = H.select(1).where(
+    H.comment == C.id, (H.made >= moment) | (fn.coalesce(H.undone, 0) >= moment)
+)
+
+# What each reading statement stands for: its parameters, and the peewee query.
+READS: dict[str, tuple[Sequence[object], Any]] = {
+    statements.FIND_THREAD: (("/3/", "blog"), found),
+    statements.FIND_PARENT: (
+        (65, 3),
+        C.select(peewee.SQL("1")).where(C.id == 65, C.thread == 3, C.status != "deleted"),
+    ),
+    statements.FIND_KEY: (
+        (create.digest("key 5", False),),
+        C.select(*COLUMNS).where(C.key == create.digest("key 5", False)),
+    ),
+    statements.FIND_COMMENT: ((9,), placed(moderated).where(C.id == 9)),
+    statements.CHANGES_OF_ACT: (
+        (1,),
+        placed(changes.join(C, on=H.comment == C.id)).where(H.act == 1).order_by(H.id),
+    ),
+    statements.LAST_CHANGE: (
+        (9,),
+        placed(changes.join(C, on=H.comment == C.id))
+        .where(H.comment == 9)
+        .order_by(H.id.desc())
+        .limit(1),
+    ),
+    statements.LAST_ACT: (
+        ("Mo",),
+        H.select(H.act)
+        .where(H.who == "Mo", H.undone.is_null(), H.what != "thread")
+        .order_by(H.id.desc())
+        .limit(1),
+    ),
+    statements.HISTORY: (
+        (9,),
+        H.select(
+            H.id, H.act, H.comment, H.what, H.was, H.became, H.made, H.who, H.undone, H.undone_by
+        )
+        .where(H.comment == 9)
+        .order_by(H.id.desc()),
+    ),
+    statements.THREAD: (("blog", "/3/"), thread_of(T.id, T.url, T.count, T.state, T.aliased)),
+    statements.ALIASED: (
+        (3,),
+        T.select(T.id, T.url, T.count, T.state, T.aliased).where(T.id == 3),
+    ),
+    statements.FIND_ALIASED: (
+        (3,),
+        T.select(T.site, T.url, T.id, T.title, T.state, T.aliased).where(T.id == 3),
+    ),
+    statements.FIRST_PUBLISHED: (
+        (3,),
+        C.select(C.published).where(C.thread == 3, APPROVED).order_by(C.published).limit(1),
+    ),
+    statements.TEXT_OF: ((9,), C.select(C.source, C.edited).where(C.id == 9)),
+    statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
+    statements.LIST["oldest"]: (
+        (3, moment, 40, 9),
+        in_list((moment, 40) < PLACE).order_by(C.published, C.id).limit(9),
+    ),
+    statements.LIST["newest"]: (
+        (3, moment, 40, 9),
+        in_list((moment, 40) > PLACE).order_by(C.published.desc(), C.id.desc()).limit(9),
+    ),
+    statements.LIST["top"]: (
+        (3, 2, 2, moment, 40, 9),
+        in_list((C.votes < 2) | ((C.votes == 2) & ((moment, 40) < PLACE)))
+        .order_by(C.votes.desc(), C.published, C.id)
+        .limit(9),
+    ),
+    statements.CHANGED: (
+        (3, moment, moment, 9),
+        in_list((C.published >= moment) | fn.EXISTS(touched)).order_by(C.published, C.id).limit(9),
+    ),
+    statements.VOTES: (
+        (3,),
+        C.select(C.id, C.votes).where(C.thread == 3, APPROVED, C.votes != 0),
+    ),
+    statements.LATEST_OF_SITE: (
+        ("blog", 9),
+        entries(S.name == "blog", APPROVED).order_by(C.published.desc(), C.id.desc()).limit(9),
+    ),
+    statements.LATEST_OF_THREAD: (
+        ("blog", "/3/", 9),
+        entries(S.name == "blog", T.url == "/3/", APPROVED)
+        .order_by(C.published.desc(), C.id.desc())
+        .limit(9),
+    ),
+    statements.ENTRY_BY_ID: ((9,), entries(C.id == 9)),
+    statements.LISTING: ((9,), entries(True).order_by(C.id.desc()).limit(9)),
+    statements.LISTING_APPROVED: ((9,), entries(APPROVED).order_by(C.id.desc()).limit(9)),
+    statements.LISTING_UNAPPROVED: (
+        ("pending", 9),
+        entries(C.status == "pending").order_by(C.id.desc()).limit(9),
+    ),
+}
+
+inserted: dict[str, object] = {
+    "site_id": 2,
+    "thread_id": 3,
+    "parent_id": 7,
+    "status": "pending",
+    "author": "Ann",
+    "email": "",
+    "avatar": "",
+    "author_site": "",
+    "source": "Hi",
+    "html": "<p>Hi</p>",
+    "created": NOW,
+    "published": None,
+    "key": b"key",
+    "token_hash": b"t",
+    "token_expires": 5,
+    "score": 5,
+    "reasons": "9 links (+5)",
+    "network": b"network",
+}
+token = {CommentTable.token_hash: b"new", CommentTable.token_expires: 6}
+
+changed: dict[str, object] = {
+    "act": 5,
+    "comment_id": 9,
+    "what": "status",
+    "was": "pending",
+    "became": "spam",
+    "moment": None,
+    "made": NOW,
+    "who": "Mo",
+}
+
+# What each writing statement stands for.
+WRITES: dict[str, tuple[Sequence[object], Any]] = {
+    statements.INSERT_THREAD: (
+        (2, "/new/", "New"),
+        ThreadTable.insert(site=2, url="/new/", title="New"),
+    ),
+    statements.TITLE_THREAD: (
+        ("Title", 3),
+        ThreadTable.update(title="Title").where(ThreadTable.id == 3),
+    ),
+    statements.INSERT_COMMENT: (
+        tuple(inserted.values()),
+        CommentTable.insert(inserted).on_conflict(
+            action="NOTHING", conflict_target=[CommentTable.key]
+        ),
+    ),
+    statements.RAISE_THREAD: (
+        (4, 3),
+        ThreadTable.update(count=ThreadTable.count + 4).where(ThreadTable.id == 3),
+    ),
+    statements.RAISE_SITE: (
+        (4, 2),
+        SiteTable.update(count=SiteTable.count + 4).where(SiteTable.id == 2),
+    ),
+    statements.CLEAR_KEY: ((9,), CommentTable.update(key=None).where(CommentTable.id == 9)),
+    statements.RENEW_TOKEN: (
+        (b"new", 6, 9),
+        CommentTable.update(token).where(CommentTable.id == 9),
+    ),
+    statements.SET_TEXT: (
+        ("New", "<p>New</p>", moment, 9),
+        CommentTable.update(source="New", html="<p>New</p>", edited=moment).where(
+            CommentTable.id == 9
+        ),
+    ),
+    statements.SET_STATUS: (
+        ("spam", moment, 9),
+        CommentTable.update(status="spam", published=moment).where(CommentTable.id == 9),
+    ),
+    statements.INSERT_CHANGE: (tuple(changed.values()), ChangeTable.insert(changed)),
+    statements.MARK_UNDONE: (
+        (moment, "Mo", 3),
+        ChangeTable.update(undone=moment, undone_by="Mo").where(ChangeTable.id == 3),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Two sites with 20 threads and 600 comments of every status."""
+    random = Random(1)
+    with opened(tmp_path_factory.mktemp("statements")) as database:
+        database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+        for number in range(600):
+            add(
+                database,
+                NOW + random.randrange(1000),
+                site=random.choice(["blog", "other"]),
+                url=f"/{random.randrange(10)}/",
+                title=random.choice(["", "Title"]),
+                status=random.choice(model.STATUSES),
+                key=f"key {number}",
+            )
+        database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = id % 5 - 2"))
+        for to in ("approved", "spam", "deleted"):
+            decide(database, to, *range(1, 50))
+        yield database
+
+
+@pytest.mark.parametrize("sql", READS)
+def test_a_read_gives_the_rows_of_its_peewee_query(database: Database, sql: str) -> None:
+    params, query = READS[sql]
+    rows = run(database, sql, params)
+    assert rows == database.read_now(lambda reader: reader.query(query))
+    assert rows
+
+
+class UndoError(Exception):
+    """Takes the state of the tables out of a transaction that must leave no trace."""
+
+
+def outcome(database: Database, change: Callable[[Any], object]) -> object:
+    def work(tx: Any) -> None:  # Any: a Transaction, passed on
+        change(tx)
+        tables = ("site", "thread", "comment", "change")
+        raise UndoError([tx.execute(f"SELECT * FROM {name}").fetchall() for name in tables])
+
+    with pytest.raises(UndoError) as info:
+        database.write_now(work)
+    return info.value.args[0]
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_write_leaves_the_rows_of_its_peewee_query(database: Database, sql: str) -> None:
+    params, query = WRITES[sql]
+    assert outcome(database, lambda tx: tx.execute(sql, params)) == outcome(
+        database, lambda tx: tx.query(query)
+    )
+
+
+def test_every_statement_is_compared() -> None:
+    hot = {
+        value
+        for name, value in vars(statements).items()
+        if name.isupper() and not name.startswith("_") and isinstance(value, str) and " " in value
+    } - {
+        statements.COLUMNS,
+        statements.ENTRY,
+        statements.ENTRIES,
+        statements.LAST_ID,
+        statements.NEXT_ACT,
+    }
+    assert hot | set(statements.LIST.values()) == set(READS) | set(WRITES)
+
+
+def run(database: Database, sql: str, params: Sequence[object] = ()) -> list[Any]:
+    return database.read_now(lambda reader: reader.execute(sql, params).fetchall())
+
+
+def plan(database: Database, sql: str, params: Sequence[object]) -> list[str]:
+    return [row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
+
+
+# They walk the whole table backwards, and stop.
+WALKS = {statements.LISTING, statements.LISTING_APPROVED}
+# It sorts what a thread has: see the indexes in models.py.
+SORTS = {statements.LIST["top"]}
+
+
+@pytest.mark.parametrize("sql", sorted((READS | WRITES).keys() - WALKS - SORTS))
+def test_a_statement_neither_scans_nor_sorts(database: Database, sql: str) -> None:
+    steps = plan(database, sql, (READS | WRITES)[sql][0])
+    assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("sql", sorted(WALKS))
+def test_a_list_of_nearly_everything_walks_backwards_and_stops(
+    database: Database, sql: str
+) -> None:
+    steps = plan(database, sql, (9,))
+    assert [step for step in steps if "SCAN" in step] == ["SCAN c"]
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.TELL])
+def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
+    params = [None] * (4 if sql == outbox.TELL else sql.count("?"))
+    steps = [row[1] for row in run(database, f"EXPLAIN {sql}", params)]
+    assert "Insert" in steps
+    assert "OpenEphemeral" not in steps
+
+
+@pytest.mark.parametrize("sort", ["oldest", "newest"])
+def test_a_list_by_time_goes_on_by_its_index(database: Database, sort: str) -> None:
+    [step] = plan(database, statements.LIST[sort], READS[statements.LIST[sort]][0])
+    assert "USING INDEX comment_by_time (thread_id=? AND " in step
+
+
+def test_the_list_by_votes_reads_its_thread_alone(database: Database) -> None:
+    steps = plan(database, statements.LIST["top"], READS[statements.LIST["top"]][0])
+    assert steps[0].endswith("USING INDEX comment_by_time (thread_id=?)")
+
+
+def test_a_comment_has_its_columns_in_the_order_of_its_fields(database: Database) -> None:
+    names = [name.removeprefix("c.") for name in statements.COLUMNS.split(", ")]
+    fields = list(model.Comment.__struct_fields__)
+    assert [{"author_site": "site"}.get(name, name) for name in names] == fields
+
+
+def test_sqlite_is_new_enough_for_strict_tables() -> None:
+    assert sqlite3.sqlite_version_info >= (3, 37)

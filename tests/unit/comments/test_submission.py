@@ -1,0 +1,257 @@
+"""submission: valid values out of JSON and forms, or every fault by name at once."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.comments.submission import (
+    MalformedError,
+    Submission,
+    SubmissionError,
+    avatar,
+    from_form,
+    from_json,
+    message_from_json,
+)
+from commentsvc.comments.urls import Sites
+from commentsvc.settings.schema import Comments, Site
+from commentsvc.util.text import one_line
+
+BOUNDS = Comments(author_length=20, message_length=100)
+SITES = Sites([Site(origins=("https://blog.example",))])
+LEAST = {"url": "/p/", "author": "Ann", "message": "Hi"}
+
+
+def read(**fields: object) -> Submission:
+    return from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
+
+
+def faults(**fields: object) -> dict[str, str]:
+    with pytest.raises(SubmissionError) as caught:
+        read(**fields)
+    return caught.value.problems
+
+
+def test_the_least_that_is_needed_is_enough() -> None:
+    assert read() == Submission(("blog", "/p/"), "Ann", "Hi", "", "", "", None, "", "", "")
+
+
+def test_everything_that_may_be_sent_is_read() -> None:
+    assert read(
+        email=" Ann@Blog.Example ",
+        site="https://ann.example/",
+        parent=7,
+        title="A post",
+        key="0123456789abcdef",
+        subject="buy",
+    ) == Submission(
+        place=("blog", "/p/"),
+        author="Ann",
+        message="Hi",
+        email="Ann@Blog.Example",
+        avatar="8667278f970b1ae1f77d3ad166620cc8",
+        site="https://ann.example/",
+        parent=7,
+        title="A post",
+        key="0123456789abcdef",
+        honeypot="buy",
+    )
+
+
+def test_optional_fields_may_be_null() -> None:
+    assert read(email=None, site=None, parent=None, title=None, key=None, subject=None) == read()
+
+
+def test_the_avatar_is_the_digest_of_the_tidy_address() -> None:
+    assert avatar(" MyEmailAddress@example.com ") == "0bc83cb571cd1c50ba6f3e8a78ef1346"
+    assert avatar("  ") == ""
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("url", ""),
+        ("url", "  "),
+        ("url", 1),
+        ("url", None),
+        ("url", "/a\x00b"),
+        ("url", "https://evil.example/p/"),
+        ("author", ""),
+        ("author", " \t\n"),
+        ("author", "\u200b\u202e\u2800"),
+        ("author", "a" * 21),
+        ("author", ["Ann"]),
+        ("message", ""),
+        ("message", " \r\n\x00"),
+        ("message", "a" * 101),
+        ("message", {"a": 1}),
+        ("email", "ann"),
+        ("email", "ann@"),
+        ("email", "@blog.example"),
+        ("email", "ann@localhost"),
+        ("email", "ann@blog.example\nBcc: bob@blog.example"),
+        ("email", "Ann <ann@blog.example>"),
+        ("email", "a@b.example, c@d.example"),
+        ("email", "a@b@c.example"),
+        ("email", "a\u202e@b.example"),
+        ("email", "=?utf-8?q?=0D=0ABcc=3A_x?=@b.example"),
+        ("email", "a" * 255 + "@b.example"),
+        ("email", True),
+        ("site", "blog.example"),
+        ("site", "javascript:alert(1)"),
+        ("site", "JAVASCRIPT://x/%0aalert(1)"),
+        ("site", "ftp://ann.example/"),
+        ("site", "//ann.example/"),
+        ("site", "https://"),
+        ("site", "https:///x"),
+        ("site", "http://javascript:alert(1)"),
+        ("site", "https://ann.example:x/"),
+        ("site", "https://good.example@evil.example/"),
+        ("site", "https://ann.example/ x"),
+        ("site", 'https://ann.example/"onclick="x'),
+        ("site", "https://ann.example/\u202e"),
+        ("site", "https://ann.example/" + "a" * 300),
+        ("site", 1),
+        ("parent", 0),
+        ("parent", -1),
+        ("parent", 2**63),
+        ("parent", "7"),
+        ("parent", 7.5),
+        ("parent", True),
+        ("title", 1),
+        ("key", "short"),
+        ("key", "a" * 65),
+        ("key", "with space"),
+        ("key", "slash/slash"),
+        ("key", 12345678),
+        ("subject", 1),
+    ],
+)
+def test_a_faulty_field_is_named(field: str, value: object) -> None:
+    problems = faults(**{field: value})
+    assert list(problems) == [field]
+    assert problems[field].endswith((".", "…"))
+
+
+def test_all_faults_are_named_at_once() -> None:
+    problems = faults(author=" ", message="a" * 101, email=7, parent="x", key="?", mesage="x")
+    assert set(problems) == {"author", "message", "email", "parent", "key", "mesage"}
+    assert "message" in problems["mesage"]
+    assert "101" in problems["message"]
+
+
+def test_missing_fields_are_named_as_missing() -> None:
+    with pytest.raises(SubmissionError) as caught:
+        from_json(b"{}", BOUNDS, SITES.locate)
+    assert set(caught.value.problems) == {"url", "author", "message"}
+
+
+def test_unknown_fields_are_named_but_bounded() -> None:
+    assert "Known are url, author" in faults(zzz=1)["zzz"]
+    problems = faults(**{f"{n}{'x' * 99}": 1 for n in range(99)})
+    assert len(problems) == 10
+    assert max(map(len, problems)) == 40
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"{",
+        b"url=/p/&author=Ann&message=Hi",
+        b'{"author": "\xff"}',
+        b'{"author": "\\ud800"}',
+        b'{"author": "\xed\xa0\x80"}',
+        b'{"a": ' + b"[" * 100_000,
+        b'{"parent": 1e400}',
+        b"\xef\xbb\xbf{}",
+        b'{"url": "/p/"} x',
+    ],
+)
+def test_what_is_no_json_object_is_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedError) as caught:
+        from_json(body, BOUNDS, SITES.locate)
+    assert caught.value.message
+
+
+@pytest.mark.parametrize(
+    "site", ["http://ann.example:8080", "https://[::1]:8443/x?y#z", "HTTPS://büro.example/é"]
+)
+def test_a_web_site_may_have_any_host(site: str) -> None:
+    assert read(site=site).site == site
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ann", "Ann"),
+        ("  Ann  B ", "Ann B"),
+        ("Ann\r\nB\tC", "Ann B C"),
+        ("A\x00n\x07n", "Ann"),
+        ("evil\u202egpj.exe", "evilgpj.exe"),
+        ("\u2066Ann\u2069", "Ann"),
+        ("A\u200bn\ufeffn", "Ann"),
+        ("José 日本 🙂", "José 日本 🙂"),
+        ("👩\u200d💻", "👩\u200d💻"),
+        ("<b>Ann</b>", "<b>Ann</b>"),
+        ("a\u2028b\x85c", "a b c"),
+    ],
+)
+def test_a_name_is_one_visible_line(text: str, expected: str) -> None:
+    assert one_line(text) == expected
+    assert read(author=text).author == expected
+
+
+@given(st.text())
+def test_a_visible_line_stays_as_it_is(text: str) -> None:
+    assert one_line(one_line(text)) == one_line(text)
+
+
+def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
+    assert read(message=" a\r\nb\rc\n\td\x00\x0b\x7f ").message == "a\nb\nc\n\td"
+
+
+def test_a_title_is_cut_rather_than_refused() -> None:
+    assert len(read(title="a " * 400).title) == 300
+
+
+def test_a_form_gives_the_same_submission() -> None:
+    form = {**LEAST, "email": "", "site": "", "parent": "7", "key": "", "subject": ""}
+    assert from_form(form, BOUNDS, SITES.locate) == read(parent=7)
+    assert from_form({**LEAST, "parent": ""}, BOUNDS, SITES.locate) == read()
+
+
+@pytest.mark.parametrize("parent", ["x", "-1", "0", "1.5", "٣", "9" * 30])
+def test_a_form_names_a_parent_that_is_no_id(parent: str) -> None:
+    with pytest.raises(SubmissionError) as caught:
+        from_form({**LEAST, "parent": parent, "nme": "x"}, BOUNDS, SITES.locate)
+    assert set(caught.value.problems) == {"parent", "nme"}
+
+
+def test_a_preview_needs_a_message_alone() -> None:
+    assert message_from_json(b'{"message": " *a* ", "author": ""}', BOUNDS) == "*a*"
+    for body in (b"{}", b'{"message": 1}', b'{"message": "a", "x": 1}'):
+        with pytest.raises(SubmissionError):
+            message_from_json(body, BOUNDS)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(["url", "author", "message", "email", "site", "parent", "key", "x"])
+
+
+@given(st.dictionaries(NAMES, JSON))
+def test_no_json_fails_in_another_way(fields: dict[str, object]) -> None:
+    with suppress(SubmissionError):
+        submission = from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
+        assert 0 < len(submission.author) <= 20
+        assert 0 < len(submission.message) <= 100

@@ -1,0 +1,238 @@
+"""subscribing: from the wish to the answer's mail and its end, over handlers, rows and mails."""
+
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.delivery.mail import Mails
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Server
+from commentsvc.util.timestamps import DAY
+from tests.unit.mailserver import mail_settings
+from tests.unit.served import SETTINGS, Served, faults, served, waiting
+
+WITH_MAIL = replace(
+    SETTINGS, server=Server(public_url="https://c.example"), mail=mail_settings(25, moderators=())
+)
+WISH: dict[str, Any] = {  # Any: fields of `submit`
+    "email": "ann@home.example",
+    "notify": True,
+}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, WITH_MAIL) as running:
+        yield running
+
+
+def kinds(service: Served) -> list[tuple[str, int | None]]:
+    return [(post.kind, post.comment_id) for post in waiting(service)]
+
+
+def letter(service: Served, kind: str) -> EmailMessage | None:
+    """The last mail of a kind, None where it has nothing to tell."""
+    mails = Mails(WITH_MAIL, service.links)
+    [*_, post] = [post for post in waiting(service) if post.kind == kind]
+    found = service.database.read_now(lambda reader: mails.compose(reader, post))
+    if found is None:
+        return None
+    assert found.recipient == found.message["To"] == "ann@home.example"
+    return found.message
+
+
+def text(message: EmailMessage | None) -> str:
+    assert message
+    body = message.get_body(("plain",))
+    assert body
+    return str(body.get_content())
+
+
+def target(message: EmailMessage | None, path: str) -> str:
+    """The link to a page of ours in a mail, as a target."""
+    found = re.search(rf"https://c\.example(/mail/{path}\?t=\S+)", text(message))
+    assert found
+    return found[1]
+
+
+def confirmed(service: Served) -> None:
+    """Comment 1 is by Ann, who wants to be told of answers and has confirmed it."""
+    service.submit(**WISH)
+    assert service.form(target(letter(service, "confirm"), "confirm"), "").status == 200
+
+
+def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> None:
+    confirmed(service)
+    service.submit("No, *you* are", author="Bob", parent=1)
+    assert kinds(service) == [("confirm", 1), ("reply", 2)]
+    message = letter(service, "reply")
+    assert message
+    assert message["Subject"] == "Bob answered you on “/p/”"
+    assert "> No, *you* are" in text(message)
+    assert "> Hi" in text(message)
+    assert "https://blog.example/p/#comment-2" in text(message)
+
+
+def test_before_the_author_has_confirmed_nothing_is_mailed(service: Served) -> None:
+    service.submit(**WISH)
+    service.get(target(letter(service, "confirm"), "confirm"))
+    service.submit(parent=1)
+    assert kinds(service) == [("confirm", 1)]
+
+
+def test_the_question_says_nothing_that_a_reader_wrote(service: Served) -> None:
+    service.submit("Buy https://evil.example", author="Evil", title="Evil", **WISH)
+    message = letter(service, "confirm")
+    assert message
+    assert "vil" not in text(message) + str(message["Subject"])
+    assert "https://blog.example/p/" in text(message)
+
+
+def test_without_the_wish_nobody_is_asked(service: Served) -> None:
+    service.submit(email="ann@home.example")
+    service.submit(parent=1)
+    assert kinds(service) == []
+
+
+def test_the_question_comes_when_a_moderator_has_approved(tmp_path: Path) -> None:
+    """No program can make us send mail to strangers."""
+    settings = replace(WITH_MAIL, moderation=replace(SETTINGS.moderation, policy="all"))
+    with served(tmp_path, settings) as service:
+        service.submit(**WISH)
+        assert kinds(service) == []
+        now = int(service.now * 1_000)
+        service.database.write_now(lambda tx: actions.change(tx, [1], "approved", "Mo", now))
+        assert kinds(service) == [("confirm", 1)]
+
+
+def test_an_answer_is_mailed_when_it_is_approved_and_not_again(tmp_path: Path) -> None:
+    settings = replace(WITH_MAIL, moderation=replace(SETTINGS.moderation, policy="all"))
+    with served(tmp_path, settings) as service:
+
+        def decide(number: int, to: str) -> None:
+            now = int(service.now * 1_000)
+            service.database.write_now(lambda tx: actions.change(tx, [number], to, "Mo", now))
+
+        service.submit(**WISH)
+        decide(1, "approved")
+        service.form(target(letter(service, "confirm"), "confirm"), "")
+        service.submit(parent=1)
+        assert kinds(service) == [("confirm", 1)]
+        for to in ("approved", "spam", "approved"):
+            decide(2, to)
+        assert kinds(service) == [("confirm", 1), ("reply", 2)]
+        decide(2, "spam")
+        assert letter(service, "reply") is None, "it is shown no more"
+
+
+def test_the_question_is_repeated_once_a_day_at_most(service: Served) -> None:
+    for _ in range(3):
+        service.submit(f"Hi {service.now}", **WISH)
+        service.now += 3_600
+    assert kinds(service) == [("confirm", 1)]
+    service.now += DAY / 1_000
+    service.submit("Hi again", **WISH)
+    assert kinds(service) == [("confirm", 1), ("confirm", 4)]
+
+
+def test_a_yes_counts_once_and_for_later_comments_too(service: Served) -> None:
+    service.submit(**WISH)
+    yes = target(letter(service, "confirm"), "confirm")
+    assert [service.form(yes, "").status for _ in range(2)] == [200, 410]
+    service.submit("Another", **WISH)
+    service.submit(parent=2)
+    assert kinds(service) == [("confirm", 1), ("reply", 3)]
+
+
+def test_an_own_answer_is_not_mailed(service: Served) -> None:
+    confirmed(service)
+    service.submit("PS", parent=1, email="ann@home.example")
+    assert kinds(service) == [("confirm", 1)]
+
+
+def test_one_click_ends_it_for_good(service: Served) -> None:
+    confirmed(service)
+    service.submit(parent=1)
+    message = letter(service, "reply")
+    assert message
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    address = str(message["List-Unsubscribe"])
+    found = re.fullmatch(r"<https://c\.example(/mail/stop\?t=[\w.-]+)>", address)
+    assert found
+    stop = found[1]
+    assert b"No more mails" in service.get(stop).body
+    assert letter(service, "reply"), "a look changes nothing"
+    assert service.form(stop, "List-Unsubscribe=One-Click").status == 200
+    assert letter(service, "reply") is None, "what waits is not sent"
+    service.submit("Later", parent=1)
+    service.submit("Once more", **WISH)
+    assert kinds(service) == [("confirm", 1), ("reply", 2)]
+    assert service.form(stop, "").status == 200, "it works again"
+
+
+def test_a_link_to_stop_works_for_years(service: Served) -> None:
+    confirmed(service)
+    service.submit(parent=1)
+    stop = target(letter(service, "reply"), "stop")
+    service.now += 9 * 365 * DAY / 1_000
+    assert service.form(stop, "").status == 200
+
+
+def test_after_the_end_an_old_question_cannot_be_answered(service: Served) -> None:
+    service.submit(**WISH)
+    yes = target(letter(service, "confirm"), "confirm")
+    service.form(yes, "")
+    service.submit(parent=1)
+    service.form(target(letter(service, "reply"), "stop"), "")
+    assert service.form(yes, "").status == 410
+
+
+@pytest.mark.parametrize("path", ["confirm", "stop"])
+@pytest.mark.parametrize("token", ["", "x.y", "%FF", "x" * 999])
+def test_a_forged_link_does_nothing(service: Served, path: str, token: str) -> None:
+    service.submit(**WISH)
+    for answer in (
+        service.get(f"/mail/{path}?t={token}"),
+        service.form(f"/mail/{path}?t={token}", ""),
+    ):
+        assert answer.status == 400
+
+
+def test_a_link_for_the_one_does_not_do_the_other(service: Served) -> None:
+    service.submit(**WISH)
+    yes = target(letter(service, "confirm"), "confirm")
+    assert service.form(yes.replace("confirm?", "stop?"), "").status == 400
+
+
+def test_a_link_of_a_subscriber_who_is_gone_says_so(service: Served) -> None:
+    token = service.links.make("stop", 99, expires=int(service.now * 1_000) + DAY)
+    assert service.form(f"/mail/stop?t={token}", "").status == 410
+
+
+def test_the_wish_needs_an_address(service: Served) -> None:
+    assert faults(service.submit(notify=True)) == ["email"]
+
+
+def test_the_wish_must_be_true_or_false(service: Served) -> None:
+    assert faults(service.submit(notify="yes", email="a@b.example")) == ["notify"]
+
+
+def test_the_form_offers_it_and_the_box_is_the_wish(service: Served) -> None:
+    assert b'name="notify"' in service.get("/embed/thread?url=/p/").body
+    service.form("/embed/thread", "url=/p/&author=Ann&message=Hi&email=a@b.example&notify=yes")
+    assert kinds(service) == [("confirm", 1)]
+    refused = service.form("/embed/thread", "url=/p/&author=Ann&message=&email=&notify=yes")
+    assert b"checked" in refused.body
+
+
+def test_without_mail_the_wish_means_nothing(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        assert b'name="notify"' not in service.get("/embed/thread?url=/p/").body
+        assert service.submit(**WISH).status == 201
+        service.submit(parent=1)
+        assert kinds(service) == []

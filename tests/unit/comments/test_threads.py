@@ -1,0 +1,184 @@
+"""Closing, moving, merging, aliases: what readers then get under each address."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commentsvc.comments import errors, queries, threads
+from commentsvc.comments.errors import UnknownThread, UrlTaken
+from commentsvc.db import integrity
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.moderation import actions
+from tests.unit.stored import NOW, add, decide, opened
+
+
+@pytest.fixture
+def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
+    """/a/ has two approved comments and one of each other status, /b/ has one."""
+    with opened(tmp_path, purged.extend) as database:
+        database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+        first = add(database, url="/a/", title="A").comment.id
+        add(database, url="/a/", parent=first)
+        for status in ("pending", "spam", "deleted"):
+            add(database, url="/a/", status=status)
+        add(database, url="/b/")
+        add(database, url="/b/", site="other")
+        purged.clear()
+        yield database
+        assert database.read_now(integrity.check) == []
+
+
+def do(database: Database, work: Callable[..., Any], *words: object) -> Any:  # Any: as it gives
+    def write(tx: Transaction) -> Any:  # Any: as above
+        return work(tx, "blog", *words)
+
+    return database.write_now(write)
+
+
+def counts(database: Database, *urls: str) -> list[int]:
+    return database.read_now(
+        lambda reader: [queries.thread(reader, "blog", url).count for url in urls]
+    )
+
+
+def where(database: Database) -> list[tuple[str, str, tuple[str, ...]]]:
+    found = database.read_now(lambda reader: threads.listing(reader, "", 100, None))
+    return sorted((each.site, each.url, each.aliases) for each in found)
+
+
+def latest(database: Database, url: str) -> list[str]:
+    entries = database.read_now(lambda reader: queries.latest(reader, "blog", url, 9))
+    return [entry.url for entry in entries]
+
+
+def test_a_moved_page_is_found_under_both_addresses(database: Database, purged: list[str]) -> None:
+    do(database, threads.move, "/a/", "/new/")
+    assert counts(database, "/a/", "/new/", "/b/") == [2, 2, 1]
+    assert set(purged) == {"thread:blog:/a/", "thread:blog:/new/", "site:blog"}
+    assert latest(database, "/a/") == latest(database, "/new/") == ["/new/", "/new/"]
+    purged.clear()
+    add(database, url="/a/")
+    assert purged == ["thread:blog:/new/", "site:blog"], "answers are tagged with where it is"
+    assert counts(database, "/a/", "/new/") == [3, 3]
+
+
+def test_a_page_may_move_back_and_forth(database: Database) -> None:
+    for to in ("/new/", "/newer/", "/a/", "/a/", "/new/"):
+        do(database, threads.move, "/a/", to)
+        assert counts(database, "/a/", "/new/", to) == [2, 2, 2]
+    assert where(database)[1] == ("blog", "/new/", ("/a/", "/newer/"))
+
+
+def test_a_page_does_not_move_over_another(database: Database) -> None:
+    add(database, url="/c/", status="pending")
+    do(database, threads.add_alias, "/b/", "/b2/")
+    for taken in ("/b/", "/c/", "/b2/"):
+        with pytest.raises(UrlTaken, match=taken):
+            do(database, threads.move, "/a/", taken)
+        with pytest.raises(UrlTaken, match=taken):
+            do(database, threads.add_alias, "/a/", taken)
+    assert counts(database, "/a/", "/b/", "/c/") == [2, 1, 0]
+
+
+def test_an_alias_leads_to_its_page_until_it_is_taken_away(
+    database: Database, purged: list[str]
+) -> None:
+    do(database, threads.add_alias, "/a/", "/x/")
+    do(database, threads.add_alias, "/x/", "/y/")
+    assert counts(database, "/x/", "/y/") == [2, 2]
+    assert set(purged) == {"thread:blog:/x/", "thread:blog:/y/", "thread:blog:/a/"}
+    purged.clear()
+    do(database, threads.remove_alias, "/x/")
+    assert set(purged) == {"thread:blog:/x/", "thread:blog:/a/"}
+    assert counts(database, "/x/", "/y/", "/a/") == [0, 2, 2]
+    add(database, url="/x/")
+    assert counts(database, "/x/", "/a/") == [1, 2]
+    for url in ("/x/", "/a/", "/nobody/"):
+        with pytest.raises(UnknownThread, match=url):
+            do(database, threads.remove_alias, url)
+    with pytest.raises(UrlTaken, match="own url"):
+        do(database, threads.add_alias, "/y/", "/a/")
+
+
+def test_an_address_where_nothing_was_said_may_become_an_alias(database: Database) -> None:
+    do(database, threads.add_alias, "/a/", "/x/")
+    do(database, threads.remove_alias, "/x/")
+    do(database, threads.add_alias, "/b/", "/x/")
+    assert counts(database, "/x/") == [1]
+
+
+def test_merging_puts_all_comments_under_one_page(database: Database, purged: list[str]) -> None:
+    do(database, threads.add_alias, "/a/", "/older/")
+    purged.clear()
+    assert do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5) == 5
+    assert counts(database, "/a/", "/b/", "/older/") == [3, 3, 3]
+    assert {"thread:blog:/a/", "thread:blog:/b/", "site:blog"} == set(purged)
+    assert where(database) == [("blog", "/b/", ("/a/", "/older/")), ("other", "/b/", ())]
+    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 3
+    [entry] = database.read_now(lambda r: threads.listing(r, "A", 9, None))
+    assert (entry.url, entry.title, entry.state) == ("/b/", "A", "aging")
+    ids = database.read_now(queries.pending_ids)
+    decide(database, "approved", *ids)
+    assert counts(database, "/a/", "/b/") == [4, 4]
+
+
+def test_a_page_that_was_merged_is_not_closed_when_it_stands_for_itself(
+    database: Database,
+) -> None:
+    do(database, threads.set_state, "/a/", "closed")
+    do(database, threads.merge, "/a/", "/b/", "Mo", NOW)
+    do(database, threads.remove_alias, "/a/")
+    assert add(database, url="/a/").comment.status == "approved"
+
+
+def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) -> None:
+    [pending] = database.read_now(queries.pending_ids)
+    act = decide(database, "approved", pending).act
+    do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5)
+    [moved, approved] = database.read_now(lambda r: actions.history(r, pending))
+    assert (moved.what, moved.was, moved.became, moved.who) == ("thread", "/a/", "/b/", "Mo")
+    assert approved.act == act
+    assert database.read_now(lambda r: actions.last_act(r, "Mo")) == act
+    with pytest.raises(errors.NothingToUndo):
+        database.write_now(lambda tx: actions.undo(tx, moved.act, "Mo", NOW))
+    database.write_now(lambda tx: actions.undo_last(tx, [pending], "Mo", NOW))
+    assert counts(database, "/b/") == [3]
+
+
+def test_a_page_is_not_merged_with_itself_or_with_nothing(database: Database) -> None:
+    do(database, threads.add_alias, "/a/", "/x/")
+    with pytest.raises(UrlTaken, match="one page already"):
+        do(database, threads.merge, "/x/", "/a/", "Mo", NOW)
+    for pair in (("/a/", "/nobody/"), ("/nobody/", "/a/")):
+        with pytest.raises(UnknownThread, match="/nobody/ on blog"):
+            do(database, threads.merge, *pair, "Mo", NOW)
+
+
+def test_a_reply_under_the_old_address_finds_its_parent(database: Database) -> None:
+    do(database, threads.merge, "/a/", "/b/", "Mo", NOW)
+    assert add(database, url="/a/", parent=1).comment.parent_id == 1
+
+
+def test_a_state_purges_what_shows_the_thread(database: Database, purged: list[str]) -> None:
+    do(database, threads.add_alias, "/a/", "/x/")
+    purged.clear()
+    do(database, threads.set_state, "/x/", "closed")
+    assert purged == ["thread:blog:/a/"]
+    with pytest.raises(UnknownThread):
+        do(database, threads.set_state, "/nobody/", "closed")
+
+
+def test_threads_are_listed_newest_first_and_in_pieces(database: Database) -> None:
+    def urls(containing: str = "", limit: int = 9, before: int | None = None) -> list[str]:
+        found = database.read_now(lambda r: threads.listing(r, containing, limit, before))
+        return [f"{each.site}:{each.url}" for each in found]
+
+    first = database.read_now(lambda r: threads.listing(r, "", 1, None))[0]
+    assert urls() == ["other:/b/", "blog:/b/", "blog:/a/"]
+    assert urls(limit=1, before=first.id) == ["blog:/b/"]
+    assert urls(containing="b/") == ["other:/b/", "blog:/b/"]
+    assert urls(containing="A") == ["blog:/a/"], "in the title"
+    assert urls(containing="%") == []

@@ -1,0 +1,94 @@
+"""voting: one vote of each reader, changed and taken back, bounded for a network."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from commentsvc.comments import queries, voting
+from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments.voting import CROWD
+from commentsvc.db import integrity
+from commentsvc.db.database import Database
+from commentsvc.model import SPAM
+from tests.unit.stored import HOUR, NOW, add, decide, opened
+
+HERE = (b"now", b"before")
+
+
+@pytest.fixture
+def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
+    """One comment is approved."""
+    with opened(tmp_path, purged.extend) as database:
+        add(database)
+        purged.clear()
+        yield database
+        assert database.read_now(integrity.check) == []
+
+
+def vote(
+    database: Database, word: str, value: int, networks: Sequence[bytes] = HERE, comment: int = 1
+) -> int:
+    return database.write_now(lambda tx: voting.vote(tx, comment, word, value, networks, NOW))
+
+
+def votes(database: Database) -> int:
+    found = database.read_now(lambda reader: queries.find(reader, 1))
+    assert found is not None
+    return found.comment.votes
+
+
+def test_the_last_vote_of_each_reader_counts(database: Database) -> None:
+    assert [vote(database, "ann", value) for value in (1, 1, -1, 0, 0, 1)] == [1, 1, -1, 0, 0, 1]
+    assert vote(database, "bob", 1) == 2
+    assert vote(database, "ann", 0) == 1
+    assert votes(database) == 1
+
+
+def test_a_vote_purges_the_page_and_a_repeated_one_nothing(
+    database: Database, purged: list[str]
+) -> None:
+    vote(database, "ann", 1)
+    assert "thread:blog:/post/" in purged
+    purged.clear()
+    vote(database, "ann", 1)
+    assert purged == []
+
+
+def test_a_comment_that_is_not_shown_gets_no_votes(database: Database) -> None:
+    decide(database, SPAM, 1)
+    for comment in (1, 99):
+        with pytest.raises(UnknownComment):
+            vote(database, "ann", 1, comment=comment)
+    assert votes(database) == 0
+
+
+def test_one_network_is_no_crowd(database: Database) -> None:
+    for number in range(CROWD):
+        vote(database, f"reader {number}", 1, (HERE[number % 2], b""))
+    with pytest.raises(TooManyVotes):
+        vote(database, "one more", 1)
+    assert vote(database, "reader 3", 0) == CROWD - 1  # who has voted may think again
+    assert vote(database, "elsewhere", 1, (b"other", b"older")) == CROWD
+    assert vote(database, "unknown", 1, ()) == CROWD + 1
+
+
+def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
+    for number in range(3):
+        vote(database, f"reader {number}", 1)
+    assert not database.read_now(lambda reader: voting.is_due(reader, NOW))
+    later = NOW + HOUR
+    for left in (True, False):
+        assert database.read_now(lambda reader: voting.is_due(reader, later))
+        database.write_now(lambda tx: voting.drop_networks(tx, later, 2))
+        assert database.read_now(lambda reader: voting.is_due(reader, later)) is left
+    assert vote(database, "reader 1", 0) == 2
+
+
+@pytest.mark.parametrize("sql", [voting.CAST, voting.OF_NETWORK, voting.DUE])
+def test_no_vote_is_searched_for(database: Database, sql: str) -> None:
+    holes = sql.count("?")
+    plan = database.read_now(
+        lambda reader: reader.execute(f"EXPLAIN QUERY PLAN {sql}", (b"",) * holes).fetchall()
+    )
+    assert all(row[3].startswith("SEARCH") for row in plan), plan

@@ -1,0 +1,274 @@
+"""Every step from the schema before it, and every file that must be left alone."""
+
+import contextlib
+import hashlib
+import os
+import re
+import sqlite3
+import time
+from pathlib import Path
+
+import peewee
+import pytest
+
+from commentsvc import model
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.schema import comments, moderation, outbox, search
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
+from tests.unit.stored import add, opened
+
+# What each step made when it was released. A line here is never changed: append one.
+RELEASED = {
+    "0001_first": "2a743cf9d3335fb5",
+    "0002_change": "e07aa4cdcc8d813f",
+    "0003_moderator": "4493e971d259531e",
+    "0004_thread": "0d64ffdc4d640c4e",
+    "0005_verdict": "841855f151e99fc5",
+    "0006_derived": "ff6cf23855f64838",
+    "0007_ban": "99b2b55bb5b456ab",
+    "0008_outbox": "5774abf1296c87f9",
+    "0009_subscriber": "a689ca26f8c2a96b",
+    "0010_lesson": "9737d5cdaf3d21d4",
+    "0011_removal": "c1a231502898fc49",
+    "0012_factor": "bbf5c74a2e0fe5e6",
+    "0013_vote": "8fa8f0e89a15be99",
+    "0014_checks": "abad83d05f6ab43d",
+}
+
+
+def schema(connection: sqlite3.Connection) -> dict[str, str]:
+    """What each table and index is made of, however its SQL is written."""
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    made = {}
+    for name, sql in rows:
+        if name == upgrade.HISTORY or name.startswith(upgrade.HISTORY + "_"):
+            continue
+        parts = [
+            connection.execute(f"PRAGMA {pragma}({name})").fetchall()
+            for pragma in ("table_xinfo", "index_xinfo", "foreign_key_list")
+        ]
+        clauses = re.findall(r"CHECK ?\(.*?\)\)|WHERE .*|STRICT|UNIQUE|AUTOINCREMENT", sql)
+        if "TRIGGER" in sql or "VIRTUAL" in sql:
+            clauses = [sql]
+        made[name] = repr((parts, [clause.replace('"', "") for clause in clauses]))
+    return made
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "comments.sqlite3"
+
+
+def read_schema(path: Path) -> dict[str, str]:
+    connection = sqlite3.connect(path)
+    try:
+        return schema(connection)
+    finally:
+        connection.close()
+
+
+def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
+    upgrade.upgrade(path)
+    memory = peewee.SqliteDatabase(":memory:")
+    parts = (comments, moderation, search, outbox)
+    tables = tuple(table for part in parts for table in part.TABLES)
+    with memory.bind_ctx(tables), memory.connection_context():
+        memory.create_tables(tables)
+        for sql in search.EXTRAS:
+            memory.execute_sql(sql)  # type: ignore[no-untyped-call]
+        by_models = schema(memory.connection())  # type: ignore[no-untyped-call]
+    assert read_schema(path) == by_models
+
+
+def test_no_released_step_was_edited(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step runs on the schema that the steps before it made, the first on nothing."""
+    all_steps = dict(upgrade.STEPS)
+    made = {}
+    for number, name in enumerate(all_steps, 1):
+        monkeypatch.setattr(upgrade, "STEPS", dict(list(all_steps.items())[:number]))
+        upgrade.upgrade(path)
+        text = repr(sorted(read_schema(path).items()))
+        made[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert made == RELEASED
+
+
+def test_a_new_file_is_readable_by_its_owner_only(path: Path) -> None:
+    os.umask(before := os.umask(0))
+    upgrade.upgrade(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    os.umask(before)
+
+
+def test_a_current_file_is_left_as_it_is_and_takes_no_time(path: Path) -> None:
+    upgrade.upgrade(path)
+    before = path.read_bytes()
+    start = time.process_time()
+    upgrade.upgrade(path)
+    assert time.process_time() - start < 0.5
+    assert path.read_bytes() == before
+
+
+def test_comments_survive_an_upgrade(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def second(_: object, database: peewee.SqliteDatabase) -> None:
+        sql = "ALTER TABLE thread ADD COLUMN colour INTEGER NOT NULL DEFAULT 0"
+        database.execute_sql(sql)  # type: ignore[no-untyped-call]
+
+    with opened(tmp_path) as database:
+        add(database)
+    with monkeypatch.context() as later:
+        later.setattr(upgrade, "STEPS", upgrade.STEPS | {"0002_second": second})
+        upgrade.upgrade(path)
+        with opened(tmp_path) as database:
+            rows = database.read_now(
+                lambda reader: reader.execute("SELECT count, colour FROM thread").fetchall()
+            )
+            assert rows == [(1, 0)]
+    with pytest.raises(DatabaseUnusable, match=r"newer commentsvc \(it knows 0002_second\)"):
+        upgrade.upgrade(path)
+
+
+def test_what_was_checked_before_the_checks_were_rewritten_still_is(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step edits the schema's text, which SQLite reads only when the file is opened again."""
+    with monkeypatch.context() as earlier:
+        before = list(upgrade.STEPS.items())[: list(upgrade.STEPS).index("0014_checks")]
+        earlier.setattr(upgrade, "STEPS", dict(before))
+        with opened(tmp_path) as database:
+            add(database)
+    upgrade.upgrade(path)
+    row = "'mail', 'own', '', ?, 1, 1, 1"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        for status in model.STATUSES:
+            connection.execute("UPDATE comment SET status = ?", (status,))
+        for state in outbox.FATES:
+            sql = "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"
+            connection.execute(f"{sql} VALUES ({row})", (state,))
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE comment SET status = 'lost'")
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE outbox SET state = 'lost'")
+
+
+def test_a_step_that_fails_leaves_the_schema_before_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object, database: peewee.SqliteDatabase) -> None:
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
+
+    upgrade.upgrade(path)
+    before = read_schema(path)
+    with monkeypatch.context() as broken:
+        broken.setattr(upgrade, "STEPS", upgrade.STEPS | {"0002_fails": fails})
+        with pytest.raises(DatabaseUnusable, match=r"cannot be upgraded \(.*half already exists"):
+            upgrade.upgrade(path)
+    assert read_schema(path) == before
+    upgrade.upgrade(path)
+
+
+def test_an_upgrade_that_was_killed_before_its_first_step_is_done_again(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE {upgrade.HISTORY} (id INTEGER, name TEXT, applied TEXT)")
+    connection.close()
+    upgrade.upgrade(path)
+    assert "comment" in read_schema(path)
+
+
+def refused(path: Path, reason: str) -> None:
+    """The file is refused by one line with `reason`, and not a byte of its folder changes."""
+    before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    with pytest.raises(DatabaseUnusable, match=reason) as info:
+        upgrade.upgrade(path)
+    assert str(path) in str(info.value)
+    assert "\n" not in str(info.value)
+    assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
+
+
+def test_a_newer_file_is_refused(path: Path) -> None:
+    upgrade.upgrade(path)
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(
+            f"INSERT INTO {upgrade.HISTORY} (name, applied) VALUES ('0999_future', '')"
+        )
+    connection.close()
+    refused(path, "newer commentsvc .*0999_future.*install that version")
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    path.write_text("Dear diary,\n")
+    refused(path, "no SQLite database: move it away")
+
+
+def test_a_database_of_another_program_is_refused(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE photos (x)")
+    connection.close()
+    refused(path, "belongs to another program")
+
+
+@pytest.mark.parametrize("place", [20, 100, 4096 * 3 + 5])
+def test_a_damaged_file_is_refused(tmp_path: Path, path: Path, place: int) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(50):
+            add(database, source="x" * 1000)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(b"\xa5" * 2000)
+    refused(path, "damaged .*: restore it from a backup")
+
+
+def test_a_truncated_file_is_refused(tmp_path: Path, path: Path) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(50):
+            add(database, source="x" * 1000)
+    os.truncate(path, 4096 * 5)
+    refused(path, "damaged")
+
+
+def test_a_folder_in_place_of_the_file_is_refused(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(DatabaseUnusable, match=r"comments\.sqlite3 cannot be opened: Is a dir"):
+        upgrade.upgrade(path)
+
+
+def test_a_search_for_damage_has_its_time_within_a_large_tree_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: with five million comments a start took half a minute."""
+    upgrade.upgrade(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO site (name) SELECT hex(zeroblob(30000000))")
+
+    def look(seconds: float) -> float:
+        monkeypatch.setattr(upgrade, "LOOK", seconds)
+        begin = time.process_time()
+        assert not upgrade.look(path)
+        return time.process_time() - begin
+
+    whole = look(60)
+    # On a busy machine the alarm may come late.
+    assert any(look(whole / 10) < whole / 2 for _ in range(20))
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_what_another_program_locks_is_busy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    upgrade.upgrade(path)
+    monkeypatch.setattr(upgrade, "STEPS", upgrade.STEPS | {"0002_none": lambda *_: None})
+    monkeypatch.setattr(upgrade, "PATIENCE", 0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"PRAGMA journal_mode={mode}")
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    other.execute("CREATE TABLE t (x)")
+    with pytest.raises(DatabaseBusy):
+        upgrade.upgrade(path)
+    other.close()

@@ -1,0 +1,37 @@
+"""The tables of decisions take only what may be decided."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from commentsvc import model
+from commentsvc.spam import bans
+from tests.unit.stored import NOW, add, opened
+
+
+@pytest.mark.parametrize("kind", model.BANS)
+def test_every_kind_of_ban_has_its_place_once(tmp_path: Path, kind: str) -> None:
+    insert = f"INSERT INTO ban (kind, value, made, who) VALUES ('{kind}', 'x', 0, 'Mo')"
+    with opened(tmp_path) as database:
+        database.write_now(lambda tx: tx.execute(insert))
+        assert len(database.read_now(bans.listing)) == 1
+        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+            database.write_now(lambda tx: tx.execute(insert))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO ban (kind, value, made, who) VALUES ('person', 'x', 0, 'Mo')",
+        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+        f" VALUES (1, 1, 'votes', '1', '2', {NOW}, 'Mo')",
+        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+        f" VALUES (1, 77, 'status', 'pending', 'spam', {NOW}, 'Mo')",
+    ],
+)
+def test_the_database_refuses_what_is_no_decision(tmp_path: Path, sql: str) -> None:
+    with opened(tmp_path) as database:
+        add(database)
+        with pytest.raises(sqlite3.IntegrityError, match=r"CHECK|FOREIGN"):
+            database.write_now(lambda tx: tx.execute(sql))

@@ -1,0 +1,157 @@
+"""What is acknowledged is seen; readers only read; opening, closing and their faults."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseFull,
+    DatabaseUnusable,
+    Reader,
+    Transaction,
+)
+from tests.unit.stored import held, opened, site, sites
+
+
+def test_a_read_after_the_answer_sees_what_was_acknowledged(tmp_path: Path) -> None:
+    async def main(database: Database) -> None:
+        for number in range(200):
+            name = await database.write(site(f"site {number:03}"))
+            assert database.read_now(sites)[-1] == name
+            assert (await database.read(sites))[-1] == name
+
+    with opened(tmp_path) as database:
+        asyncio.run(main(database))
+
+
+def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
+    async def main(database: Database) -> None:
+        go_on = held(database)
+        writes = [asyncio.ensure_future(database.write(site(str(n)))) for n in range(4)]
+        await asyncio.sleep(0)
+        assert isinstance(writes[3].exception(), DatabaseBusy)
+        go_on.set()
+        assert await asyncio.gather(*writes[:3]) == ["0", "1", "2"]
+
+    with opened(tmp_path, queue=3) as database:
+        asyncio.run(main(database))
+
+
+def test_closing_finishes_what_is_queued_and_refuses_the_rest(tmp_path: Path) -> None:
+    async def main(database: Database) -> None:
+        go_on = held(database)
+        writes = [asyncio.ensure_future(database.write(site(str(n)))) for n in range(700)]
+        reads = [asyncio.ensure_future(database.read(sites)) for _ in range(20)]
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(database.close())
+        go_on.set()
+        assert await asyncio.gather(*writes) == [str(n) for n in range(700)]
+        await asyncio.gather(*reads)
+        await closing
+        for late in (database.write(site("late")), database.read(sites)):
+            with pytest.raises(DatabaseClosed, match="closed"):
+                await late
+
+    with opened(tmp_path) as database:
+        asyncio.run(main(database))
+        with pytest.raises(DatabaseClosed, match="closed"):
+            database.read_now(sites)
+        with pytest.raises(DatabaseClosed, match="closed"):
+            database.write_now(site("late"))
+
+
+def test_opening_and_closing_leaves_descriptors_and_threads_as_they_were(tmp_path: Path) -> None:
+    def counted() -> tuple[int, int]:
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+    before = counted()
+    for _ in range(3):
+        with opened(tmp_path) as database:
+            asyncio.run(database.read(lambda _: None))
+    assert counted() == before
+    assert list(tmp_path.iterdir()) == [tmp_path / "comments.sqlite3"]  # the checkpoint was made
+
+
+def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
+    async def main(database: Database) -> None:
+        loop = asyncio.get_running_loop()
+
+        def work(reader: Reader) -> tuple[list[str], list[str], str]:
+            before = sites(reader)
+            asyncio.run_coroutine_threadsafe(database.write(site("between")), loop).result(30)
+            return before, sites(reader), threading.current_thread().name
+
+        before, after, thread = await database.read(work)
+        assert before == after == ["blog"]
+        assert thread.startswith("reader")
+        assert database.read_now(sites) == ["blog", "between"]
+
+    with opened(tmp_path) as database:
+        asyncio.run(main(database))
+
+
+def test_only_the_writer_can_write(tmp_path: Path) -> None:
+    def work(reader: Reader) -> None:
+        reader.execute("DELETE FROM site")
+
+    with opened(tmp_path) as database:
+        with pytest.raises(DatabaseFull, match="readonly"):
+            database.read_now(work)
+        with pytest.raises(DatabaseFull, match="readonly"):
+            asyncio.run(database.read(work))
+        assert database.read_now(sites) == ["blog"]
+        assert database.write_now(lambda _: threading.current_thread().name) == "writer"
+
+
+def test_a_failing_read_raises_its_own_error(tmp_path: Path) -> None:
+    def work(reader: Reader) -> None:
+        reader.execute("SELECT missing_column")
+
+    with opened(tmp_path) as database:
+        for _ in range(2):
+            with pytest.raises(sqlite3.OperationalError, match="no such column"):
+                database.read_now(work)
+            with pytest.raises(sqlite3.OperationalError, match="no such column"):
+                asyncio.run(database.read(work))
+
+
+@pytest.mark.parametrize(("setting", "value"), [("full", 2), ("normal", 1)])
+def test_the_writer_is_set_for_durability(tmp_path: Path, setting: str, value: int) -> None:
+    def pragma(name: str) -> Callable[[Transaction], object]:
+        return lambda tx: tx.execute(f"PRAGMA {name}").fetchone()[0]
+
+    with opened(tmp_path, synchronous=setting, checkpoint_pages=16_000) as database:
+        assert database.write_now(pragma("synchronous")) == value
+        assert database.write_now(pragma("journal_mode")) == "wal"
+        assert database.write_now(pragma("mmap_size")) == 0
+        assert database.write_now(pragma("wal_autocheckpoint")) == 16_000
+        assert database.write_now(pragma("foreign_keys")) == 1
+
+
+def test_opening_waits_no_longer_than_its_patience_for_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "comments.sqlite3"
+    upgrade.upgrade(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    database = Database(path, purge=lambda _tags: None, patience=0.1)
+    with pytest.raises(DatabaseBusy):
+        database.open()
+    other.close()
+
+
+def test_a_missing_file_is_unusable_and_is_not_made(tmp_path: Path) -> None:
+    database = Database(tmp_path / "comments.sqlite3", purge=lambda _tags: None)
+    with pytest.raises(DatabaseUnusable, match=r"comments\.sqlite3 cannot be opened"):
+        database.open()
+    with pytest.raises(DatabaseClosed):
+        database.write_now(site("new"))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,228 @@
+"""posting: rows are written with what they tell of, put off, given up, sent again, forgotten."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.comments import create
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.outbox import PATIENCE, Backlog
+from commentsvc.db.schema.outbox import Post, Target
+from commentsvc.db.sqlite import Transaction
+from commentsvc.util.timestamps import DAY, HOUR
+from tests.unit.stored import NOW, add, new, opened
+
+MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as opened_database:
+        yield opened_database
+
+
+def aim(database: Database, *targets: Target) -> None:
+    database.write_now(lambda tx: outbox.sync_targets(tx, targets))
+
+
+def due(database: Database, now: int = NOW, limit: int = 100) -> list[Post]:
+    return database.read_now(lambda reader: outbox.due(reader, "mail", now, limit))
+
+
+def told(database: Database) -> list[tuple[str, str, int | None]]:
+    posts = database.read_now(lambda reader: outbox.listing(reader, None, 1 << 62, 1_000))
+    return [(post.kind, post.recipient, post.comment_id) for post in reversed(posts)]
+
+
+def test_where_nobody_wants_to_be_told_nothing_is_written(database: Database) -> None:
+    add(database)
+    assert told(database) == []
+
+
+def test_each_target_is_told_of_each_comment_once(database: Database) -> None:
+    aim(database, MO, FLO)
+    first = add(database, key="k")
+    add(database, key="k")
+    assert told(database) == [
+        ("submitted", "mo@blog.example", first.comment.id),
+        ("submitted", "flo@blog.example", first.comment.id),
+    ]
+
+
+def test_many_submissions_are_told_of_like_one(database: Database) -> None:
+    aim(database, MO)
+    items = [(new(url=f"/{n}/"), NOW) for n in range(5)]
+    added = database.write_now(lambda tx: create.ADD.many(tx, items))
+    assert [number for _, _, number in told(database)] == [each.comment.id for each in added]
+
+
+def test_of_spam_nobody_is_told(database: Database) -> None:
+    aim(database, MO)
+    add(database, status="spam")
+    assert told(database) == []
+
+
+def test_what_undoes_the_submission_undoes_the_row(database: Database) -> None:
+    aim(database, MO)
+
+    def work(tx: Transaction) -> None:
+        create.add(tx, new(), NOW)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        database.write_now(work)
+    assert told(database) == []
+
+
+def test_a_digest_collects_until_it_is_due_and_then_a_new_one_begins(database: Database) -> None:
+    aim(database, Target("mail", "mo@blog.example", HOUR))
+    ids = [add(database, NOW + minute * 60_000).comment.id for minute in range(3)]
+    assert told(database) == [("digest", "mo@blog.example", ids[0])]
+    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR - 1))
+    assert due(database, NOW + DAY) == []
+    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR))
+    later = add(database, NOW + HOUR).comment.id
+    [post] = due(database, NOW + HOUR)
+    assert (post.comment_id, post.until) == (ids[0], ids[2])
+    assert told(database)[1:] == [("digest", "mo@blog.example", later)]
+
+
+def test_a_target_that_is_gone_is_not_told_any_more(database: Database) -> None:
+    aim(database, MO, FLO)
+    add(database)
+    aim(database, FLO)
+    assert [recipient for _, recipient, _ in told(database)] == ["flo@blog.example"]
+    add(database)
+    assert [recipient for _, recipient, _ in told(database)] == ["flo@blog.example"] * 2
+
+
+def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database) -> None:
+    aim(database, MO)
+    add(database)
+    now, pauses = NOW, []
+    while posts := due(database, now):
+        moment, post = now, posts[0]
+        database.write_now(
+            lambda tx, post=post, moment=moment: outbox.put_off(tx, post, "busy", moment)  # type: ignore[misc] # mypy cannot see the defaults
+        )
+        rows = database.read_now(lambda reader: outbox.listing(reader, "queued", 1 << 62, 1))
+        if not rows:
+            break
+        pauses.append(rows[0].due - now)
+        now = rows[0].due
+    minutes = [pause // 60_000 for pause in pauses]
+    assert minutes[:11] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]
+    assert now == NOW + PATIENCE, "the last attempt is made at the deadline"
+    [post] = database.read_now(lambda reader: outbox.listing(reader, "failed", 1 << 62, 9))
+    assert post.error == "busy"
+
+
+def test_a_patience_of_seven_days_outlasts_five_days_of_silence() -> None:
+    assert PATIENCE - outbox.LONGEST_PAUSE > 5 * DAY
+
+
+def test_all_that_is_due_is_put_off_together_each_by_its_own_pause(database: Database) -> None:
+    aim(database, MO)
+    add(database)
+    [old] = due(database)
+    database.write_now(lambda tx: outbox.put_off(tx, old, "down", NOW))
+    add(database, NOW + 60_000)
+    database.write_now(lambda tx: outbox.put_all_off(tx, "mail", "down", NOW + 60_000))
+    assert due(database, NOW + 60_000 + 59_999) == []
+    assert [post.tries for post in due(database, NOW + 120_000)] == [1]
+    assert [post.tries for post in due(database, NOW + 180_000)] == [1, 2]
+
+
+def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Database) -> None:
+    aim(database, MO)
+    add(database)
+    [post] = due(database)
+    database.write_now(lambda tx: outbox.settle(tx, post, "550 no", NOW))
+    assert due(database, NOW + DAY) == []
+    later = NOW + 20 * DAY
+    again = database.write_now(lambda tx: outbox.retry(tx, [post.id, post.id, 999], later))
+    assert again == [post.id]
+    [row] = due(database, later)
+    assert (row.deadline, row.created, row.error) == (later + PATIENCE, NOW, "550 no")
+
+
+def test_what_was_sent_is_not_sent_again_on_request(database: Database) -> None:
+    aim(database, MO)
+    add(database)
+    [post] = due(database)
+    database.write_now(lambda tx: outbox.settle(tx, post, "", NOW))
+    assert database.write_now(lambda tx: outbox.retry(tx, [post.id], NOW)) == []
+
+
+def test_an_error_is_kept_as_one_short_line(database: Database) -> None:
+    aim(database, MO)
+    add(database)
+    [post] = due(database)
+    database.write_now(lambda tx: outbox.settle(tx, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW))
+    [row] = database.read_now(lambda reader: outbox.listing(reader, "failed", 1 << 62, 9))
+    assert row.error.startswith("550 [2J xxx")
+    assert len(row.error) == 500
+
+
+def test_old_rows_are_forgotten(database: Database) -> None:
+    aim(database, MO)
+    for error in ("", "550 no"):
+        add(database)
+        [post] = due(database)
+        database.write_now(lambda tx, p=post, e=error: outbox.settle(tx, p, e, NOW))  # type: ignore[misc] # as above
+    database.write_now(lambda tx: outbox.tidy(tx, NOW + 30 * DAY))
+    assert len(told(database)) == 2
+    database.write_now(lambda tx: outbox.tidy(tx, NOW + 31 * DAY))
+    assert len(told(database)) == 1
+    database.write_now(lambda tx: outbox.tidy(tx, NOW + 91 * DAY))
+    assert told(database) == []
+
+
+def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> None:
+    aim(database, MO)
+    for minute in range(3):
+        add(database, NOW + minute)
+    post, *_ = due(database)
+    database.write_now(lambda tx: outbox.settle(tx, post, "550 no", NOW))
+    backlogs = database.read_now(outbox.backlogs)
+    assert backlogs == {"mail": Backlog(queued=2, failed=1, oldest=NOW + 1)}
+    for waiting in due(database, NOW + 9):
+        database.write_now(lambda tx, p=waiting: outbox.settle(tx, p, "", NOW))  # type: ignore[misc] # as above
+    assert database.read_now(outbox.backlogs) == {"mail": Backlog(failed=1)}
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "index"),
+    [
+        (outbox.DUE, ("mail", NOW, 9), "outbox_by_due"),
+        (outbox.PUT_OFF_ALL, ("x", NOW, 1, 1, "mail"), "outbox_by_due"),
+        (outbox.CLOSE, (NOW,), "outbox_open"),
+        (outbox.TIDY, ("sent", NOW, 9), "outbox_done"),
+        (outbox.WAITING, (), "COVERING INDEX outbox_by_due"),
+        (outbox.FAILURES, (), "COVERING INDEX outbox_done"),
+        (outbox.TELL, (1, 5, NOW, 1), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+    ],
+)
+def test_every_statement_goes_by_an_index(
+    database: Database, sql: str, values: tuple[object, ...], index: str
+) -> None:
+    def work(tx: Transaction) -> str:
+        return " / ".join(row[3] for row in tx.execute(f"EXPLAIN QUERY PLAN {sql}", values))
+
+    assert index in database.write_now(work)
+
+
+def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) -> None:
+    aim(database, MO, Target("mail", "flo@blog.example", DAY))
+    last = add(database).comment.id
+    assert database.write_now(lambda tx: outbox.hold(tx, "held", NOW)) == 2
+    assert due(database, NOW + 2 * DAY) == []
+    add(database)
+    fresh = due(database)
+    assert [post.recipient for post in fresh] == ["mo@blog.example"]
+    held = [1, 2]
+    assert database.write_now(lambda tx: outbox.retry(tx, held, NOW)) == held
+    [_, digest, _] = sorted(due(database), key=lambda post: post.id)
+    assert (digest.kind, digest.until) == ("digest", last)

@@ -1,0 +1,194 @@
+"""Backups: made when they are due, some kept, failures told."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.db import backup, scheduled_backup
+from commentsvc.db.scheduled_backup import Backups
+from commentsvc.settings.schema import Backup
+from tests.unit.stored import add, opened
+
+HOUR = 3_600
+START = 1_795_003_200.0  # 2026-11-18, noon
+
+
+class Clock:
+    """What the backups take for the time."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "data").mkdir()
+    with opened(tmp_path / "data") as running:
+        add(running)
+        yield tmp_path / "data" / "comments.sqlite3"
+
+
+def kept(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "kept").iterdir())
+
+
+def settings(tmp_path: Path, every: str = "daily", keep: int = 14) -> Backup:
+    return Backup(directory=str(tmp_path / "kept"), every=every, keep=keep)  # type: ignore[arg-type] # a Literal
+
+
+def name(moment: float) -> str:
+    return time.strftime("comments-%Y%m%dT%H%M%SZ.sqlite3", time.gmtime(moment))
+
+
+def test_one_is_made_at_once_and_the_next_after_a_day(
+    tmp_path: Path, database: Path, clock: Clock
+) -> None:
+    ours = Backups(settings(tmp_path), database, clock)
+    ours.round()
+    clock.now += 23 * HOUR
+    ours.round()
+    assert kept(tmp_path) == [name(START)]
+    clock.now += HOUR
+    ours.round()
+    assert kept(tmp_path) == [name(START), name(START + 24 * HOUR)]
+    state = ours.state()
+    assert state
+    assert state.newest == START + 24 * HOUR
+    assert state.size == (tmp_path / "kept" / name(START)).stat().st_size
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_restart_makes_none_before_its_time(tmp_path: Path, database: Path, clock: Clock) -> None:
+    Backups(settings(tmp_path, "hourly"), database, clock).round()
+    clock.now += HOUR - 1
+    Backups(settings(tmp_path, "hourly"), database, clock).round()
+    assert len(kept(tmp_path)) == 1
+
+
+def test_a_name_from_the_future_stops_nothing(tmp_path: Path, database: Path, clock: Clock) -> None:
+    """A clock that went a year ahead must not end the backups for a year."""
+    clock.now += 365 * 24 * HOUR
+    ours = Backups(settings(tmp_path), database, clock)
+    ours.round()
+    clock.now = START
+    ours.round()
+    ours.round()
+    assert len(kept(tmp_path)) == 2
+
+
+def test_only_so_many_are_kept_and_nothing_else_is_touched(
+    tmp_path: Path, database: Path, clock: Clock
+) -> None:
+    (tmp_path / "kept").mkdir()
+    dated = "comments-20260101T000000Z.sqlite3"
+    for other in ("comments.sqlite3", "comments-old.sqlite3", f"{dated}.x"):
+        (tmp_path / "kept" / other).touch()
+    others = kept(tmp_path)
+    (tmp_path / "kept" / f".{dated}.abcd.part").touch()  # a crash left it
+    ours = Backups(settings(tmp_path, "hourly", keep=3), database, clock)
+    for _ in range(5):
+        ours.round()
+        clock.now += HOUR
+    assert kept(tmp_path) == sorted([*others, *(name(START + n * HOUR) for n in (2, 3, 4))])
+
+
+def test_a_failure_is_told_once_and_removes_nothing(
+    tmp_path: Path, database: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "commentsvc")
+    ours = Backups(settings(tmp_path, "hourly", keep=1), database, clock)
+    ours.round()
+    (tmp_path / "kept").chmod(0o500)
+    real = os.open
+    with pytest.MonkeyPatch.context() as patch:
+
+        def refusing(path: object, *rest: int, **more: int) -> int:
+            if str(path).endswith(backup.PART):  # root may write anywhere
+                raise PermissionError(13, "Permission denied")
+            return real(path, *rest, **more)  # type: ignore[arg-type] # as it came
+
+        patch.setattr(os, "open", refusing)
+        for _ in range(3):
+            clock.now += HOUR
+            ours.round()
+        state = ours.state()
+    assert state
+    assert state.failures == 3
+    assert "Permission denied" in state.error
+    assert kept(tmp_path) == [name(START)]
+    (tmp_path / "kept").chmod(0o700)
+    ours.round()
+    state = ours.state()
+    assert state
+    assert not state.error
+    assert kept(tmp_path) == [name(START + 3 * HOUR)]
+    [failed, again] = [record.getMessage() for record in caplog.records]
+    assert "no backup is made" in failed
+    assert "Permission denied" in failed
+    assert "backups are made again" in again
+
+
+def test_without_a_folder_none_is_made(database: Path, clock: Clock) -> None:
+    ours = Backups(Backup(), database, clock)
+    asyncio.run(ours.run())
+    assert ours.state() is None
+
+
+def test_the_end_of_the_program_gives_up_one_that_is_under_way(
+    tmp_path: Path,
+    database: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = asyncio.Event()
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+
+        def write(_database: Path, _target: Path, *, unwanted: object) -> int:
+            loop.call_soon_threadsafe(begun.set)
+            assert callable(unwanted)
+            while not unwanted():
+                pass
+            raise backup.BackupError("not finished")
+
+        monkeypatch.setattr(backup, "write", write)
+        doing = asyncio.create_task(Backups(settings(tmp_path), database, clock).run())
+        await begun.wait()
+        doing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await doing
+
+    asyncio.run(scene())
+    assert not caplog.records
+
+
+def test_rounds_go_on(tmp_path: Path, database: Path, clock: Clock) -> None:
+    pauses = 0
+
+    async def pause(seconds: float) -> None:
+        nonlocal pauses
+        assert seconds == scheduled_backup.ROUND
+        clock.now += 24 * HOUR
+        pauses += 1
+        if pauses == 3:
+            raise asyncio.CancelledError
+
+    ours = Backups(settings(tmp_path), database, clock, pause)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(ours.run())
+    assert len(kept(tmp_path)) == 3

@@ -1,0 +1,138 @@
+"""How a connection is opened, and what SQLite's failures mean to us."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from commentsvc.db.schema.comments import SiteTable
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    Reader,
+    Transaction,
+    connect,
+    fault,
+)
+
+
+def failure(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("as SQLite says it")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        (sqlite3.SQLITE_BUSY, DatabaseBusy),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, DatabaseBusy),
+        (sqlite3.SQLITE_LOCKED, DatabaseBusy),
+        (sqlite3.SQLITE_FULL, DatabaseFull),
+        (sqlite3.SQLITE_IOERR_FSYNC, DatabaseFull),
+        (sqlite3.SQLITE_READONLY_DBMOVED, DatabaseFull),
+        (sqlite3.SQLITE_CANTOPEN, DatabaseFull),
+        (sqlite3.SQLITE_NOMEM, DatabaseFull),
+        (sqlite3.SQLITE_CORRUPT, DatabaseUnusable),
+        (sqlite3.SQLITE_NOTADB, DatabaseUnusable),
+    ],
+)
+def test_a_failure_of_file_or_machine_has_a_meaning(
+    code: int, meaning: type[DatabaseError]
+) -> None:
+    found = fault(failure(code))
+    assert type(found) is meaning
+    assert "as SQLite says it" in str(found)
+
+
+@pytest.mark.parametrize("error", [failure(sqlite3.SQLITE_ERROR), ValueError("of the work")])
+def test_a_failure_of_the_work_is_no_fault_of_the_database(error: Exception) -> None:
+    assert fault(error) is None
+
+
+def test_a_closed_database_counts_as_busy_so_that_clients_try_again() -> None:
+    assert issubclass(DatabaseClosed, DatabaseBusy)
+
+
+def test_connecting_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(sqlite3.OperationalError):
+        connect(tmp_path / "missing", 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "100% ?mode=memory#x.sqlite3"
+    path.touch()
+    connection = connect(path, 0)
+    connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    assert path.stat().st_size > 0
+
+
+def test_bytes_and_nothing_are_passed_on_without_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "some.sqlite3"
+    sqlite3.connect(path).close()
+    connection = connect(path, 1)
+    assert connection.execute("SELECT ?, ?", (b"word", None)).fetchall() == [(b"word", None)]
+    known = {kind for kind, _ in sqlite3.adapters}
+    assert {bytes, type(None)} <= known
+    connection.close()
+
+
+def test_a_pragma_that_fails_leaves_no_connection_open(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"this is no database, and long enough to look like a page of one" * 20)
+    with pytest.raises(sqlite3.DatabaseError):
+        connect(path, 0, "journal_mode=WAL")
+
+
+def test_a_reader_runs_sql_and_peewee_queries(tmp_path: Path) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE site (id INTEGER PRIMARY KEY, name, count)")
+    connection.execute("INSERT INTO site VALUES (7, 'blog', 3)")
+    reader = Reader(connection)
+    query = SiteTable.select(SiteTable.id, SiteTable.count).where(SiteTable.name == "blog")
+    assert reader.query(query) == [(7, 3)]
+    assert reader.execute("SELECT name FROM site WHERE id = ?", (7,)).fetchone() == ("blog",)
+    connection.close()
+
+
+def test_what_a_reader_reads_whole_is_of_one_state(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    writing = sqlite3.connect(path, isolation_level=None)
+    writing.execute("PRAGMA journal_mode=WAL")
+    writing.execute("CREATE TABLE site (name)")
+    connection = connect(path, 0, "query_only=1")
+    reader = Reader(connection)
+
+    def count(reader: Reader) -> int:
+        return len(reader.execute("SELECT name FROM site").fetchall())
+
+    def twice(reader: Reader) -> tuple[int, int]:
+        before = count(reader)
+        writing.execute("INSERT INTO site VALUES ('blog')")
+        return before, count(reader)
+
+    def fails(reader: Reader) -> int:
+        count(reader)
+        raise LookupError
+
+    assert reader.whole(twice) == (0, 0)
+    with pytest.raises(LookupError):
+        reader.whole(fails)
+    assert twice(reader) == (1, 2)
+    connection.close()
+    writing.close()
+
+
+def test_a_transaction_collects_the_tags_of_what_it_made_stale() -> None:
+    connection = sqlite3.connect(":memory:")
+    tags: list[str] = []
+    transaction = Transaction(connection, tags)
+    transaction.purge("thread:a:/", "site:a")
+    transaction.purge("site:b")
+    assert tags == ["thread:a:/", "site:a", "site:b"]
+    connection.close()

@@ -1,0 +1,180 @@
+"""Commit, purge, answer; what fails, fails alone, and is tried again."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull, Transaction
+from commentsvc.db.writer import BATCH
+from tests.conftest import cannot_run
+from tests.unit.stored import held, opened, site, sites
+
+
+@contextlib.contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    """Let no file of this process grow over `size` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
+        cannot_run("only root may mount a small file system")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_answer_comes_after_the_commit_and_after_the_purge(tmp_path: Path) -> None:
+    events: list[object] = []
+
+    def purge(tags: object) -> None:
+        with sqlite3.connect(tmp_path / "comments.sqlite3") as other:  # sees what is committed
+            events.append((tags, other.execute("SELECT max(name) FROM site").fetchone()[0]))
+        other.close()
+
+    async def main(database: Database) -> None:
+        events.append(await database.write(site("new", "site:new")))
+
+    with opened(tmp_path, purge) as database:
+        asyncio.run(main(database))
+    assert events == [(["site:new"], "new"), "new"]
+
+
+def test_what_queues_meanwhile_shares_a_transaction_and_a_purge(tmp_path: Path) -> None:
+    purged: list[list[str]] = []
+
+    async def main(database: Database) -> None:
+        go_on = held(database)
+        writes = [
+            asyncio.ensure_future(database.write(site(f"site {number}", "all", f"{number}")))
+            for number in range(BATCH + 10)
+        ]
+        await asyncio.sleep(0)  # all of them are queued
+        go_on.set()
+        await asyncio.gather(*writes)
+
+    with opened(tmp_path, lambda tags: purged.append(list(tags))) as database:
+        asyncio.run(main(database))
+    assert purged[0] == ["all", *(str(number) for number in range(BATCH))]
+    assert [len(tags) for tags in purged] == [BATCH + 1, 11]
+
+
+def test_work_that_raises_is_undone_alone_and_purges_nothing(tmp_path: Path) -> None:
+    purged: list[str] = []
+
+    def refused(tx: Transaction) -> None:
+        site("half", "half")(tx)
+        raise ValueError("refused")
+
+    def twice(tx: Transaction) -> None:
+        site("half", "half")(tx)
+        site("half")(tx)
+
+    async def main(database: Database) -> list[object]:
+        go_on = held(database)
+        works = [site("first", "first"), refused, twice, site("last", "last")]
+        writes = [asyncio.ensure_future(database.write(work)) for work in works]
+        await asyncio.sleep(0)
+        go_on.set()
+        return list(await asyncio.gather(*writes, return_exceptions=True))
+
+    with opened(tmp_path, purged.extend) as database:
+        first, error, repeated, last = asyncio.run(main(database))
+        assert (first, last) == ("first", "last")
+        assert isinstance(error, ValueError)
+        assert isinstance(repeated, sqlite3.IntegrityError)
+        assert database.read_now(sites) == ["blog", "first", "last"]
+    assert purged == ["first", "last"]
+
+
+def test_a_purge_that_fails_is_no_acknowledgement_but_the_service_goes_on(tmp_path: Path) -> None:
+    def purge(tags: object) -> None:
+        if tags == ["bad"]:
+            raise ValueError("bad tag")
+
+    with opened(tmp_path, purge) as database:
+        with pytest.raises(ValueError, match="bad tag"):
+            database.write_now(site("stored", "bad"))
+        assert database.write_now(site("next", "good")) == "next"
+
+
+def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(tmp_path: Path) -> None:
+    purged: list[str] = []
+    with opened(tmp_path, purged.extend, patience=0.2) as database:
+        other = sqlite3.connect(tmp_path / "comments.sqlite3", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        start = time.monotonic()
+        with pytest.raises(DatabaseBusy, match="another program"):
+            database.write_now(site("waits", "waits"))
+        assert time.monotonic() - start > 0.1
+        assert database.read_now(sites) == ["blog"]
+        other.execute("ROLLBACK")
+        other.close()
+        assert database.write_now(site("later", "later")) == "later"
+        assert database.read_now(sites) == ["blog", "later"]
+    assert purged == ["later"]
+
+
+def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
+    purged: list[str] = []
+
+    def large(name: str) -> Callable[[Transaction], str]:
+        return site(name + "x" * 20_000, name)
+
+    async def main(database: Database) -> list[object]:
+        go_on = held(database)
+        writes = [asyncio.ensure_future(database.write(large(str(n)))) for n in range(20)]
+        await asyncio.sleep(0)
+        size = (tmp_path / "comments.sqlite3-wal").stat().st_size
+        with file_limit(size + 40_000):
+            go_on.set()
+            return list(await asyncio.gather(*writes, return_exceptions=True))
+
+    with opened(tmp_path, purged.extend) as database:
+        for _ in range(3):
+            assert {type(outcome) for outcome in asyncio.run(main(database))} == {DatabaseFull}
+        assert database.read_now(sites) == ["blog"]
+        assert purged == []
+        database.write_now(site("room again", "room"))
+        assert database.read_now(sites) == ["blog", "room again"]
+        assert purged == ["room"]
+        assert database.read_now(lambda reader: reader.execute("PRAGMA integrity_check").fetchall())
+
+
+def test_a_full_disk_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
+    with small_disk(tmp_path) as disk, opened(disk) as database:
+        ballast = disk / "ballast"
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"x" * 4096)
+        for number in range(1_000):
+            try:
+                database.write_now(site(f"{number}" + "x" * 10_000))
+            except DatabaseFull:
+                break
+        stored = database.read_now(sites)
+        with pytest.raises(DatabaseFull, match="full"):
+            database.write_now(site("y" * 10_000))
+        ballast.unlink()
+        database.write_now(site("room again"))
+        assert database.read_now(sites) == [*stored, "room again"]

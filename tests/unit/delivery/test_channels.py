@@ -1,0 +1,57 @@
+"""channels: who is told of comments, and how, by the settings."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.auth.signed_links import Links
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import Target
+from commentsvc.delivery import channels
+from commentsvc.settings.schema import Server, Settings, Spam
+from tests.unit.mailserver import mail_settings
+from tests.unit.stored import opened
+
+LINKS = Links([b"key" * 16])
+SETTINGS = Settings(
+    server=Server(public_url="https://c.example"),
+    mail=mail_settings(25),
+    spam=Spam(akismet_key="key"),
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        yield database
+
+
+def test_by_default_nobody_is_told_and_nothing_sent(database: Database) -> None:
+    assert channels.targets(Settings()) == []
+    assert channels.channels(Settings(), LINKS, lambda: 0.0, database) == {}
+
+
+@pytest.mark.parametrize(
+    ("digest", "period"), [("off", 0), ("hourly", 3_600_000), ("daily", 86_400_000)]
+)
+def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
+    addresses = ("a@b.example", "c@d.example")
+    settings = replace(SETTINGS, mail=mail_settings(25, moderators=addresses, digest=digest))
+    assert channels.targets(settings) == [
+        Target("mail", "a@b.example", period),
+        Target("mail", "c@d.example", period),
+        Target("Akismet", "", 0, True),
+    ]
+
+
+def test_every_target_has_a_channel(database: Database) -> None:
+    named = {target.channel for target in channels.targets(SETTINGS)}
+    assert named == set(channels.channels(SETTINGS, LINKS, lambda: 0.0, database))
+
+
+def test_a_file_of_certificates_that_is_missing_is_told_at_the_start(database: Database) -> None:
+    settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
+    with pytest.raises(OSError, match="No such file"):
+        channels.channels(settings, LINKS, lambda: 0.0, database)

@@ -1,0 +1,249 @@
+"""mail: what a mail says, in text and HTML, whatever readers write."""
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from commentsvc.auth.signed_links import Links
+from commentsvc.comments.markdown import render
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import Post
+from commentsvc.delivery.mail import Mails
+from commentsvc.settings.schema import Server, Settings, Site
+from commentsvc.util.timestamps import DAY
+from tests.unit.mailserver import mail_settings
+from tests.unit.stored import NOW, add, opened
+
+SETTINGS = Settings(
+    server=Server(public_url="https://c.example/comments/"),
+    mail=mail_settings(25),
+    sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
+)
+LINKS = Links([b"key" * 16])
+MAILS = Mails(SETTINGS, LINKS)
+POST = Post(9, "mail", "submitted", "mo@blog.example", 1, None, "queued", NOW, NOW, NOW, 0, "")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\r\nBcc: all@evil.example\r\n\r\nHi",
+    '"><img src=x onerror=alert(1)>',
+    "-- \nApprove:\nhttps://evil.example/",
+    "[click](javascript:alert(1)) ![x](https://evil.example/track.gif)",
+    "\u202emoc.elpmaxe",
+    "{{ 7 * 7 }} {% raw %}",
+    "=?utf-8?q?x?= <a@b.example>,",
+    "=?utf-8?q?=0D=0ABcc:_all@evil.example=0D=0A=0D=0AHi?=",
+    "a =\x00?utf-8?b?DQpCY2M6IHg=?= b",
+    "==\r\n?utf-8?q?=0ABcc:_x?=",
+    "x" * 70_000,
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as opened_database:
+        yield opened_database
+
+
+def composed(database: Database, post: Post = POST) -> EmailMessage:
+    """The mail of a row, as it arrives."""
+    letter = database.read_now(lambda reader: MAILS.compose(reader, post))
+    assert letter
+    assert letter.recipient == post.recipient
+    parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    assert isinstance(parsed, EmailMessage)
+    assert not parsed.defects
+    return parsed
+
+
+def part(message: EmailMessage, kind: str) -> str:
+    body = message.get_body((kind,))
+    assert body
+    return str(body.get_content()).replace("\r\n", "\n")
+
+
+class Outline(HTMLParser):
+    """The tags and addresses of a mail; fails where something could run or be loaded."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag not in ("script", "img", "iframe", "form", "link", "object", "svg")
+        for name, value in attrs:
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "background")
+            if name == "href":
+                assert re.match("https?://|mailto:|/|$", value or "")
+                self.links.append(value or "")
+
+
+def test_a_moderator_reads_the_comment_and_finds_three_links(database: Database) -> None:
+    add(database, status="pending", title="A walk", source="Hello *you*")
+    message = composed(database)
+    assert message["From"] == "A blog <comments@blog.example>"
+    assert message["To"] == "mo@blog.example"
+    assert message["Subject"] == "Ann commented on “A walk”"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"] == f"<submitted.9.{NOW}@blog.example>"
+    text, html = part(message, "plain"), part(message, "html")
+    assert "\n> Hello *you*\n" in text
+    assert "<p>Hello <em>you</em></p>" in html
+    links = re.findall(r"^https://c\.example/comments/mail/comment\?t=(\S+)$", text, re.MULTILINE)
+    assert [LINKS.read("comment", link, NOW)[0] for link in links] == [
+        "approved",
+        "spam",
+        "deleted",
+    ]
+    assert [link.partition("?t=")[2] for link in Outline(html).links if "?t=" in link] == links
+    assert "https://blog.example/post/" in text
+
+
+def test_the_same_row_gives_the_same_mail(database: Database) -> None:
+    add(database, status="pending")
+    first, second = composed(database), composed(database)
+    assert part(first, "html") == part(second, "html")
+    assert first.items()[:-1] == second.items()[:-1]
+
+
+@pytest.mark.parametrize(
+    ("status", "says", "links"),
+    [
+        ("pending", "It waits for your decision.", 3),
+        ("approved", "It is published.", 2),
+        ("spam", "It was marked as spam in the meantime.", 2),
+        ("deleted", "It was deleted in the meantime.", 0),
+    ],
+)
+def test_a_mail_tells_what_the_comment_is_by_now(
+    database: Database, status: str, says: str, links: int
+) -> None:
+    add(database, status=status)
+    message = composed(database)
+    assert says in part(message, "plain")
+    assert says in part(message, "html")
+    assert part(message, "plain").count("mail/comment?t=") == links
+
+
+def test_the_links_expire_after_the_days_of_the_settings(database: Database) -> None:
+    add(database, status="pending")
+    [token, *_] = re.findall(r"\?t=(\S+)", part(composed(database), "plain"))
+    LINKS.read("comment", token, NOW + 14 * DAY - 1_000)
+    with pytest.raises(Exception, match="expired"):
+        LINKS.read("comment", token, NOW + 14 * DAY)
+
+
+def test_of_a_comment_that_is_gone_there_is_no_mail(database: Database) -> None:
+    assert database.read_now(lambda reader: MAILS.compose(reader, POST)) is None
+
+
+def test_mails_about_one_page_belong_together(database: Database) -> None:
+    add(database)
+    add(database)
+    add(database, url="/other/")
+    references = [
+        composed(database, replace(POST, comment_id=number))["References"] for number in (1, 2, 3)
+    ]
+    assert references[0] == references[1] != references[2]
+
+
+def test_no_e_mail_address_of_an_author_is_told(database: Database) -> None:
+    add(database, email="ann@secret.example")
+    message = composed(database)
+    assert "secret" not in message.as_string() + part(message, "html") + part(message, "plain")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("field", ["author", "title", "url", "source"])
+def test_no_text_of_a_reader_gets_out_of_its_place(
+    database: Database, field: str, hostile: str
+) -> None:
+    texts: dict[str, Any] = {field: hostile, "html": render(hostile)}  # Any: as in `add`
+    add(database, status="pending", **texts)
+    message = composed(database)
+    assert sorted(set(message.keys())) == [
+        "Auto-Submitted",
+        "Content-Type",
+        "Date",
+        "From",
+        "MIME-Version",
+        "Message-ID",
+        "References",
+        "Subject",
+        "To",
+    ]
+    assert message["To"] == "mo@blog.example"
+    assert len(message["Subject"]) <= 150
+    text, html = part(message, "plain"), part(message, "html")
+    ours = [link for link in Outline(html).links if link.startswith("https://c.example/")]
+    assert len(ours) == 3
+    if field == "source":
+        assert not re.search(r"^https://evil", text, re.MULTILINE), "it is quoted"
+    assert max(map(len, message.as_bytes().splitlines())) <= 998
+
+
+@given(st.text(), st.text())
+def test_no_name_or_title_makes_a_mail_impossible(name: str, title: str) -> None:
+    letter = MAILS._letter("test", "a@b.example", f"{name} “{title}”", 1, NOW, None, base="")
+    head = letter.message.as_bytes().partition(b"\r\n\r\n")[0]
+    names = [line.split(b":")[0] for line in head.split(b"\r\n") if line[:1] not in b" \t"]
+    assert names == [name.encode() for name in letter.message.keys()]  # noqa: SIM118 - no dict
+    assert letter.message["To"] == "a@b.example"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: str) -> None:
+    add(database, status="pending")
+    site = Site(name="blog", origins=("https://blog.example",), title=hostile)
+    mails = Mails(replace(SETTINGS, sites=(site,)), LINKS)
+    letter = database.read_now(lambda reader: mails.compose(reader, POST))
+    assert letter
+    parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    assert parsed.keys() == letter.message.keys()
+    [sender] = parsed["From"].addresses
+    assert sender.addr_spec == "comments@blog.example"
+
+
+def digest(database: Database, number: int) -> EmailMessage:
+    for each in range(number):
+        add(database, status="pending", source=f"No {each}", author=f"A{each}")
+    return composed(database, replace(POST, kind="digest", until=number))
+
+
+def test_a_digest_tells_of_all_comments_with_links_for_each(database: Database) -> None:
+    message = digest(database, 3)
+    assert message["Subject"] == "3 new comments"
+    text = part(message, "plain")
+    assert re.findall(r"^> No \d", text, re.MULTILINE) == ["> No 0", "> No 1", "> No 2"]
+    assert text.count("mail/comment?t=") == len(Outline(part(message, "html")).links) - 3 == 9
+
+
+def test_a_long_digest_is_cut_and_says_so(database: Database) -> None:
+    message = digest(database, 60)
+    assert message["Subject"] == "60 new comments"
+    for kind in ("plain", "html"):
+        assert "And 10 more" in part(message, kind)
+
+
+def test_a_digest_of_what_is_spam_by_now_is_not_sent(database: Database) -> None:
+    add(database, status="spam")
+    post = replace(POST, kind="digest", until=1)
+    assert database.read_now(lambda reader: MAILS.compose(reader, post)) is None
+
+
+def test_a_test_mail_names_the_address_of_the_links() -> None:
+    letter = MAILS.test("mo@blog.example", 7, NOW)
+    message: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    assert "https://c.example/comments" in part(message, "plain")
+    assert Outline(part(message, "html")).links == ["https://c.example/comments"]

@@ -1,0 +1,266 @@
+"""smtp: real conversations with a real server, good ones and those that fail."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Coroutine
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from commentsvc.delivery.channel import Deferred, DeliveryError, Refused, Unreachable
+from commentsvc.delivery.smtp import PATIENT, Deadlines, Letter, Smtp
+from tests.unit.mailserver import PASSWORD, MailServer, mail_server, mail_settings
+
+QUICK = Deadlines(connect=0.5, send=0.2)  # with a server that hangs
+SENDER = "comments@blog.example"
+
+
+def letter(recipient: str = "mo@blog.example", subject: str = "Hi") -> Letter:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = SENDER, recipient, subject
+    message.set_content("Hello\n.\nworld\n")
+    return Letter(SENDER, recipient, message)
+
+
+async def send(smtp: Smtp, *letters: Letter) -> None:
+    async with smtp.connect() as conversation:
+        for each in letters:
+            await conversation.send(each)
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def server_side(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def pem(authority: trustme.CA, folder: Path) -> str:
+    path = folder / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return str(path)
+
+
+def test_several_letters_go_over_one_connection() -> None:
+    async def talk() -> None:
+        async with mail_server() as server:
+            await send(Smtp(mail_settings(server.port), "me.test"), letter(), letter("b@c.example"))
+        assert server.sessions == 1
+        assert server.recipients == ["mo@blog.example", "b@c.example"]
+        assert server.senders == [SENDER, SENDER]
+        assert server.mails[0].get_content().splitlines() == ["Hello", ".", "world"]
+
+    run(talk())
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_login_goes_over_a_verified_encryption(
+    authority: trustme.CA, tmp_path: Path, security: str
+) -> None:
+    async def talk() -> None:
+        async with mail_server(server_side(authority), security) as server:
+            settings = mail_settings(
+                server.port,
+                security=security,
+                user="me",
+                password=PASSWORD,
+                ca_file=pem(authority, tmp_path),
+            )
+            await send(Smtp(settings, "me.test"), letter())
+        assert len(server.mails) == 1
+
+    run(talk())
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+@pytest.mark.parametrize("fault", ["unknown authority", "other name"])
+def test_a_certificate_that_cannot_be_verified_gets_nothing(
+    authority: trustme.CA, tmp_path: Path, security: str, fault: str
+) -> None:
+    async def talk() -> None:
+        name = "localhost" if fault == "unknown authority" else "other.test"
+        file = "" if fault == "unknown authority" else pem(authority, tmp_path)
+        async with mail_server(server_side(authority, name), security) as server:
+            settings = mail_settings(
+                server.port, security=security, user="me", password=PASSWORD, ca_file=file
+            )
+            with pytest.raises(Unreachable, match=r"(?i)certificate"):
+                await send(Smtp(settings, "me.test"), letter())
+        assert not server.mails
+
+    run(talk())
+
+
+def test_without_the_starttls_that_is_asked_for_nothing_is_sent() -> None:
+    async def talk() -> None:
+        async with mail_server() as server:
+            settings = mail_settings(server.port, security="starttls", user="me", password="p")
+            with pytest.raises(Unreachable, match=r"(?i)starttls"):
+                await send(Smtp(settings, "me.test"), letter())
+        assert not server.mails
+
+    run(talk())
+
+
+def test_a_wrong_password_is_for_the_operator_to_mend(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    async def talk() -> None:
+        async with mail_server(server_side(authority), "tls") as server:
+            settings = mail_settings(
+                server.port,
+                security="tls",
+                user="me",
+                password="wrong",
+                ca_file=pem(authority, tmp_path),
+            )
+            with pytest.raises(Unreachable, match="535") as caught:
+                await send(Smtp(settings, "me.test"), letter())
+        assert "wrong" not in str(caught.value)
+
+    run(talk())
+
+
+def failure(prepare: Any, recipient: str = "mo@blog.example") -> DeliveryError:  # Any: a lambda
+    """What a letter to a server meets that `prepare` has spoilt."""
+    raised: list[DeliveryError] = []
+
+    async def talk() -> None:
+        async with mail_server() as server:
+            prepare(server)
+            deadlines = QUICK if server.hanging else PATIENT
+            smtp = Smtp(mail_settings(server.port), "me.test", deadlines)
+            with pytest.raises(DeliveryError) as caught:
+                await send(smtp, letter(recipient))
+            raised.append(caught.value)
+            assert not server.mails or server.last
+
+    run(talk())
+    return raised[0]
+
+
+def spoil(**values: object) -> Any:  # Any: what sets the attributes of a server
+    def prepare(server: MailServer) -> None:
+        for name, value in values.items():
+            setattr(server, name, value)
+
+    return prepare
+
+
+@pytest.mark.parametrize(
+    ("prepare", "kind", "text"),
+    [
+        (spoil(answers=["550 5.1.1 Nobody here"]), Refused, "550 5.1.1 Nobody here"),
+        (spoil(answers=["451 4.7.1 Greylisted"]), Deferred, "451 4.7.1 Greylisted"),
+        (spoil(answers=["421 4.3.2 Shutting down"]), Unreachable, "421"),
+        (spoil(data_answer="554 5.7.1 Looks like spam"), Refused, "554 5.7.1 Looks like spam"),
+        (spoil(data_answer="452 4.3.1 No space"), Deferred, "452 4.3.1 No space"),
+        (spoil(hanging="RCPT"), Unreachable, "Timed out"),
+        (spoil(hanging="DATA"), Unreachable, "Timed out"),
+        (spoil(last="DATA"), Unreachable, ""),
+    ],
+)
+def test_each_failure_has_its_meaning(prepare: Any, kind: type[DeliveryError], text: str) -> None:
+    error = failure(prepare)
+    assert type(error) is kind
+    assert text in str(error)
+
+
+def test_a_server_that_is_not_there_is_unreachable() -> None:
+    async def talk() -> None:
+        async with mail_server() as server:
+            pass
+        with pytest.raises(Unreachable, match=f"^localhost:{server.port}: .*Error connecting"):
+            await send(Smtp(mail_settings(server.port), "me.test"), letter())
+
+    run(talk())
+
+
+def test_a_server_that_never_greets_is_unreachable() -> None:
+    async def talk() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # nobody accepts
+            smtp = Smtp(mail_settings(silent.getsockname()[1]), "me.test", QUICK)
+            with pytest.raises(Unreachable, match="Timed out"):
+                await send(smtp, letter())
+
+    run(talk())
+
+
+def test_an_international_address_is_sent_as_utf8() -> None:
+    async def talk() -> None:
+        async with mail_server() as server:
+            await send(Smtp(mail_settings(server.port), "me.test"), letter("jürgen@blog.example"))
+        assert server.recipients == ["jürgen@blog.example"]
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "a@b.example>\r\nRCPT TO:<c@d.example",
+        "a@b.example\nX: y",
+        "=?utf-8?q?=0D=0ABcc=3A_x?=@b.example",
+    ],
+)
+def test_no_command_can_be_smuggled_in_by_an_address(bad: str) -> None:
+    async def talk() -> None:
+        async with mail_server() as server:
+            forged = Letter(SENDER, bad, letter().message)
+            with pytest.raises(Refused, match="no address"):
+                await send(Smtp(mail_settings(server.port), "me.test"), forged)
+        assert not server.recipients
+
+    run(talk())
+
+
+INJECTED = "=?utf-8?q?=0D=0ABcc:_all@evil.example=0D=0A=0D=0AHi?="
+HALF = "=?utf-8?q?a=0DBcc:_all@evil.example?="
+OTHER_HALF = "=?utf-8?q?a=0ABcc:_all@evil.example?="
+
+
+@pytest.mark.parametrize("injected", [INJECTED, HALF, OTHER_HALF])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Subject", "{}"),
+        ("From", "{} <comments@blog.example>"),
+        ("To", '"{}" <mo@blog.example>'),
+        ("Reply-To", "{}@blog.example, mo@blog.example"),
+        ("List-Unsubscribe", "<https://c.example/{}>"),
+        ("List-Id", "{} <blog.example>"),
+        ("References", "<a@b.example> {}"),
+        ("Content-Description", "{}"),
+    ],
+)
+def test_no_header_field_ends_early(name: str, value: str, injected: str) -> None:
+    """Addresses refuse it themselves; newer Pythons encode it again and send it as one field."""
+    forged = letter()
+    del forged.message[name]
+    try:
+        forged.message[name] = value.format(injected)
+    except ValueError:
+        return
+
+    async def talk() -> None:
+        async with mail_server() as server:
+            with contextlib.suppress(Refused):
+                await send(Smtp(mail_settings(server.port), "me.test"), forged)
+        for mail in server.mails:
+            assert sorted(mail.keys()) == sorted(forged.message.keys())
+            assert mail.get_content().splitlines() == ["Hello", ".", "world"]
+
+    run(talk())

@@ -1,0 +1,201 @@
+"""hooks: what each receiver gets, signed or harmless, and what its answer means."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.auth.signed_links import Links
+from commentsvc.delivery import webhooks
+from commentsvc.delivery.channel import DeliveryError, Refused, Unreachable
+from commentsvc.delivery.channels import channels, targets
+from commentsvc.delivery.webhooks import Hook, Message
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Hooks
+from commentsvc.util.http_client import Answer
+from tests.unit.served import NOW, SETTINGS, Served, served, waiting
+
+ALL = Hooks(
+    webhooks=("https://hooks.example/secret-path",),
+    secret="whsec_" + base64.b64encode(b"k" * 24).decode(),
+    ntfy="https://ntfy.example/my-comments",
+    ntfy_token="tk",
+    telegram_token="12:ab",
+    telegram_chat="@me",
+    slack="https://hooks.slack.example/x",
+    discord="https://discord.example/api/webhooks/x",
+)
+WITH_HOOKS = replace(SETTINGS, hooks=ALL)
+HOSTILE = "@everyone <!channel> <https://evil.example|bank> [a](https://b.example) ```\n*x* &amp;"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, WITH_HOOKS) as running:
+        yield running
+
+
+def messages(service: Served) -> dict[str, tuple[Message, Any]]:
+    """What waits, by channel: the message, and what its JSON holds."""
+    ways = channels(WITH_HOOKS, Links([b"k"]), lambda: NOW, service.database)
+    found = {}
+    for post in waiting(service):
+        message = service.database.read_now(
+            lambda reader, post=post: ways[post.channel].compose(reader, post)  # type: ignore[misc] # mypy cannot see the default
+        )
+        assert message
+        found[post.channel.split()[0]] = (message, json.loads(message.body))
+    return found
+
+
+def test_every_receiver_is_told_of_a_comment(service: Served) -> None:
+    service.submit("Hello", email="ann@secret.example")
+    assert sorted(messages(service)) == ["discord", "ntfy", "slack", "telegram", "webhook"]
+    for message, _ in messages(service).values():
+        assert b"Hello" in message.body
+        assert b"secret.example" not in message.body
+
+
+def test_a_webhook_is_signed_as_standard_webhooks_says(service: Served) -> None:
+    service.submit("Hello")
+    message, event = messages(service)["webhook"]
+    number, moment = message.headers["webhook-id"], message.headers["webhook-timestamp"]
+    signed = f"{number}.{moment}.".encode() + message.body
+    expected = base64.b64encode(hmac.new(b"k" * 24, signed, hashlib.sha256).digest()).decode()
+    assert message.headers["webhook-signature"] == f"v1,{expected}"
+    assert moment == str(int(NOW))
+    assert event["type"] == "comment.submitted"
+    assert event["data"]["page"] == "https://blog.example/p/"
+    assert event["data"]["status"] == "approved"
+
+
+@pytest.mark.parametrize("secret", ["any text", "whsec_no base64!"])
+def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
+    service.submit()
+    form = webhooks.webhook("https://h.example/", secret)
+    [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
+    hook = Hook(WITH_HOOKS, form, lambda: NOW)
+    message = service.database.read_now(lambda reader: hook.compose(reader, post))
+    assert message
+    signed = f"{message.headers['webhook-id']}.{int(NOW)}.".encode() + message.body
+    digest = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
+    assert message.headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"
+
+
+def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served) -> None:
+    service.submit()
+    for to in ("spam", "approved"):
+        service.database.write_now(lambda tx, to=to: actions.change(tx, [1], to, "Mo", 5))  # type: ignore[misc] # as above
+    service.database.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", 6))
+    changes = [post for post in waiting(service) if post.kind == "changed"]
+    assert [post.channel.split()[:2] for post in changes] == [["webhook", "hooks.example"]]
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["status"]) == ("comment.changed", "spam")
+
+
+def test_a_webhook_is_told_of_an_edit(service: Served) -> None:
+    service.submit()
+    service.database.write_now(lambda tx: actions.edit(tx, 1, "Better", "Mo", 5))
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
+
+
+def test_a_webhook_is_told_of_what_a_reader_does_with_a_comment(service: Served) -> None:
+    token = json.loads(service.submit("Hello").body)["token"]
+    holder = f"Bearer {token}"
+    body, kind = b'{"message": "Better"}', "application/json"
+    service.ask("PATCH", "/api/comments/1", body, content_type=kind, authorization=holder)
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
+    service.ask("DELETE", "/api/comments/1", authorization=holder)
+    _, event = messages(service)["webhook"]
+    assert (event["type"], event["data"]["status"]) == ("comment.changed", "deleted")
+
+
+def test_no_name_of_a_channel_shows_a_secret() -> None:
+    assert "secret-path" not in "".join(target.channel for target in targets(WITH_HOOKS))
+
+
+def test_messengers_get_their_own_forms(service: Served) -> None:
+    service.submit("Hello")
+    told = messages(service)
+    text = "Ann on /p/ (published):\nHello"
+    assert told["ntfy"][0].url == "https://ntfy.example/"
+    assert told["ntfy"][0].headers["Authorization"] == "Bearer tk"
+    assert told["ntfy"][1]["topic"] == "my-comments"
+    assert told["ntfy"][1]["message"] == text
+    assert told["telegram"][0].url == "https://api.telegram.org/bot12:ab/sendMessage"
+    assert told["telegram"][1]["chat_id"] == "@me"
+    assert told["telegram"][1]["text"] == f"{text}\nhttps://blog.example/p/"
+    assert told["slack"][1]["text"] == f"{text}\nhttps://blog.example/p/"
+
+
+def test_no_words_of_a_reader_are_markup_of_a_messenger(service: Served) -> None:
+    service.submit(HOSTILE)
+    told = messages(service)
+    assert "parse_mode" not in told["telegram"][1]
+    assert "<" not in told["slack"][1]["text"]
+    assert "&amp;amp;" in told["slack"][1]["text"]
+    assert told["slack"][1]["mrkdwn"] is False
+    assert told["discord"][1]["content"].count("```") == 2
+    assert told["discord"][1]["allowed_mentions"] == {"parse": []}
+
+
+def test_a_long_comment_is_cut(service: Served) -> None:
+    service.submit("x" * 200)
+    post = waiting(service)[0]
+    entry = service.stored()[0]
+    long = replace(entry, comment=replace(entry.comment, source="x" * 9_000))
+    told = webhooks.Told(long, post, "https://blog.example/p/", 0)
+    content = json.loads(webhooks.discord(ALL)(told).body)["content"]
+    assert len(content) < 2_000
+    assert content.endswith("https://blog.example/p/")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        *[(200, None), (204, None)],
+        *[(status, Refused) for status in (400, 413, 422)],
+        *[(status, Unreachable) for status in (302, 401, 404, 410, 429, 500)],
+    ],
+)
+def test_each_answer_has_its_meaning(
+    monkeypatch: pytest.MonkeyPatch, status: int, error: type[DeliveryError] | None
+) -> None:
+    async def answer(*_: object) -> Answer:
+        return Answer(status, "because\n<b>")
+
+    monkeypatch.setattr(webhooks, "post", answer)
+    hook = Hook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    sending = hook.send(Message("https://h.example/", b"{}", {}))
+    if error is None:
+        asyncio.run(sending)
+        return
+    with pytest.raises(error, match=f"^{status} because <b>$"):
+        asyncio.run(sending)
+
+
+def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, hooks=Hooks(ntfy="http://127.0.0.1:9/topic"))
+    with served(tmp_path, settings) as service:
+        service.submit()
+        asyncio.run(service.outbox.deliver("ntfy"))
+        [post] = waiting(service)
+        assert "no public address" in post.error
+        assert "hooks.networks" in post.error
+
+
+def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
+    service.submit()
+    post = waiting(service)[0]
+    hook = Hook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    gone = replace(post, comment_id=99)
+    assert service.database.read_now(lambda reader: hook.compose(reader, gone)) is None

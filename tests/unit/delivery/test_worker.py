@@ -1,0 +1,350 @@
+"""outbox: sent once whatever happens, with mocked time and real SMTP conversations."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from commentsvc.auth.signed_links import Links
+from commentsvc.db import outbox as outbox_queue
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import Post
+from commentsvc.db.sqlite import DatabaseFull
+from commentsvc.delivery.channels import MailChannel, targets
+from commentsvc.delivery.mail import Mails
+from commentsvc.delivery.smtp import PATIENT, Deadlines, Smtp
+from commentsvc.delivery.worker import Outbox
+from commentsvc.settings.schema import Server, Settings, Site
+from commentsvc.util.timestamps import DAY, HOUR
+from tests.unit.mailserver import MailServer, mail_server, mail_settings
+from tests.unit.stored import NOW, add, opened
+
+QUICK = Deadlines(connect=30, send=0.1)  # with a server that hangs
+
+
+class Clock:
+    """Mocked time: `now` is in seconds, a pause passes at once."""
+
+    def __init__(self) -> None:
+        self.moment = NOW
+
+    def __call__(self) -> float:
+        return self.moment / 1_000
+
+    async def pause(self, seconds: float) -> None:
+        self.moment += int(seconds * 1_000)
+        await asyncio.sleep(0)
+
+
+def settings(port: int) -> Settings:
+    return Settings(
+        server=Server(public_url="https://comments.example"),
+        mail=mail_settings(port),
+        sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
+    )
+
+
+def outbox(database: Database, port: int, clock: Clock, deadlines: Deadlines = PATIENT) -> Outbox:
+    given = settings(port)
+    mails = Mails(given, Links([b"key" * 16]))
+    channel = MailChannel(mails, Smtp(given.mail, mails.hostname, deadlines))
+    return Outbox(database, {"mail": channel}, clock, clock.pause)
+
+
+def aim(database: Database) -> None:
+    database.write_now(lambda tx: outbox_queue.sync_targets(tx, targets(settings(1))))
+
+
+def rows(database: Database, state: str | None = None) -> list[Post]:
+    return database.read_now(lambda reader: outbox_queue.listing(reader, state, 1 << 62, 1_000))
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+class Office(NamedTuple):
+    """An outbox, and what is around it."""
+
+    database: Database
+    server: MailServer
+    box: Outbox
+    clock: Clock
+
+
+Talk = Callable[[Office], Coroutine[Any, Any, None]]
+Play = Callable[[Talk], None]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Play:
+    """Plays a talk with an outbox whose server is there."""
+
+    async def play(talk: Talk) -> None:
+        clock = Clock()
+        with opened(tmp_path) as database:
+            aim(database)
+            async with mail_server() as server:
+                await talk(Office(database, server, outbox(database, server.port, clock), clock))
+
+    return lambda talk: run(play(talk))
+
+
+async def closed_port() -> int:
+    async with mail_server() as server:
+        return server.port
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until `condition` holds; `run` bounds it."""
+    while not condition():  # noqa: ASYNC110 - counters have no event
+        await asyncio.sleep(0.001)
+
+
+async def pass_time(box: Outbox, clock: Clock, span: int, step: int = 600_000) -> None:
+    """Let `span` milliseconds pass, a look at every `step`."""
+    for _ in range(span // step):
+        clock.moment += step
+        await box.deliver("mail")
+
+
+def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Path) -> None:
+    clock = Clock()
+
+    async def talk() -> None:
+        port = await closed_port()
+        with opened(tmp_path) as database:
+            aim(database)
+            ids = [add(database, clock.moment + n, source=f"No {n}").comment.id for n in range(20)]
+            before = outbox(database, port, clock)
+            await pass_time(before, clock, 5 * DAY // 2)
+            assert 10 < before.errors["mail"] < 40, "attempts become rare"
+        with opened(tmp_path) as database:
+            after = outbox(database, port, clock)
+            await pass_time(after, clock, 5 * DAY // 2)
+            assert {post.state for post in rows(database)} == {"queued"}
+            assert "Error connecting" in rows(database)[0].error
+            async with mail_server(port=port) as server:
+                await pass_time(after, clock, DAY)
+                assert sorted(server.mails[n]["Message-ID"] for n in range(20)) == sorted(
+                    f"<submitted.{post.id}.{post.created}@blog.example>" for post in rows(database)
+                )
+                assert len(server.mails) == len(ids)
+                assert server.sessions == 1, "all by one connection"
+                assert {post.state for post in rows(database)} == {"sent"}
+
+    run(talk())
+
+
+def test_a_mail_is_sent_within_a_round_and_only_then_noted(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        await office.box.deliver("mail")
+        assert office.server.sessions == 0, "nobody is asked while there is nothing to send"
+        add(office.database)
+        await office.box.deliver("mail")
+        await office.box.deliver("mail")
+        assert office.server.recipients == ["mo@blog.example"]
+        assert office.box.sent["mail"] == 1
+
+    office(talk)
+
+
+def test_a_greylisted_mail_comes_later_and_holds_up_no_other(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database, source="first")
+        add(office.database, NOW + 1, source="second")
+        office.clock.moment += 10
+        office.server.answers = ["451 4.7.1 Come back later"]
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [waiting] = rows(office.database, "queued")
+        assert waiting.error == "451 4.7.1 Come back later"
+        await pass_time(office.box, office.clock, HOUR)
+        assert len(office.server.mails) == 2
+
+    office(talk)
+
+
+def test_a_refused_mail_fails_and_holds_up_no_other(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        add(office.database, NOW + 1)
+        office.clock.moment += 10
+        office.server.answers = ["550 5.1.1 Nobody here"]
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [failed] = rows(office.database, "failed")
+        assert failed.error == "550 5.1.1 Nobody here"
+        await pass_time(office.box, office.clock, DAY)
+        assert len(office.server.mails) == 1
+
+    office(talk)
+
+
+@pytest.mark.parametrize("where", ["RCPT", "DATA"])
+def test_a_server_that_hangs_takes_one_attempt_not_one_for_each_mail(
+    office: Play, where: str
+) -> None:
+    async def talk(office: Office) -> None:
+        for _ in range(5):
+            add(office.database)
+        office.server.hanging = where
+        quick = outbox(office.database, office.server.port, office.clock, QUICK)
+        await quick.deliver("mail")
+        assert quick.errors["mail"] == 1
+        await quick.deliver("mail")
+        assert quick.errors["mail"] == 1, "all were put off"
+        office.server.hanging = ""
+        await pass_time(office.box, office.clock, HOUR)
+        assert len(office.server.mails) == 5
+
+    office(talk)
+
+
+def test_a_line_that_breaks_after_the_mail_brings_it_again_with_its_message_id(
+    office: Play,
+) -> None:
+    """SMTP cannot say whether it was taken: at least once, and mailboxes can tell."""
+
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.last = "DATA"
+        await office.box.deliver("mail")
+        office.server.last = ""
+        await pass_time(office.box, office.clock, HOUR)
+        first, second = office.server.mails
+        assert first["Message-ID"] == second["Message-ID"]
+        assert first.as_bytes().split(b"boundary")[0] == (second.as_bytes().split(b"boundary")[0])
+
+    office(talk)
+
+
+class FullDatabase:
+    """A database on a disk that is full for a while: `failures` writes fail."""
+
+    def __init__(self, database: Database, failures: int) -> None:
+        self._database = database
+        self.failures = failures
+        self.read, self.read_now = database.read, database.read_now
+
+    async def write(self, work: Callable[..., object]) -> object:
+        if self.failures:
+            self.failures -= 1
+            raise DatabaseFull("the disk is full")
+        return await self._database.write(work)
+
+
+def test_a_full_disk_sends_nothing_twice(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        full: Any = FullDatabase(office.database, 50)
+        box = outbox(full, office.server.port, office.clock)
+        await box.deliver("mail")
+        assert full.failures == 0
+        await box.deliver("mail")
+        assert len(office.server.mails) == 1
+        assert [post.state for post in rows(office.database)] == ["sent"]
+
+    office(talk)
+
+
+def test_a_comment_that_was_erased_is_not_mailed(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.database.write_now(lambda tx: tx.execute("DELETE FROM comment"))
+        await office.box.deliver("mail")
+        assert not office.server.mails
+        assert rows(office.database) == []
+
+    office(talk)
+
+
+def test_a_message_that_cannot_be_made_fails_alone(
+    office: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        add(office.database)
+        office.database.write_now(
+            lambda tx: tx.execute("UPDATE outbox SET kind = 'x' WHERE id = 1")
+        )
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 1
+        [failed] = rows(office.database, "failed")
+        assert failed.id == 1
+
+    office(talk)
+    assert "no message can be made of row 1" in caplog.text
+
+
+def test_the_tasks_send_by_themselves_and_stop(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.box.start()
+        await until(lambda: bool(office.box.sent["mail"]))
+        await office.box.stop(5)
+        assert [post.state for post in rows(office.database)] == ["sent"]
+        assert len(asyncio.all_tasks()) <= 3, "this one, and the server's"
+
+    office(talk)
+
+
+def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.hanging = "DATA"
+        given = settings(office.server.port)
+        mails = Mails(given, Links([b"key" * 16]))
+        channel = MailChannel(mails, Smtp(given.mail, "me.test"))
+        box = Outbox(office.database, {"mail": channel}, office.clock)
+        box.start()
+        await until(lambda: bool(office.server.sessions))
+        await box.stop(0.05)
+        assert [post.state for post in rows(office.database)] == ["queued"]
+
+    office(talk)
+
+
+def test_a_failure_is_logged_once_and_its_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "commentsvc")
+    clock = Clock()
+
+    async def talk() -> None:
+        with opened(tmp_path) as database:
+            aim(database)
+            add(database)
+            port = await closed_port()
+            box = outbox(database, port, clock)
+            await pass_time(box, clock, DAY)
+            async with mail_server(port=port):
+                await pass_time(box, clock, DAY)
+
+    run(talk())
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+
+
+def test_the_round_closes_digests_and_looks_how_much_waits(tmp_path: Path) -> None:
+    clock = Clock()
+
+    async def talk() -> None:
+        with opened(tmp_path) as database:
+            aim(database)
+            database.write_now(lambda tx: tx.execute("UPDATE target SET period = ?", (HOUR,)))
+            add(database)
+            box = outbox(database, 1, clock)
+            await box.round()
+            assert box.states()["mail"]["queued"] == 0
+            clock.moment += HOUR
+            await box.round()
+            assert box.states()["mail"] == {
+                "queued": 1,
+                "failed": 0,
+                "oldest_timestamp_seconds": NOW / 1_000,
+                "error_timestamp_seconds": 0.0,
+            }
+
+    run(talk())

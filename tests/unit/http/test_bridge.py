@@ -1,0 +1,246 @@
+"""The Bridge over a real core, with small routers of the test's own."""
+
+import asyncio
+import http.client
+import logging
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from commentsvc.http.bridge import Bridge
+from commentsvc.http.messages import Later, Request, Response
+from commentsvc.settings import schema
+from tests.e2e.program import wait_for
+
+Answer = Callable[[Request], Response | Later | Awaitable[Response]]
+
+
+PATIENCE = 30  # seconds; a machine may be busy
+
+
+class Table:
+    """A router that answers everything by one function."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def text(body: bytes, *tags: str) -> Response:
+    return Response(200, (("Content-Type", "text/plain"),), body, tags)
+
+
+def ask(address: str, path: str = "/", method: str = "GET") -> tuple[int, bytes]:
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+    try:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
+    """Run `client` in an OS thread of its own while a Bridge answers by `answer`."""
+
+    async def run() -> None:
+        bridge = Bridge(schema.Server(listen="127.0.0.1:0"))
+        bridge.serve(Table(answer))
+        try:
+            await asyncio.to_thread(client, bridge)
+        finally:
+            await bridge.stop(PATIENCE)
+
+    return asyncio.run(run())
+
+
+def test_plain_functions_coroutines_and_callbacks_answer() -> None:
+    async def later() -> Response:
+        await asyncio.sleep(0)
+        return text(b"later")
+
+    def called_back() -> Later:
+        given = Later()
+        asyncio.get_running_loop().call_soon(given.give, text(b"called back"))
+        return given
+
+    def answer(request: Request) -> Response | Later | Awaitable[Response]:
+        if request.path == "/back":
+            return called_back()
+        return later() if request.path == "/later" else text(request.query.encode())
+
+    def client(bridge: Bridge) -> None:
+        assert ask(bridge.address, "/now?a=b") == (200, b"a=b")
+        assert ask(bridge.address, "/later") == (200, b"later")
+        assert ask(bridge.address, "/back") == (200, b"called back")
+
+    serve(answer, client)
+
+
+def test_the_answers_of_a_turn_go_out_together() -> None:
+    waiting: list[Later] = []
+    bridges: list[Bridge] = []
+    seen: list[int] = []
+
+    def give_all() -> None:
+        for later in waiting:
+            later.give(text(b"all"))
+        seen.append(bridges[0].stats()["returning"])
+
+    def answer(_: Request) -> Later:
+        waiting.append(Later())
+        if len(waiting) == 3:
+            asyncio.get_running_loop().call_soon(give_all)
+        return waiting[-1]
+
+    def client(bridge: Bridge) -> None:
+        bridges.append(bridge)
+        with ThreadPoolExecutor(3) as pool:
+            answers = list(pool.map(lambda _: ask(bridge.address), range(3)))
+        assert answers == [(200, b"all")] * 3
+
+    serve(answer, client)
+    assert seen == [3], "answers that waited for the end of the turn"
+
+
+def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
+    made: list[str] = []
+
+    def answer(request: Request) -> Response:
+        made.append(request.path)
+        return text(str(len(made)).encode(), "page")
+
+    def client(bridge: Bridge) -> None:
+        assert [ask(bridge.address)[1] for _ in range(3)] == [b"1", b"1", b"1"]
+        bridge.purge(["another"])
+        assert ask(bridge.address)[1] == b"1"
+        bridge.purge(["page"])
+        assert ask(bridge.address)[1] == b"2"
+        assert bridge.stats()["hits"] == 3
+
+    serve(answer, client)
+
+
+def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge], None]) -> None:
+    """Let all of `wanted` wait for a busy loop, `meanwhile` happen, and all be answered."""
+    busy, go_on = threading.Event(), threading.Event()
+
+    def answer(request: Request) -> Response:
+        if request.path == "/busy":
+            busy.set()
+            assert go_on.wait(PATIENCE), "the test goes on"
+            return text(b"")
+        made.append(f"{request.method} {request.path}")
+        tags = ["page"] if request.path == "/page" else []
+        return text(str(len(made)).encode(), *tags)
+
+    def client(bridge: Bridge) -> None:
+        with ThreadPoolExecutor(len(wanted) + 1) as pool:
+            answers = [pool.submit(ask, bridge.address, "/busy")]
+            assert busy.wait(PATIENCE), "the loop is busy"
+            for one in wanted:
+                method, path = one.split(" ")
+                answers.append(pool.submit(ask, bridge.address, path, method))
+            wait_for(lambda: bridge.stats()["waiting"] == len(wanted), "all to be waiting")
+            meanwhile(bridge)
+            go_on.set()
+            assert {each.result()[0] for each in answers} == {200}
+        hits = bridge.stats()["hits"]
+        ask(bridge.address, "/page")
+        assert bridge.stats()["hits"] == hits + 1
+
+    serve(answer, client)
+
+
+def test_who_asks_the_same_of_a_busy_loop_shares_its_answer() -> None:
+    made: list[str] = []
+    wanted = ["GET /page"] * 3 + ["GET /own"] * 2 + ["POST /page"] * 2 + ["GET /page"]
+    while_busy(made, wanted, lambda _: None)
+    assert Counter(made) == {"GET /page": 1, "GET /own": 2, "POST /page": 2}
+
+
+def test_a_purge_before_python_takes_a_request_does_not_concern_its_answer() -> None:
+    made: list[str] = []
+    while_busy(made, ["GET /page"], lambda bridge: bridge.purge(["page"]))
+    assert made == ["GET /page"]
+
+
+@pytest.mark.parametrize("path", ["/now", "/later", "/back", "/header"])
+def test_an_unforeseen_exception_is_logged_once_and_tells_the_client_nothing(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def later() -> Response:
+        raise RuntimeError("secret")
+
+    def answer(request: Request) -> Response | Later | Awaitable[Response]:
+        if request.path == "/later":
+            return later()
+        if request.path == "/back":
+            given = Later()
+            asyncio.get_running_loop().call_soon(given.give, RuntimeError("secret"))
+            return given
+        if request.path == "/header":
+            return Response(200, (("X-Secret", "a\r\nb: c"),), b"")
+        raise RuntimeError("secret")
+
+    def client(bridge: Bridge) -> None:
+        status, body = ask(bridge.address, path)
+        assert status == 500
+        assert b"secret" not in body.lower()
+        assert b'"error"' in body
+
+    with caplog.at_level(logging.ERROR):
+        serve(answer, client)
+    assert [record.getMessage() for record in caplog.records] == [f"cannot answer GET {path}"]
+
+
+def test_stop_answers_what_is_in_flight() -> None:
+    begun = asyncio.Event()
+
+    async def slow() -> Response:
+        begun.set()
+        await asyncio.sleep(0.2)
+        return text(b"answered")
+
+    async def run() -> tuple[int, bytes]:
+        bridge = Bridge(schema.Server(listen="127.0.0.1:0"))
+        bridge.serve(Table(lambda _: slow()))
+        asking = asyncio.create_task(asyncio.to_thread(ask, bridge.address))
+        await begun.wait()
+        await bridge.stop(PATIENCE)
+        return await asking
+
+    assert asyncio.run(run()) == (200, b"answered")
+
+
+def test_a_taken_address_is_an_error_that_names_it() -> None:
+    def client(bridge: Bridge) -> None:
+        async def second() -> None:
+            Bridge(schema.Server(listen=bridge.address)).serve(Table(lambda _: text(b"")))
+
+        with pytest.raises(OSError, match="in use") as caught:
+            asyncio.run(second())
+        assert caught.value.filename == bridge.address
+
+    serve(lambda _: text(b""), client)
+
+
+def test_a_unix_socket_is_served_and_removed(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+
+    async def run() -> bytes:
+        bridge = Bridge(schema.Server(listen=f"unix:{path}"))
+        bridge.serve(Table(lambda request: text(request.peer.encode() or b"nobody")))
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        await bridge.stop(5.0)
+        return answer
+
+    assert asyncio.run(run()).endswith(b"nobody")
+    assert not path.exists()

@@ -1,0 +1,155 @@
+"""forms: three encodings, one reading; strict in UTF-8 and in number."""
+
+from contextlib import suppress
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.http.forms import (
+    FIELDS,
+    Form,
+    FormError,
+    is_multipart,
+    parse_multipart,
+    parse_urlencoded,
+)
+from commentsvc.util.text import whole_number
+
+TYPE = "multipart/form-data; boundary=xyz"
+
+
+def multipart(*parts: str) -> bytes:
+    return "".join(f"--xyz\r\n{part}\r\n" for part in parts).encode() + b"--xyz--\r\n"
+
+
+def part(name: str, value: str) -> str:
+    return f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("a=1&b=2", {"a": ["1"], "b": ["2"]}),
+        ("a=1&a=2", {"a": ["1", "2"]}),
+        ("a", {"a": [""]}),
+        ("a=", {"a": [""]}),
+        ("=a", {"": ["a"]}),
+        ("&&a=1&", {"a": ["1"]}),
+        ("url=/2017/07/post/", {"url": ["/2017/07/post/"]}),
+        ("url=/?p=4", {"url": ["/?p=4"]}),
+        ("a=b+c%20d%2Be", {"a": ["b c d+e"]}),
+        ("a=caf%C3%A9", {"a": ["café"]}),
+        ("a=caf\xc3\xa9", {"a": ["café"]}),
+        ("a=100%&b=%zz", {"a": ["100%"], "b": ["%zz"]}),
+        ("%61=1", {"a": ["1"]}),
+        ("a=%00", {"a": ["\x00"]}),
+    ],
+)
+def test_a_query_becomes_named_texts(text: str, expected: Form) -> None:
+    assert parse_urlencoded(text) == expected
+
+
+@pytest.mark.parametrize(("text", "field"), [("a=%ff", "a"), ("b=\xe9", "b"), ("%ff=1", "")])
+def test_what_is_not_utf8_is_refused_by_name(text: str, field: str) -> None:
+    with pytest.raises(FormError) as caught:
+        parse_urlencoded(text)
+    assert caught.value.field == field
+
+
+def test_too_many_fields_are_refused() -> None:
+    assert len(parse_urlencoded("&".join(["a=1"] * FIELDS))["a"]) == FIELDS
+    with pytest.raises(FormError):
+        parse_urlencoded("&".join(["a=1"] * (FIELDS + 1)))
+    with pytest.raises(FormError):
+        parse_multipart(TYPE, multipart(*[part("a", "1")] * (FIELDS + 1)))
+    assert parse_multipart(TYPE, multipart(*[part("a", "1")] * (FIELDS - 1)))
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=8))
+def test_what_a_form_encodes_is_read_back(pairs: list[tuple[str, str]]) -> None:
+    expected: Form = {}
+    for name, value in pairs:
+        expected.setdefault(name, []).append(value)
+    if all(name for name, _ in pairs) and not any("\ud800" <= c <= "\udfff" for c in str(pairs)):
+        assert parse_urlencoded(urlencode(pairs)) == expected
+
+
+@given(st.text(st.characters(max_codepoint=255)))
+def test_no_query_fails_in_another_way(text: str) -> None:
+    with suppress(FormError):
+        parse_urlencoded(text)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        TYPE,
+        'multipart/form-data; boundary="xyz"',
+        "Multipart/Form-Data;charset=utf-8; boundary=xyz",
+    ],
+)
+def test_a_multipart_body_becomes_named_texts(content_type: str) -> None:
+    body = multipart(part("a", "1\r\n2"), part("b", "é"), part("a", ""), part("é", "a--xyz"))
+    assert is_multipart(content_type)
+    assert parse_multipart(content_type, body) == {
+        "a": ["1\r\n2", ""],
+        "b": ["é"],
+        "é": ["a--xyz"],
+    }
+
+
+def test_a_part_may_have_more_headers_and_a_name_without_quotes() -> None:
+    body = multipart("Content-Type: text/plain\r\nContent-Disposition: form-data; name=a\r\n\r\n1")
+    assert parse_multipart(TYPE, body) == {"a": ["1"]}
+
+
+def test_a_name_that_speaks_of_files_is_only_a_name() -> None:
+    assert parse_multipart(TYPE, multipart(part("filename=x", "1"))) == {"filename=x": ["1"]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"--xyz\r\n",
+        b"--xyz",
+        b"--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n1",
+        b"--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--xyz",
+        multipart("\r\n1"),
+        multipart("Content-Disposition: form-data; name=a"),
+        multipart('Content-Disposition: form-data; name="a"; filename="b"\r\n\r\n1'),
+        multipart("Content-Disposition: form-data; filename=b; name=a\r\n\r\n1"),
+        multipart("Content-Disposition: attachment; name=a\r\n\r\n1"),
+        multipart(part("a", "1")).replace(b"1", b"\xff"),
+        multipart(part("b", "1")).replace(b"b", b"\xff"),
+        b"--xyzz\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--xyzz--",
+    ],
+)
+def test_a_broken_multipart_body_is_refused(body: bytes) -> None:
+    with pytest.raises(FormError):
+        parse_multipart(TYPE, body)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "multipart/form-data", "multipart/form-data; boundary=", "multipart/mixed; boundary=x"],
+)
+def test_a_multipart_body_without_a_boundary_is_refused(content_type: str) -> None:
+    assert not is_multipart(content_type)
+    with pytest.raises(FormError):
+        parse_multipart(content_type, b"")
+
+
+@given(st.binary().map(lambda data: data.replace(b"\n", b"\r\n--xyz\r\n")))
+def test_no_multipart_body_fails_in_another_way(body: bytes) -> None:
+    with suppress(FormError):
+        parse_multipart(TYPE, b"--xyz\r\n" + body + b"\r\n--xyz--")
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "+1", "1.0", " 1", "1\n", "²", "٣", "9" * 19])
+def test_what_no_column_can_hold_is_no_number(text: str) -> None:
+    assert whole_number(text) is None
+    assert (whole_number("0"), whole_number("9" * 18)) == (0, 10**18 - 1)

@@ -1,0 +1,217 @@
+"""web: bodies and queries by their rules, clients behind proxies, pages that may write."""
+
+import json
+import logging
+
+import pytest
+
+from commentsvc.http.messages import HttpError, Origins, Proxies, Request, first, refusal
+from commentsvc.settings.schema import Site
+
+
+def request(
+    method: str = "GET",
+    /,
+    query: str = "",
+    body: bytes = b"",
+    peer: str = "192.0.2.1",
+    **headers: str,
+) -> Request:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Request(method, "/x", query, body, peer, lambda name: fields.get(name.lower()))
+
+
+def test_parameters_are_read_from_the_query() -> None:
+    form = request(query="url=/a/&url=/b/&x").parameters()
+    assert (form["url"], first(form, "url"), first(form, "y")) == (["/a/", "/b/"], "/a/", "")
+
+
+def test_a_parameter_that_is_not_utf8_is_named() -> None:
+    with pytest.raises(HttpError) as caught:
+        request(query="url=%ff").parameters()
+    assert caught.value.status == 400
+    assert list(caught.value.fields or ()) == ["url"]
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=utf-8"])
+def test_json_is_taken_by_its_media_type(content_type: str) -> None:
+    assert request(body=b"{}", content_type=content_type).json() == b"{}"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"content-type": "text/plain"},
+        {"content-type": "application/json5"},
+        {"content-type": "application/json", "content-encoding": "gzip"},
+    ],
+)
+def test_a_body_of_the_wrong_kind_is_refused(headers: dict[str, str]) -> None:
+    asked = Request("POST", "/x", "", b"{}", "", headers.get)
+    with pytest.raises(HttpError) as caught:
+        asked.json()
+    assert caught.value.status == 415
+
+
+def test_both_kinds_of_forms_are_read() -> None:
+    plain = request(body=b"a=1&b=%C3%A9", content_type="application/x-www-form-urlencoded")
+    body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--'
+    parts = request(body=body, content_type="multipart/form-data; boundary=x")
+    assert plain.form() == {"a": ["1"], "b": ["é"]}
+    assert parts.form() == {"a": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"a=%ff", "application/x-www-form-urlencoded", 400),
+        (b"", "multipart/form-data; boundary=x", 400),
+        (b"", "multipart/form-data", 415),
+        (b"{}", "application/json", 415),
+    ],
+)
+def test_a_form_that_cannot_be_read_is_refused(body: bytes, content_type: str, status: int) -> None:
+    with pytest.raises(HttpError) as caught:
+        request(body=body, content_type=content_type).form()
+    assert caught.value.status == status
+
+
+TRUSTED = ["unix", "127.0.0.0/8", "10.0.0.0/8", "::1/128"]
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("192.0.2.1", None, "192.0.2.1"),
+        ("192.0.2.1", "203.0.113.9", "192.0.2.1"),
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("", "203.0.113.9", "203.0.113.9"),
+        ("", None, ""),
+        ("", "", ""),
+        ("::1", "2001:db8::9", "2001:db8::9"),
+        ("::ffff:127.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.7, 203.0.113.9", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.7, 203.0.113.9, 10.1.2.3", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.7,garbage,10.1.2.3", "10.1.2.3"),
+        ("127.0.0.1", "unknown", "127.0.0.1"),
+        ("127.0.0.1", "10.0.0.1, 10.0.0.2", "10.0.0.1"),
+        ("127.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("127.0.0.1", "[2001:db8::9]:4711", "2001:db8::9"),
+        ("127.0.0.1", "[2001:db8::9]", "2001:db8::9"),
+        ("127.0.0.1", "203.0.113.9\x00", "127.0.0.1"),
+        ("127.0.0.1", ", ".join(["203.0.113.9", *["10.0.0.1"] * 40]), "10.0.0.1"),
+    ],
+)
+def test_the_client_is_the_right_most_address_that_is_not_trusted(
+    peer: str, forwarded: str | None, client: str
+) -> None:
+    asked = Request("GET", "/x", "", b"", peer, {"x-forwarded-for": forwarded}.get)
+    assert Proxies(TRUSTED).client(asked) == client
+
+
+@pytest.mark.parametrize(
+    ("peer", "said", "forwarded", "client"),
+    [
+        ("", "203.0.113.9", None, "203.0.113.9"),
+        ("10.1.2.3", "203.0.113.9", None, "203.0.113.9"),
+        ("", "203.0.113.9", "198.51.100.7", "203.0.113.9"),  # the client wrote that field
+        ("", "10.0.0.1", "198.51.100.7", "198.51.100.7"),  # a trusted proxy wrote it
+        ("", "", "198.51.100.7", ""),  # it speaks for itself
+        ("192.0.2.1", "203.0.113.9", None, "192.0.2.1"),  # nobody we trust says so
+    ],
+)
+def test_a_trusted_peer_is_believed_for_whom_it_speaks(
+    peer: str, said: str, forwarded: str | None, client: str
+) -> None:
+    fields = {"x-forwarded-for": forwarded}
+    asked = Request("GET", "/x", "", b"", peer, fields.get, said)
+    assert Proxies(TRUSTED).client(asked) == client
+
+
+def test_a_unix_socket_is_believed_only_where_it_is_trusted() -> None:
+    assert Proxies([]).client(request(peer="", x_forwarded_for="203.0.113.9")) == ""
+
+
+BLOG = Site(name="blog", origins=("https://blog.example", "http://localhost:1313"))
+NOTES = Site(name="notes", origins=("https://notes.example",))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["https://blog.example", "HTTPS://Blog.Example/", "http://localhost:1313", "http://own:8080"],
+)
+def test_a_page_of_the_site_or_our_own_may_write(sent: str) -> None:
+    headers = Origins([BLOG, NOTES]).check(request(origin=sent, host="OWN:8080"), "blog")
+    assert headers == (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
+
+
+def test_what_is_no_browser_may_write() -> None:
+    assert Origins([BLOG]).check(request(), "blog") == ()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "null",
+        "",
+        "https://evil.example",
+        "http://blog.example",
+        "https://blog.example:8443",
+        "https://notes.example",
+        "https://blog.example.evil.example",
+    ],
+)
+def test_a_foreign_page_may_not_write(sent: str) -> None:
+    with pytest.raises(HttpError) as caught:
+        Origins([BLOG, NOTES]).check(request(origin=sent, host="own:8080"), "blog")
+    assert caught.value.status == 403
+
+
+def test_a_foreign_page_is_logged_once_with_what_would_allow_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    origins = Origins([BLOG])
+    with caplog.at_level(logging.WARNING):
+        for sent in ["https://evil.example/"] * 3 + [f"https://{n}.example" for n in range(200)]:
+            with pytest.raises(HttpError):
+                origins.check(request(origin=sent), "blog")
+    assert "add 'https://evil.example' to `origins`" in caplog.messages[0]
+    assert len(caplog.messages) == 100
+
+
+def preflight(sent: str, method: str) -> dict[str, str]:
+    asked = request("OPTIONS", origin=sent, access_control_request_method=method)
+    return dict(Origins([BLOG, NOTES]).preflight(asked, "GET, POST"))
+
+
+def test_a_preflight_tells_a_page_of_any_site_what_it_may() -> None:
+    assert preflight("https://notes.example", "POST") == {
+        "Access-Control-Allow-Origin": "https://notes.example",
+        "Access-Control-Allow-Methods": "GET, POST",
+        "Access-Control-Allow-Headers": "content-type, authorization",
+        "Access-Control-Max-Age": "86400",
+        "Vary": "Origin",
+    }
+
+
+def test_a_preflight_for_a_read_allows_every_page() -> None:
+    assert preflight("https://evil.example", "GET")["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("sent", ["https://evil.example", "null", ""])
+def test_a_preflight_allows_a_foreign_page_nothing(sent: str) -> None:
+    assert preflight(sent, "POST") == {"Vary": "Origin"}
+
+
+def test_a_refusal_is_json_that_nobody_stores() -> None:
+    answer = refusal(HttpError(418, "teapot", "No.", {"a": "b"}, (("Retry-After", "9"),)))
+    told = {"error": {"code": "teapot", "message": "No.", "fields": {"a": "b"}}}
+    assert (answer.status, json.loads(answer.body), answer.tags) == (418, told, ())
+    headers = dict(answer.headers)
+    assert (headers["Retry-After"], headers["Access-Control-Expose-Headers"]) == (
+        "9",
+        "Retry-After",
+    )
+    assert b"fields" not in refusal(HttpError(404, "not_found", "No.")).body

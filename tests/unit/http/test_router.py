@@ -1,0 +1,179 @@
+"""router: the table of routes, and every error as its answer."""
+
+import asyncio
+import json
+
+import pytest
+
+from commentsvc.api.errors import as_http
+from commentsvc.comments import errors
+from commentsvc.comments.submission import MalformedError, SubmissionError
+from commentsvc.comments.urls import UnknownSiteError, UrlError
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.http.messages import HttpError, Later, Origins, Request, Response
+from commentsvc.http.router import Route, Router
+from commentsvc.settings.schema import Site
+from commentsvc.util.messages import Fault
+
+
+def say(text: str) -> Route:
+    method, pattern = text.split()
+    return Route(method, pattern, lambda _: Response(200, (), text.encode()))
+
+
+def failing(error: Exception) -> Router:
+    def fail(request: Request) -> Response:
+        raise error
+
+    async def fail_later(request: Request) -> Response:
+        raise error
+
+    return Router(
+        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)], Origins([]), as_http
+    )
+
+
+ROUTER = Router(
+    [say("GET /a"), say("POST /a"), say("GET /café"), say("GET /s/{path}"), say("GET /s/t/{path}")],
+    Origins([Site(origins=("https://blog.example",))]),
+    as_http,
+)
+
+
+def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Response:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = router.answer(Request(method, path, "", b"", "", lambda name: fields.get(name)))
+    if isinstance(answer, Response):
+        return answer
+
+    assert not isinstance(answer, Later), "no handler here calls back"
+
+    async def wait() -> Response:
+        return await answer
+
+    return asyncio.run(wait())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(HttpError(409, "conflict", "No."), 409), (DatabaseBusy("x"), 503)]
+)
+def test_an_error_that_is_given_later_is_answered_too(error: Exception, status: int) -> None:
+    later, given = Later(), list[Response | Exception]()
+    router = Router([Route("GET", "/", lambda _: later)], Origins([Site()]), as_http)
+    answer = router.answer(Request("GET", "/", "", b"", "", lambda _: None))
+    assert answer is later
+    later.listen(given.append)
+    later.give(error)
+    later.give(unforeseen := RuntimeError("ours"))
+    [response, passed_on] = given
+    assert isinstance(response, Response)
+    assert response.status == status
+    assert passed_on is unforeseen
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/a", b"GET /a"),
+        ("HEAD", "/a", b"GET /a"),
+        ("POST", "/a", b"POST /a"),
+        ("GET", "/%61", b"GET /a"),
+        ("GET", "/caf%C3%A9", "GET /café".encode()),
+        ("GET", "/s/x", b"GET /s/{path}"),
+        ("GET", "/s/", b"GET /s/{path}"),
+        ("GET", "/s/x/y.js", b"GET /s/{path}"),
+        ("GET", "/s/t/y.js", b"GET /s/t/{path}"),
+    ],
+)
+def test_a_request_finds_its_handler(method: str, path: str, expected: bytes) -> None:
+    assert ask(method, path).body == expected
+
+
+@pytest.mark.parametrize("path", ["/", "/b", "/a/", "/s", "/A", "/%ff", "//a"])
+def test_an_unknown_path_is_not_found(path: str) -> None:
+    answer = ask("GET", path)
+    assert answer.status == 404
+    assert json.loads(answer.body)["error"]["code"] == "not_found"
+
+
+def test_a_method_that_is_not_possible_is_told_what_is() -> None:
+    answer = ask("DELETE", "/a")
+    assert answer.status == 405
+    assert dict(answer.headers)["Allow"] == "GET, HEAD, OPTIONS, POST"
+
+
+def test_options_tells_what_is_possible() -> None:
+    answer = ask("OPTIONS", "/a", origin="https://blog.example")
+    headers = dict(answer.headers)
+    assert answer.status == 204
+    assert headers["Allow"] == "GET, HEAD, OPTIONS, POST"
+    assert headers["Access-Control-Allow-Origin"] == "https://blog.example"
+
+
+def test_options_for_the_whole_server_is_answered() -> None:
+    assert dict(ask("OPTIONS", "*").headers)["Allow"] == "OPTIONS"
+
+
+def test_the_first_of_two_equal_routes_counts() -> None:
+    other = Route("GET", "/a", lambda _: Response(200, (), b"other"))
+    assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]), as_http)).body == b"GET /a"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("lang=de-AT", "Bitte gib einen Namen an."),
+        ("site=a&lang=de", "Bitte gib einen Namen an."),
+        ("", "Please enter a name."),
+        ("lang=sv", "Please enter a name."),
+        ("slang=de", "Please enter a name."),
+        ("lang=%ff", "Please enter a name."),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
+    router = failing(SubmissionError({"author": Fault("no_author"), "key": "No."}))
+    answer = router.answer(Request("GET", "/now", query, b"", "", lambda _: None))
+    assert isinstance(answer, Response)
+    assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}
+
+
+@pytest.mark.parametrize("path", ["/now", "/later"])
+@pytest.mark.parametrize(
+    ("error", "status", "code", "retry"),
+    [
+        (HttpError(418, "teapot", "No.", {"a": "b"}, (("Retry-After", "9"),)), 418, "teapot", "9"),
+        (SubmissionError({"a": "b"}), 400, "invalid", None),
+        (MalformedError("No JSON."), 400, "malformed", None),
+        (UrlError("No page."), 400, "invalid", None),
+        (UnknownSiteError("No site."), 400, "invalid", None),
+        (errors.UnknownParent("x"), 400, "unknown_parent", None),
+        (errors.BadCursor("x"), 400, "invalid", None),
+        (errors.ThreadClosed("x"), 400, "closed", None),
+        (errors.UnknownThread("no comments are under /x/"), 404, "not_found", None),
+        (errors.KeyConflict("x"), 409, "conflict", None),
+        (errors.UnknownComment([7]), 404, "not_found", None),
+        (errors.NothingToUndo("act 7 is undone"), 409, "refused", None),
+        (DatabaseBusy("x"), 503, "busy", "1"),
+        (DatabaseFull("x"), 503, "storage", "60"),
+    ],
+)
+def test_an_error_becomes_a_json_answer(
+    path: str, error: Exception, status: int, code: str, retry: str | None
+) -> None:
+    answer = ask("GET", path, failing(error))
+    told = json.loads(answer.body)["error"]
+    assert (answer.status, told["code"], answer.tags) == (status, code, ())
+    assert told["message"].endswith(".")
+    without = ("malformed", "closed", "not_found", "refused")
+    assert ("fields" in told) == (status < 500 and code not in without)
+    headers = dict(answer.headers)
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert headers.get("Retry-After") == retry
+
+
+@pytest.mark.parametrize("path", ["/now", "/later"])
+def test_what_is_unexpected_passes_through(path: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        ask("GET", path, failing(ZeroDivisionError()))

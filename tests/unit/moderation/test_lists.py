@@ -1,0 +1,96 @@
+"""The lists of moderators: whole, in pieces, by site, each by its index."""
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+
+import pytest
+
+from commentsvc import model
+from commentsvc.comments import queries
+from commentsvc.comments.errors import BadCursor
+from commentsvc.db.database import Database
+from commentsvc.moderation import lists
+from tests.unit.stored import NOW, add, opened
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Three sites with 300 comments of every status; many were published at the same moment."""
+    random = Random(3)
+    with opened(tmp_path_factory.mktemp("review")) as database:
+        database.write_now(lambda tx: queries.sync_sites(tx, ["notes", "empty"]))
+        for _ in range(300):
+            add(
+                database,
+                NOW + random.randrange(20),
+                site=random.choice(["blog", "blog", "notes"]),
+                status=random.choice(model.STATUSES),
+            )
+        yield database
+
+
+def walk(database: Database, status: str, site: str, limit: int) -> list[int]:
+    ids: list[int] = []
+    after: str | None = None
+    while True:
+        read = partial(lists.sheet, status=status, site=site, limit=limit, after=after)
+        sheet = database.read_now(read)
+        assert len(sheet.items) <= limit
+        ids += [entry.comment.id for entry in sheet.items]
+        if sheet.next is None:
+            return ids
+        after = sheet.next
+
+
+@pytest.mark.parametrize("limit", [1, 7, 1_000])
+@pytest.mark.parametrize("site", ["", "blog", "notes", "empty", "nobody's"])
+@pytest.mark.parametrize("status", model.STATUSES)
+def test_a_list_has_each_comment_once_the_newest_first(
+    database: Database, status: str, site: str, limit: int
+) -> None:
+    everything = database.read_now(lambda reader: queries.listing(reader, None, 1_000))
+    right = [
+        entry.comment
+        for entry in everything
+        if entry.comment.status == status and site in ("", entry.site)
+    ]
+    if status == "approved":
+        right.sort(key=lambda comment: (comment.published, comment.id), reverse=True)
+    assert walk(database, status, site, limit) == [comment.id for comment in right]
+
+
+@pytest.mark.parametrize("after", ["", "1", "x.1", "1.-1", f"{10**19}.1"])
+def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: str) -> None:
+    with pytest.raises(BadCursor):
+        database.read_now(lambda reader: lists.sheet(reader, "spam", "", 5, after))
+
+
+def test_what_waits_is_numbered(database: Database) -> None:
+    numbers = database.read_now(lists.numbers)
+    for status in ("pending", "spam"):
+        assert numbers.pop(status) == len(walk(database, status, "", 1_000))
+    assert numbers == {}
+
+
+STEPS = {
+    lists.UNAPPROVED: (("spam", 99, 9), "INDEX comment_by_status (status=? AND id<?)"),
+    lists.UNAPPROVED_OF_SITE: (
+        (1, "spam", 99, 9),
+        "INDEX comment_by_status (status=? AND id<?)",
+    ),
+    lists.APPROVED_OF_SITE: ((1, NOW, 9, 9), "INDEX comment_latest (site_id=? AND "),
+    lists.NUMBER: (("spam", 9), "COVERING INDEX comment_by_status (status=?)"),
+}
+
+
+@pytest.mark.parametrize("sql", STEPS)
+def test_each_list_begins_by_its_index_and_stops(database: Database, sql: str) -> None:
+    params, index = STEPS[sql]
+    plan = database.read_now(
+        lambda reader: reader.execute(f"EXPLAIN QUERY PLAN {sql}", params).fetchall()
+    )
+    steps = [row[3] for row in plan]
+    read = [step for step in steps if step != "SCAN (subquery-1)"]  # what was found is counted
+    assert not [step for step in read if step.startswith("SCAN") or "TEMP B-TREE" in step]
+    assert [step for step in steps if index in step], steps

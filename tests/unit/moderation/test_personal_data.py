@@ -1,0 +1,91 @@
+"""owned: all of an address, nothing of others, and quickly."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.comments import search, subscriptions
+from commentsvc.db.database import Database
+from commentsvc.moderation import personal_data
+from tests.unit.stored import NOW, add, opened
+
+EMAIL = "Rosa.Weber@mail.example"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        yield database
+
+
+def feed(database: Database) -> None:
+    while database.write_now(lambda tx: search.feed(tx, 10)):
+        pass
+
+
+def ids(database: Database, email: str) -> list[int]:
+    return database.read_now(lambda reader: personal_data.ids(reader, email))
+
+
+def test_comments_are_found_in_the_index_and_behind_it(database: Database) -> None:
+    mine = [add(database, email=EMAIL).comment.id]
+    add(database, email="x" + EMAIL)
+    add(database, email="")
+    add(database, source=f"I am {EMAIL}")
+    feed(database)
+    mine.append(add(database, email=EMAIL.lower(), status="spam").comment.id)
+    add(database, email=EMAIL + ".evil.example")
+    assert ids(database, EMAIL.upper()) == mine
+    assert ids(database, "nobody@mail.example") == []
+    assert ids(database, '" OR email:*') == []
+
+
+def test_all_of_it_is_told(database: Database) -> None:
+    first = add(database, email=EMAIL, url="/a/", title="A", author="Rosa", source="*Hi*").comment
+    other = add(database, NOW + 5_000, email=EMAIL, status="pending", parent=None).comment
+    database.write_now(lambda tx: subscriptions.watch(tx, first.id))
+    told = database.read_now(lambda reader: personal_data.export(reader, EMAIL, NOW + 60_000))
+    found = msgspec.to_builtins(told)
+    second = found["comments"].pop()
+    assert (second["id"], second["status"], second["published"]) == (other.id, "pending", None)
+    assert found == {
+        "email": EMAIL,
+        "exported": "2026-11-18T11:07:40Z",
+        "comments": [
+            {
+                "id": first.id,
+                "site": "blog",
+                "url": "/a/",
+                "title": "A",
+                "parent": None,
+                "status": "approved",
+                "author": "Rosa",
+                "author_site": "",
+                "message": "*Hi*",
+                "created": "2026-11-18T11:06:40Z",
+                "published": "2026-11-18T11:06:40Z",
+                "edited": None,
+                "votes": 0,
+            },
+        ],
+        "wishes": [{"site": "blog", "answers_by_mail": "asked"}],
+    }
+
+
+def test_an_address_is_known_by_its_comments_or_its_wishes(database: Database) -> None:
+    number = add(database, email=EMAIL).comment.id
+    database.write_now(lambda tx: subscriptions.watch(tx, number))
+    for email, known in ((EMAIL, True), (EMAIL.upper(), True), ("x@mail.example", False)):
+        assert database.read_now(lambda reader, e=email: personal_data.is_known(reader, e)) is known  # type: ignore[misc] # a default keeps e
+    database.write_now(lambda tx: tx.execute("UPDATE comment SET email = ''"))
+    assert database.read_now(lambda reader: personal_data.is_known(reader, EMAIL))
+
+
+def test_a_million_comments_of_others_are_not_looked_at(database: Database) -> None:
+    sql = "EXPLAIN QUERY PLAN " + personal_data.IDS
+    rows = database.read_now(lambda reader: reader.execute(sql, ("a@b.c", "x")).fetchall())
+    steps = [row[3] for row in rows if "comment" in row[3] or " c" in row[3]]
+    assert steps
+    assert all(step.startswith("SEARCH") for step in steps), rows

@@ -1,0 +1,379 @@
+"""embed: the thread and the form as HTML, with and without mistakes."""
+
+import json
+import re
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.api.serialize import Item
+from commentsvc.comments.threads import set_state
+from commentsvc.pages.embed import DEPTH, Branch, grow
+from commentsvc.settings.schema import Comments, Moderation, Spam
+from tests.unit.served import SETTINGS, Served, data, faults, served
+
+
+def reply(number: int, parent: int | None = None) -> Item:
+    return Item(number, parent, "Ann", "", "", "", "", None, 0)
+
+
+def shape(branches: list[Branch]) -> str:
+    return " ".join(
+        f"{item.id}({shape(replies)})" if replies else str(item.id) for item, replies in branches
+    )
+
+
+def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
+    service.submit("Hello", "/p/")
+
+    def has_form(target: str = "/embed/thread?url=/p/") -> bool:
+        answer = service.get(target)
+        html = answer.body.decode()
+        assert (answer.status, "Hello" in html) == (200, True)
+        assert ("<form" in html) != ("takes no more comments" in html)
+        return "<form" in html
+
+    assert has_form()
+    assert not has_form("/embed/thread?url=/p/&closed=yes")
+    service.database.write_now(partial(set_state, site="blog", url="/p/", state="closed"))
+    assert not has_form()
+    answer = service.form("/embed/thread", "url=/p/&author=Ann&message=More")
+    assert answer.status == 400
+    assert b"This page takes no more comments." in answer.body
+    assert b">\nMore</textarea>" in answer.body, "what was typed is kept"
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([], ""),
+        ([reply(1), reply(2)], "1 2"),
+        ([reply(1), reply(2, 1), reply(3, 2), reply(4, 1)], "1(2(3) 4)"),
+        ([reply(2, 1), reply(1)], "1(2)"),
+        ([reply(3, 1), reply(2, 1), reply(1)], "1(3 2)"),
+        ([reply(2, 1), reply(3, 2)], "2(3)"),
+    ],
+)
+def test_comments_grow_into_a_tree_in_their_order(items: list[Item], expected: str) -> None:
+    assert shape(grow(items)) == expected
+
+
+def test_a_tree_is_never_deeper_than_it_can_be_shown() -> None:
+    branches, depth = grow([reply(n, n - 1 or None) for n in range(1, 2_000)]), 0
+    total = 0
+    while branches:
+        depth, total = depth + 1, total + len(branches)
+        branches = branches[0][1]
+    assert (depth, total) == (DEPTH + 1, 1_999)
+
+
+class Outline(HTMLParser):
+    """The tags and texts of a document; fails where tags do not match or a script could run."""
+
+    def __init__(self, html: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html.decode())
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("br", "input", "link", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def values(self) -> dict[str, str | None]:
+        return {
+            attrs["name"] or "": attrs.get("value") for tag, attrs in self.tags if tag == "input"
+        }
+
+
+def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
+    service.submit("*Hi*", author="<Ann>", site='https://ann.example/?"', title="x")
+    assert service.submit("*Hi*", author="<Ann>", site="https://ann.example/?a&b").status == 201
+    service.submit("Ho", parent=1)
+    answer = service.get("/embed/thread?url=/p/")
+    html = answer.body.decode()
+    outline = Outline(answer.body)
+    assert answer.tags == ("thread:blog:/p/",)
+    assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
+    assert "<h2" in html
+    assert "2 comments" in html
+    assert '<li class="commentsvc-comment" id="comment-1" data-comment=' in html
+    assert 'href="https://ann.example/?a&amp;b" rel="nofollow ugc noopener" dir="auto">' in html
+    assert ">&lt;Ann&gt;</a>" in html
+    assert '<time datetime="2026-11-18T11:06:40Z" dir="ltr">2026-11-18 11:06 UTC</time>' in html
+    assert "<p><em>Hi</em></p>" in html
+    assert [tag for tag, _ in outline.tags if tag in ("article", "ol")] == ["ol", "article"] * 2
+    assert outline.values() == dict.fromkeys(("author", "email", "site"), "") | {
+        "url": "/p/",
+        "view": "page",
+        "lang": "en",
+        "subject": None,
+    }
+
+
+def test_a_comment_is_answered_without_a_script(service: Served) -> None:
+    """A button of a form, not a link: the policy then keeps it here whatever `base` says."""
+    service.submit("Hi", author="<Ann>")
+    html = service.get("/embed/thread?url=/p/&base=https://c.example").body.decode()
+    assert re.findall("<button [^>]*Reply to [^>]*>", html) == [
+        '<button class="commentsvc-link" form="commentsvc-reply" name="parent" value="1"'
+        ' aria-label="Reply to &lt;Ann&gt;">'
+    ]
+    action = "https://c.example/embed/thread#commentsvc-form"
+    assert f'<form id="commentsvc-reply" action="{action}">' in html
+    assert 'href="https://c.example' not in html
+    page = service.get("/embed/thread?url=/p/&view=page&parent=1").body
+    assert "Reply to &lt;Ann&gt;</h3>" in page.decode()
+    assert Outline(page).values()["parent"] == "1"
+    gone = service.get("/embed/thread?url=/p/&view=page&parent=2")
+    assert (gone.status, "Leave a comment" in gone.body.decode()) == (200, True)
+    service.form("/embed/thread", "url=/p/&author=Bob&message=Ho&parent=1")
+    assert [entry.comment.parent_id for entry in service.stored()] == [1, None]
+
+
+def test_a_long_thread_goes_on_without_a_script(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=2))
+    with served(tmp_path, settings) as service:
+        for text in "abc":
+            service.submit(text)
+        more = "/embed/thread?url=/p/&site=blog&closed=yes"
+        first = service.get(more).body
+        assert b"Show more comments</button>" in first
+        values = Outline(first).values()
+        assert [values[name] for name in ("url", "site", "view", "closed")] == [
+            "/p/", "blog", "page", "yes"]  # fmt: skip
+        last = service.get(f"{more}&after={values['after']}").body.decode()
+        assert re.findall(r"<p>(\w)</p>", first.decode() + last) == ["a", "b", "c"]
+        assert "more comments</button>" not in last
+        assert service.get(f"{more}&after=x").status == 400
+
+
+def test_every_field_of_the_form_has_its_label(service: Served) -> None:
+    tags = Outline(service.get("/embed/thread?url=/").body).tags
+    labelled = {attrs.get("for") for tag, attrs in tags if tag == "label"}
+    fields = {
+        attrs.get("id")
+        for tag, attrs in tags
+        if tag in ("input", "textarea") and attrs.get("type") != "hidden"
+    }
+    assert labelled == fields
+
+
+def test_the_thread_can_be_a_page_of_its_own(service: Served) -> None:
+    fragment = service.get("/embed/thread?url=/p/").body.decode()
+    page = service.get("/embed/thread?url=/p/&view=page").body.decode()
+    assert page.startswith("<!DOCTYPE html>")
+    assert fragment.replace('"/embed/thread"', '"thread"') in page
+    assert '<a href="https://blog.example/p/" dir="ltr">' in page
+    assert 'href="../static/comments.css"' in page
+    assert "<html" not in fragment
+
+
+@pytest.mark.parametrize(
+    ("query", "action"),
+    [
+        ("", "/embed/thread"),
+        ("&site=notes", "/embed/thread?site=notes"),
+        ("&base=https://c.example/", "https://c.example/embed/thread"),
+        ("&base=https://c.example/x&site=blog", "https://c.example/x/embed/thread?site=blog"),
+        ("&view=page&site=notes", "thread?site=notes"),
+        ("&view=page&base=https://c.example/x", "https://c.example/x/embed/thread"),
+    ],
+)
+def test_the_form_is_posted_to_this_service(service: Served, query: str, action: str) -> None:
+    html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
+    assert f'method="post" action="{action}"' in html
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("", ["url"]),
+        ("?url=/p/&site=other", ["site"]),
+        ("?url=/p/&base=javascript:alert(1)", ["base"]),
+        ("?url=/p/&base=//evil.example", ["base"]),
+        ("?url=/p/&base=https://c.example/?x", ["base"]),
+        ("?url=/p/&base=x&view=all", ["base", "view"]),
+        ("?url=/p/&closed=1", ["closed"]),
+        ("?url=/p/&parent=x", ["parent"]),
+    ],
+)
+def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:
+    answer = service.get("/embed/thread" + query)
+    assert (answer.status, faults(answer)) == (400, named)
+
+
+def test_a_posted_form_is_thanked_for(service: Served) -> None:
+    body = "url=/p/&author=Ann&message=*Hi*&email=&site=&parent=&subject="
+    answer = service.form("/embed/thread", body, origin="https://blog.example")
+    html = answer.body.decode()
+    Outline(answer.body)
+    assert answer.status == 201
+    assert "Your comment is published." in html
+    assert "<em>Hi</em>" in html
+    assert 'href="https://blog.example/p/#comment-1"' in html
+    assert "<form" not in html
+    assert dict(answer.headers)["Cache-Control"] == "no-store"
+    assert len(service.stored()) == 1
+
+
+def test_a_posted_form_may_have_to_wait(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
+    with served(tmp_path, settings) as service:
+        answer = service.form("/embed/thread?site=notes", "url=/p/&author=Ann&message=Hi")
+        assert answer.status == 202
+        assert "waits for approval" in answer.body.decode()
+        assert 'href="/p/"' in answer.body.decode()
+
+
+def test_a_mistake_brings_the_form_back_as_it_was_filled(service: Served) -> None:
+    body = "url=/p/&author=&message=a%20%3C/textarea%3E&email=x%22y&parent=7&site=&zzz=1"
+    answer = service.form("/embed/thread?site=notes", body)
+    html, outline = answer.body.decode(), Outline(answer.body)
+    assert answer.status == 400
+    assert "a &lt;/textarea&gt;</textarea>" in html
+    assert outline.values()["email"] == 'x"y'
+    assert outline.values()["parent"] == "7"
+    assert len(re.findall('<strong class="commentsvc-error" ', html)) == 2
+    assert "zzz: There is no such field." in html
+    assert 'action="thread?site=notes"' in html
+    assert service.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ("url=/p/&author=Ann&message=Hi", {"origin": "https://evil.example"}, 403),
+        ("url=/p/&author=Ann&message=Hi&subject=x", {}, 400),
+        ("url=/p/&author=Ann&message=Hi&parent=9", {}, 400),
+        ("url=https://evil.example/&author=Ann&message=Hi", {}, 400),
+        ("url=%ff", {}, 400),
+        ("{}", {"content_type": "application/json"}, 415),
+    ],
+)
+def test_every_refusal_is_a_page(
+    service: Served, body: str, headers: dict[str, str], status: int
+) -> None:
+    headers = {"content_type": "application/x-www-form-urlencoded"} | headers
+    answer = service.ask("POST", "/embed/thread", body.encode(), **headers)
+    assert (answer.status, dict(answer.headers)["Cache-Control"]) == (status, "no-store")
+    assert '<p class="commentsvc-error" role="alert">' in answer.body.decode()
+    Outline(answer.body)
+    assert service.stored() == []
+
+
+def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(stamp="require", rate_limit="off"))
+    with served(tmp_path, settings) as service:
+        form = "url=/p/&author=Ann&message=Hello&subject="
+        asked = service.form("/embed/thread", form)
+        page = asked.body.decode()
+        assert asked.status == 400
+        assert "please send it again" in " ".join(page.split())
+        assert ">\nHello</textarea>" in page
+        stamp = re.findall(r'name="stamp" value="([^"]+)"', page)
+        service.now += 9
+        assert service.form("/embed/thread", f"{form}&stamp={stamp[0]}").status == 201
+        [entry] = service.stored()
+        assert entry.comment.source == "Hello"
+
+
+def known(html: str) -> list[dict[str, object]]:
+    """What the fragment tells the widget of its comments."""
+    outline = Outline(html.encode())
+    return [
+        json.loads(attrs["data-comment"] or "")
+        for _, attrs in outline.tags
+        if "data-comment" in attrs
+    ]
+
+
+def test_a_fragment_tells_the_widget_what_it_holds(service: Served) -> None:
+    service.submit("*Hi*", author='"<Ann>', site="https://ann.example/?a&b")
+    service.now += 100
+    service.submit("Ho", parent=1)
+    html = service.get("/embed/thread?url=/p/").body.decode()
+    shown = data(service.get("/api/comments?url=/p/"))["data"]
+    left_out = {"content", "html", "date", "votes"}
+    assert known(html) == [
+        {key: value for key, value in each.items() if key not in left_out and value}
+        for each in shown
+    ]
+    assert 'data-since="2026-11-18T11:07:20Z"' in html, "the newest, and a minute before"
+
+
+@pytest.mark.parametrize("query", ["&view=page", "&after=b2xkZXN0LjAuMC4w"])
+def test_what_is_no_whole_fragment_tells_the_widget_nothing(service: Served, query: str) -> None:
+    service.submit("Hi")
+    html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
+    assert "Hi" in html
+    assert "data-" not in html
+
+
+def test_a_part_or_nothing_tells_the_widget_nothing(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=1))
+    with served(tmp_path, settings) as service:
+        for number in range(3):
+            fragment = service.get("/embed/thread?url=/p/").body.decode()
+            assert ("data-since" in fragment) == (number == 1)
+            service.submit(f"Number {number}")
+
+
+def test_a_thread_speaks_the_language_of_its_page(service: Served) -> None:
+    service.submit("Hi", author="Ann")
+    html = service.get("/embed/thread?url=/p/&lang=de-AT&site=blog").body.decode()
+    assert html.startswith('<section class="commentsvc-thread" lang="de" dir="ltr"')
+    for text in (
+        "1 Kommentar<",
+        ">Antworten<",
+        'aria-label="Antwort an Ann"',
+        "E-Mail (freiwillig)",
+    ):
+        assert text in html
+    assert 'action="/embed/thread?site=blog&amp;lang=de"' in html
+    assert '<input type="hidden" name="lang" value="de">' in html
+    page = service.get("/embed/thread?url=/p/&lang=ar&view=page").body.decode()
+    assert '<html lang="ar" dir="rtl">' in page
+    assert '<h2 class="commentsvc-heading">تعليق واحد</h2>' in page
+    assert service.get("/embed/thread?url=/p/&lang=sv").body == (
+        service.get("/embed/thread?url=/p/").body
+    ), "one that we do not speak is English"
+
+
+def test_a_form_is_answered_in_its_language(service: Served) -> None:
+    good = service.form("/embed/thread?lang=fr", "url=/p/&author=Ann&message=Hi")
+    assert good.status == 201
+    assert '<html lang="fr" dir="ltr">' in good.body.decode()
+    assert "Votre commentaire est publié." in good.body.decode()
+    bad = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi").body.decode()
+    assert '<h1 class="commentsvc-heading">Réessayer</h1>' in bad
+    fault = '<strong class="commentsvc-error" id="commentsvc-author-fault">'
+    assert f"{fault}Veuillez indiquer un nom.</strong>" in bad
+    assert 'aria-invalid="true" aria-describedby="commentsvc-author-fault">' in bad
+    assert "Please" not in bad
+    odd = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi&key=1").body.decode()
+    assert 'lang="en" dir="ltr">key: A key has' in odd, "what no reader can cause"
+    gone = service.form("/embed/thread?lang=fr", "url=/p/&author=Ann&message=Hi&parent=9")
+    assert "Le commentaire auquel vous répondez n’est pas" in gone.body.decode()
+    assert 'action="thread?lang=fr"' in bad
+    assert service.form("/embed/thread?%ff", "url=/p/&author=&message=Hi").status == 400
+
+
+def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="1/minute"))
+    with served(tmp_path, settings) as service:
+        for _ in range(2):
+            answer = service.form("/embed/thread?lang=ru", "url=/p/&author=Ann&message=Hi")
+        assert answer.status == 429
+        assert "Подождите, пожалуйста (секунд): 6" in answer.body.decode()

@@ -1,0 +1,156 @@
+"""linkpages: what a link in a mail shows on GET and does on POST, once."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.db import outbox
+from commentsvc.delivery.mail import Mails
+from commentsvc.http.messages import Response
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Server
+from tests.unit.mailserver import mail_settings
+from tests.unit.served import SETTINGS, Served, served
+from tests.unit.stored import HOUR
+
+WITH_MAIL = replace(
+    SETTINGS,
+    server=Server(public_url="https://c.example"),
+    moderation=replace(SETTINGS.moderation, policy="all"),
+    mail=mail_settings(25),
+)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, WITH_MAIL) as running:
+        running.submit("Hello <b>you</b>", author="Ann & Bob")
+        yield running
+
+
+def link(service: Served, action: str, comment: int = 1, post: int = 1) -> str:
+    expires = int(service.now * 1_000) + HOUR
+    token = service.links.make("comment", action, comment, post, expires=expires)
+    return f"/mail/comment?t={token}"
+
+
+def status(service: Served) -> str:
+    return service.stored()[0].comment.status
+
+
+def title(response: Response) -> str:
+    found = re.search(r"<h1[^>]*>(.*)</h1>", response.body.decode())
+    assert found
+    return found[1]
+
+
+def test_opening_a_link_shows_the_comment_and_changes_nothing(service: Served) -> None:
+    for method in ("GET", "HEAD"):
+        answer = service.ask(method, link(service, "approved"))
+        assert answer.status == 200
+        assert title(answer) == "Publish this comment?"
+        assert b"Ann &amp; Bob" in answer.body
+        assert b"Hello &lt;b&gt;you&lt;/b&gt;" in answer.body
+        assert b'<form method="post">' in answer.body
+    assert status(service) == "pending"
+
+
+@pytest.mark.parametrize("action", ["approved", "spam", "deleted"])
+def test_the_button_does_what_the_link_is_for(service: Served, action: str) -> None:
+    answer = service.form(link(service, action), "")
+    assert answer.status == 200
+    assert "comment is" in title(answer)
+    assert status(service) == action
+    [change] = service.database.read_now(lambda reader: actions.history(reader, 1))
+    assert change.who == "mo@blog.example"
+
+
+def test_a_publication_is_seen_at_once(service: Served) -> None:
+    service.purged.clear()
+    service.form(link(service, "approved"), "")
+    assert service.purged == ["thread:blog:/p/", "site:blog"]
+
+
+def test_a_link_works_once(service: Served) -> None:
+    service.form(link(service, "approved"), "")
+    service.database.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", 5))
+    answer = service.form(link(service, "approved"), "")
+    assert answer.status == 410
+    assert b"used before" in answer.body
+    assert status(service) == "pending"
+
+
+def test_the_other_links_of_a_mail_still_work(service: Served) -> None:
+    service.form(link(service, "approved"), "")
+    service.form(link(service, "spam"), "")
+    assert status(service) == "spam"
+
+
+def test_what_is_so_already_has_no_button(service: Served) -> None:
+    service.form(link(service, "deleted"), "")
+    for action in ("approved", "spam", "deleted"):
+        answer = service.get(link(service, action, post=2))
+        assert title(answer) == "The comment is deleted already."
+        assert b"<form" not in answer.body
+
+
+def test_an_expired_link_does_nothing(service: Served) -> None:
+    target = link(service, "approved")
+    service.now += 3_601
+    for answer in (service.get(target), service.form(target, "")):
+        assert answer.status == 410
+        assert b"expired" in answer.body
+    assert status(service) == "pending"
+
+
+@pytest.mark.parametrize("token", ["", "?t=", "?t=x.y", "?t=%00", "?t=" + "x" * 5_000, "?t=%FF"])
+def test_a_forged_link_does_nothing(service: Served, token: str) -> None:
+    for answer in (service.get(f"/mail/comment{token}"), service.form(f"/mail/comment{token}", "")):
+        assert answer.status == 400
+        assert b"<form" not in answer.body
+    assert status(service) == "pending"
+
+
+def test_a_link_for_another_purpose_does_nothing(service: Served) -> None:
+    token = service.links.make("stop", "approved", 1, 1, expires=int(service.now * 1_000) + HOUR)
+    assert service.form(f"/mail/comment?t={token}", "").status == 400
+
+
+def test_a_link_to_a_comment_that_is_gone_says_so(service: Served) -> None:
+    for answer in (
+        service.get(link(service, "spam", 99)),
+        service.form(link(service, "spam", 99), ""),
+    ):
+        assert answer.status == 410
+
+
+def test_no_page_of_a_link_is_kept_framed_or_told_to_others(service: Served) -> None:
+    for answer in (
+        service.get(link(service, "spam")),
+        service.form(link(service, "spam"), ""),
+        service.get("/mail/comment?t=x"),
+    ):
+        headers = dict(answer.headers)
+        assert headers["Cache-Control"] == "no-store"
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert not answer.tags
+
+
+def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
+    """From the submission to the outbox's row, the mail and its link."""
+    now = int(service.now * 1_000)
+    [post] = service.database.read_now(lambda reader: outbox.due(reader, "mail", now, 9))
+    letter = service.database.read_now(
+        lambda reader: Mails(WITH_MAIL, service.links).compose(reader, post)
+    )
+    assert letter
+    body = letter.message.get_body(("plain",))
+    assert body
+    [first, *_] = re.findall(r"https://c\.example(/mail/comment\?t=\S+)", body.get_content())
+    assert service.form(first, "").status == 200
+    assert status(service) == "approved"

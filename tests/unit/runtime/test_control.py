@@ -1,0 +1,267 @@
+"""The control socket, both of its ends, on a real database."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from commentsvc.comments import create, queries
+from commentsvc.db.database import Database
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.sqlite import Transaction
+from commentsvc.runtime import control
+from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
+from commentsvc.runtime.control_commands import Answer, Change, Order, Undo
+from tests.unit.stored import new
+
+T = TypeVar("T")
+NOW = 1_790_000_000.0  # a Unix time in seconds
+
+
+def submit(tx: Transaction, message: str) -> int:
+    """Store one pending comment; its id."""
+    pending = new(source=message, status="pending", key=message)
+    return create.add(tx, pending, int(NOW * 1000)).comment.id
+
+
+@asynccontextmanager
+async def running(
+    folder: Path, give_way: Callable[[socket.socket], bool] = lambda _: False
+) -> AsyncIterator[tuple[Control, Database, list[str]]]:
+    """A control socket in `folder`, its database, and the tags that were purged."""
+    purged: list[str] = []
+    upgrade.upgrade(folder / "db")
+    database = Database(folder / "db", purge=purged.extend)
+    database.open()
+    await database.write(lambda tx: queries.sync_sites(tx, ["blog"]))
+    ours = Control(
+        folder / "control.sock",
+        database=database,
+        address="http://127.0.0.1:1",
+        prefaced=False,
+        now=lambda: NOW,
+        give_way=give_way,
+    )
+    await ours.start()
+    try:
+        yield ours, database, purged
+    finally:
+        await ours.stop(1)
+        await database.close()
+
+
+def test_a_ping_tells_the_address(tmp_path: Path) -> None:
+    async def scene() -> str:
+        async with running(tmp_path):
+            return (await asyncio.to_thread(control.ask, tmp_path / "control.sock", Ping())).address
+
+    assert asyncio.run(scene()) == "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_an_approval_is_written_and_purged_before_it_is_answered(
+    tmp_path: Path, everything: bool
+) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as (_, database, purged):
+            ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
+            request = (
+                Change(to="approved", all=True)
+                if everything
+                else Change(to="approved", ids=tuple(ids))
+            )
+            purged.clear()
+            answer = await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
+            assert sorted(answer.changed) == ids
+            assert set(purged) == {"thread:blog:/post/", "site:blog"}
+            assert (
+                database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count)
+                == 2
+            )
+
+    asyncio.run(scene())
+
+
+def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as (_, database, _purged):
+            known = await database.write(lambda tx: submit(tx, "a"))
+            with pytest.raises(ControlError, match="no comment has the id 77"):
+                await asyncio.to_thread(
+                    control.ask, tmp_path / "control.sock", Change(to="approved", ids=(known, 77))
+                )
+            assert (
+                database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count)
+                == 0
+            )
+
+    asyncio.run(scene())
+
+
+def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
+    async def ask(request: Order) -> Answer:
+        return await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
+
+    async def scene() -> None:
+        async with running(tmp_path) as (_, database, _purged):
+            ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
+            await ask(Change(to="approved", ids=tuple(ids)))
+            await ask(Change(to="spam", ids=(ids[0],)))
+            assert await ask(Undo()) == Answer((ids[0],))
+            assert await ask(Undo(ids=(ids[0],))) == Answer((ids[0],))
+            assert await ask(Undo()) == Answer((ids[1],))
+            with pytest.raises(ControlError, match="no command has changed anything"):
+                await ask(Undo())
+
+    asyncio.run(scene())
+
+
+def speak(path: Path, line: bytes) -> bytes:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(30)
+        client.connect(str(path))
+        client.sendall(line)
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile("rb") as file:
+            return file.read()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{}\n", b'{"do":"drop"}\n', b'{"do":"change","to":"spam","ids":["1"]}\n',
+     b'{"do":"ping","x":1}\n', b'{"do":"undo","ids":[0]}\n',
+     b'{"do":"change","to":"pending"}\n', b"\xff\n", b"\n", b""],
+)  # fmt: skip
+def test_a_command_that_is_not_understood_is_told_so(tmp_path: Path, line: bytes) -> None:
+    async def scene() -> bytes:
+        async with running(tmp_path):
+            return await asyncio.to_thread(speak, tmp_path / "control.sock", line)
+
+    assert asyncio.run(scene()).startswith(b'{"error":"this server does not understand')
+
+
+def test_an_endless_line_ends_the_connection(tmp_path: Path) -> None:
+    async def scene() -> bytes:
+        async with running(tmp_path):
+            line = b" " * (control.LINE_LIMIT + 1)
+            return await asyncio.to_thread(speak, tmp_path / "control.sock", line)
+
+    with suppress(ConnectionResetError, BrokenPipeError):  # our bytes may still be under way
+        assert asyncio.run(scene()) == b""
+
+
+def test_the_socket_is_for_its_owner_alone_and_goes_away(tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+
+    async def scene() -> None:
+        async with running(tmp_path):
+            assert path.stat().st_mode & 0o777 == 0o600
+
+    asyncio.run(scene())
+    assert not path.exists()
+    with pytest.raises(NoServer):
+        control.ask(path, Ping())
+
+
+def leave_stale(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+
+
+@pytest.mark.parametrize("leave", [leave_stale, Path.touch])
+def test_what_a_killed_server_left_is_replaced(
+    tmp_path: Path, leave: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "control.sock"
+    leave(path)
+    with pytest.raises(NoServer):
+        control.ask(path, Ping())
+
+    async def scene() -> None:
+        async with running(tmp_path):
+            await asyncio.to_thread(control.ask, path, Ping())
+
+    asyncio.run(scene())
+
+
+def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+
+    async def scene() -> str:
+        async with running(folder):
+            return (await asyncio.to_thread(control.ask, folder / "control.sock", Ping())).address
+
+    assert asyncio.run(scene()) == "http://127.0.0.1:1"
+
+
+def test_too_many_ids_are_refused_before_they_are_sent(tmp_path: Path) -> None:
+    with pytest.raises(ControlError, match="too many ids"):
+        control.ask(tmp_path / "none", Change(to="spam", ids=tuple(range(1, 40_000))))
+
+
+def test_a_server_that_leaves_without_an_answer_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.close()
+
+        server = await asyncio.start_unix_server(leave, tmp_path / "s")
+        with pytest.raises(ControlError, match="left without an answer"):
+            await asyncio.to_thread(control.ask, tmp_path / "s", Ping())
+        server.close()
+
+    asyncio.run(scene())
+
+
+def test_stopping_waits_for_a_command_in_progress(tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+
+    async def scene() -> bytes:
+        async with running(tmp_path) as (ours, _, _purged):
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(b'{"do":')
+            while len(asyncio.all_tasks()) == 1:  # noqa: ASYNC110 - nothing tells of an accept
+                await asyncio.sleep(0)
+            stopping = asyncio.create_task(ours.stop(30))
+            await asyncio.sleep(0)
+            writer.write(b'"ping"}\n')
+            answer = await reader.readline()
+            await stopping
+            writer.close()
+            return answer
+
+    assert asyncio.run(scene()) == b'{"address":"http://127.0.0.1:1"}\n'
+
+
+def test_a_server_that_cannot_give_way_says_so(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path):
+            with control.dial(tmp_path / "control.sock", HandOver()) as talk:
+                line = await asyncio.to_thread(talk.recv, 1000)
+            assert line == b'{"error":"the server is about to stop already"}\n'
+
+    asyncio.run(scene())
+
+
+def test_the_talk_with_a_successor_goes_on_elsewhere(tmp_path: Path) -> None:
+    async def scene() -> None:
+        kept: asyncio.Queue[socket.socket] = asyncio.Queue()
+
+        def give_way(talk: socket.socket) -> bool:
+            kept.put_nowait(talk)
+            return True
+
+        async with running(tmp_path, give_way):
+            with control.dial(tmp_path / "control.sock", HandOver()) as talk:
+                with await kept.get() as ours:
+                    ours.setblocking(True)
+                    ours.sendall(b"welcome")
+                assert await asyncio.to_thread(talk.recv, 1000) == b"welcome"
+
+    asyncio.run(scene())

@@ -1,0 +1,26 @@
+"""redirect: where plain HTTP is sent. That it listens is shown by tests/proxy, behind hitch."""
+
+import pytest
+
+from commentsvc.http.messages import Request
+from commentsvc.runtime.https_redirect import Redirect
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("path", "query", "target"),
+    [
+        ("/", "", "/"),
+        ("/api/comments", "url=/a?b", "/api/comments?url=/a?b"),
+        ("//evil.example/", "", "//evil.example/"),
+        ("*", "", "/"),
+    ],
+)
+def test_everybody_is_sent_to_the_public_host(
+    method: str, path: str, query: str, target: str
+) -> None:
+    """Whatever host he names: the Host field is not looked at."""
+    redirect = Redirect("https://comments.example:8443/folder/")
+    answer = redirect.answer(Request(method, path, query, b"", "", {"host": "evil.example"}.get))
+    assert answer.status == 308
+    assert answer.headers == (("Location", f"https://comments.example:8443{target}"),)

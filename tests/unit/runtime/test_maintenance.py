@@ -1,0 +1,139 @@
+"""Chores: done in a pause, interrupted by a submission, tried again after a failure."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from commentsvc.comments import search
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseFull, Reader, Transaction
+from commentsvc.moderation import retention
+from commentsvc.runtime import maintenance
+from commentsvc.settings.schema import Privacy, Settings, Spam
+from commentsvc.util.client_network import DAY
+from tests.unit.stored import NOW, add, opened
+
+PAUSE = 0.01  # seconds
+
+
+async def wait_until_fed(database: Database) -> None:
+    async with asyncio.timeout(20):
+        while database.read_now(search.unfed):  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(PAUSE)
+
+
+def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "PIECE", 3)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(maintenance.run(database, Settings(), PAUSE))
+        await wait_until_fed(database)
+        await asyncio.to_thread(add, database)
+        await wait_until_fed(database)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        for _ in range(10):
+            add(database)
+        asyncio.run(scene(database))
+
+
+def test_a_submission_ends_the_work_until_the_next_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One comes between every two looks, so that nothing is ever fed."""
+    looks = 0
+
+    def last(reader: object) -> int:
+        nonlocal looks
+        looks += 1
+        return looks
+
+    monkeypatch.setattr(search, "last", last)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(maintenance.run(database, Settings(), 0))
+        async with asyncio.timeout(20):
+            while looks < 50:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0)
+        doing.cancel()
+        assert database.read_now(search.unfed) == 1
+
+    with opened(tmp_path) as database:
+        add(database)
+        asyncio.run(scene(database))
+
+
+def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, failures = search.feed, iter([True, True])
+
+    def feed(tx: Transaction, most: int) -> bool:
+        if next(failures, False):
+            raise DatabaseFull("no space")
+        return real(tx, most)
+
+    monkeypatch.setattr(search, "feed", feed)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(maintenance.run(database, Settings(), PAUSE))
+        await wait_until_fed(database)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        add(database)
+        asyncio.run(scene(database))
+    assert next(failures, None) is None
+
+
+def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(
+            maintenance.run(
+                database,
+                Settings(privacy=Privacy(network_days=1)),
+                PAUSE,
+                lambda: NOW / 1_000 + DAY,
+            )
+        )
+
+        def count(reader: Reader) -> int:
+            sql = "SELECT count(*) FROM comment WHERE network IS NOT NULL"
+            return int(reader.execute(sql).fetchone()[0])
+
+        async with asyncio.timeout(20):
+            while database.read_now(count) != 1:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        for moment in (NOW - 2, NOW - 1, NOW + 1):
+            add(database, moment, network=b"network!")
+        asyncio.run(scene(database))
+
+
+def test_spam_is_removed_after_its_days_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "PIECE", 2)
+    later = Settings(spam=Spam(kept_days=2))
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(
+            maintenance.run(database, later, PAUSE, lambda: NOW / 1_000 + 2 * DAY)
+        )
+
+        def left(reader: Reader) -> int:
+            return int(reader.execute("SELECT count(*) FROM comment").fetchone()[0])
+
+        async with asyncio.timeout(20):
+            while database.read_now(left) != 2:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+        assert database.read_now(lambda reader: retention.removed(reader, 0)) == 5
+
+    with opened(tmp_path) as database:
+        for moment in range(NOW - 5, NOW + 1):
+            add(database, moment, status="spam")
+        add(database, NOW - 5, status="pending")
+        asyncio.run(scene(database))

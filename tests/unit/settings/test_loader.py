@@ -1,0 +1,243 @@
+"""The settings: what is allowed, and that the shipped file tells all of them."""
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+
+from commentsvc.settings import loader, schema
+from commentsvc.settings.reader import SettingsError
+from commentsvc.settings.schema import Settings
+
+SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
+
+
+def load_text(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "commentsvc.toml"
+    file.write_text(text)
+    return loader.load(file, {})
+
+
+def problems(environ: dict[str, str]) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        loader.load(None, environ)
+    return caught.value.problems
+
+
+def uncommented() -> str:
+    return re.sub(r"(?m)^#(?=[a-z_]+ = )", "", SHIPPED.read_text())
+
+
+def test_without_file_and_variables_the_defaults_hold() -> None:
+    settings = loader.load(None, {})
+    assert settings == Settings()
+    assert [site.name for site in settings.sites] == ["blog"]
+
+
+def test_the_shipped_file_means_the_defaults() -> None:
+    assert loader.load(SHIPPED, {}) == Settings()
+
+
+def test_the_shipped_file_shows_the_defaults(tmp_path: Path) -> None:
+    assert load_text(tmp_path, uncommented()) == Settings()
+
+
+def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
+    document = tomllib.loads(uncommented())
+    document["site"] = document["site"][0]
+    for name, section in schema.SECTIONS.items():
+        keys = [field.name for field in msgspec.structs.fields(section)]
+        assert list(document[name]) == keys
+    lines = SHIPPED.read_text().splitlines()
+    for before, line in itertools.pairwise(lines):
+        if re.match(r"#[a-z_]+ = ", line):
+            assert re.fullmatch(r"# .*\.", before), f"no sentence stands before {line}"
+
+
+def test_the_shipped_file_names_every_word_that_a_setting_may_be() -> None:
+    texts = re.findall(r"(?m)^((?:# .*\n)+)#?([a-z_]+) = ", SHIPPED.read_text())
+    for section in schema.SECTIONS.values():
+        for name, hint in get_type_hints(section).items():
+            for word in get_args(hint) if get_origin(hint) is Literal else ():
+                said = [text for text, key in texts if key == name]
+                assert any(f'"{word}"' in text for text in said) or not word, (name, word)
+
+
+def test_every_default_is_allowed_when_it_is_written_in_a_variable() -> None:
+    environ = {}
+    for name, section in schema.SECTIONS.items():
+        for field in msgspec.structs.fields(section):
+            value = getattr(section(), field.name)
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            environ[f"COMMENTSVC_{name}_{field.name}".upper()] = text
+    assert loader.load(None, environ) == Settings()
+
+
+def test_origins_are_written_as_browsers_do() -> None:
+    given = "HTTPS://Blog.Example/,https://blog.example:443,http://b:8080,http://[::1]:80"
+    (site,) = loader.load(None, {"COMMENTSVC_SITE_ORIGINS": given}).sites
+    assert site.origins == ("https://blog.example", "http://b:8080", "http://[::1]")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SERVER_LISTEN", "8080"),
+        ("SERVER_LISTEN", "localhost:65536"),
+        ("SERVER_LISTEN", "::1:80"),
+        ("SERVER_LISTEN", "unix:"),
+        ("SERVER_LISTEN", "localhost:80\n"),
+        ("SERVER_WORKERS", "0"),
+        ("SERVER_WORKERS", "65"),
+        ("SERVER_WORKERS", "1.5"),
+        ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("SERVER_TRUSTED_PROXIES", "proxy"),
+        ("SERVER_CACHE_CONTROL", "public\r\nX: y"),
+        ("DATABASE_SYNCHRONOUS", "off"),
+        ("SITE_NAME", "My blog"),
+        ("SITE_NAME", ""),
+        ("SITE_ORIGINS", "blog.example"),
+        ("SITE_ORIGINS", "https://blog.example/posts"),
+        ("SITE_ORIGINS", "https://blog.example:99999"),
+        ("SITE_ORIGINS", "*"),
+        ("SITE_TITLE", "a\nb"),
+        ("SITE_TRAILING_SLASH", "yes"),
+        ("MODERATION_POLICY", "some"),
+        ("SPAM_RATE_LIMIT", "10"),
+        ("SPAM_RATE_LIMIT", "0/minute"),
+        ("SPAM_LINKS", "-1"),
+        ("STACOSYS_REDIRECT", "//evil.example"),
+        ("STACOSYS_REDIRECT", "/\\evil.example"),
+        ("STACOSYS_REDIRECT", "javascript:alert(1)"),
+        ("STACOSYS_REDIRECT", "/a b"),
+        ("AUTH_SECRET_KEY", "too short"),
+        ("SERVER_PUBLIC_URL", "comments.example"),
+        ("SERVER_PUBLIC_URL", "https://comments.example:99999"),
+        ("MAIL_HOST", "smtp.example.org:587"),
+        ("MAIL_SECURITY", "ssl"),
+        ("MAIL_SENDER", "me"),
+        ("MAIL_SENDER", "a@b\r\nBcc: c@d"),
+        ("MAIL_SENDER", "Me <me@blog.example>"),
+        ("MAIL_MODERATORS", "a@b.example,c"),
+        ("MAIL_DIGEST", "weekly"),
+        ("MAIL_LINK_DAYS", "0"),
+        ("MAIL_REPLIES", "perhaps"),
+        ("HOOKS_WEBHOOKS", "hooks.example"),
+        ("HOOKS_WEBHOOKS", "file:///etc/passwd"),
+        ("HOOKS_NTFY", "ntfy.sh/x"),
+        ("HOOKS_SLACK", "slack"),
+        ("HOOKS_NETWORKS", "10.0.0.1/8"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
+    (problem,) = problems({f"COMMENTSVC_{variable}": value})
+    assert problem.startswith(f"COMMENTSVC_{variable} is ")
+    assert "; allowed is " in problem
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SERVER_LISTEN", "unix:/run/commentsvc.sock"),
+        ("SERVER_LISTEN", "[::1]:0"),
+        ("SERVER_LISTEN", "0.0.0.0:65535"),
+        ("SERVER_TRUSTED_PROXIES", ""),
+        ("MODERATION_POLICY", "none"),
+        ("SPAM_RATE_LIMIT", "off"),
+        ("SPAM_RATE_LIMIT", "100/hour"),
+        ("STACOSYS_REDIRECT", "https://blog.example/thanks/"),
+        ("AUTH_SECRET_KEY", f"{'n' * 32} {'o' * 32}"),
+        ("SERVER_PUBLIC_URL", "https://blog.example/comments"),
+        ("MAIL_MODERATORS", "a@b.example, c@d.example"),
+        ("MAIL_REPLIES", "false"),
+    ],
+)
+def test_a_value_in_bounds_is_taken(variable: str, value: str) -> None:
+    assert loader.load(None, {f"COMMENTSVC_{variable}": value}) != Settings()
+
+
+def test_a_name_and_an_origin_belong_to_one_site(tmp_path: Path) -> None:
+    site = '[[site]]\nname = "a"\norigins = ["https://a.example"]\n'
+    with pytest.raises(SettingsError) as caught:
+        load_text(tmp_path, site * 2)
+    assert caught.value.problems == [
+        'The name "a" stands in more than one [[site]]. Keep it in one of them.',
+        'The origin "https://a.example" stands in more than one [[site]]. Keep it in one of them.',
+    ]
+
+
+def test_several_sites_are_read_in_order(tmp_path: Path) -> None:
+    settings = load_text(tmp_path, '[[site]]\nname = "b"\n[[site]]\nname = "a"\n')
+    assert [site.name for site in settings.sites] == ["b", "a"]
+
+
+def test_a_secret_does_not_stand_in_the_settings_text() -> None:
+    names = ("AUTH_SECRET_KEY", "MAIL_PASSWORD", "HOOKS_SECRET", "HOOKS_NTFY_TOKEN")
+    settings = loader.load(None, {f"COMMENTSVC_{name}": "s" * 32 for name in names})
+    assert settings.auth.secret_key == settings.mail.password == "s" * 32
+    assert "sss" not in repr(settings)
+
+
+def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:
+    found = problems({"COMMENTSVC_MAIL_HOST": "smtp.example.org"})
+    assert [problem.partition(":")[0] for problem in found] == [
+        "mail.host is set, but server.public_url is not",
+        "mail.host is set, but mail.sender is not",
+    ]
+
+
+def test_hooks_need_their_secrets() -> None:
+    environ = {"COMMENTSVC_HOOKS_WEBHOOKS": "https://h.example/", "COMMENTSVC_HOOKS_SECRET": ""}
+    found = problems(environ | {"COMMENTSVC_HOOKS_TELEGRAM_TOKEN": "1:a"})
+    assert found[0].startswith("hooks.webhooks is set, but hooks.secret is not")
+    assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
+
+
+def test_a_promise_of_tls_needs_to_know_who_came_by_tls() -> None:
+    environ = {"COMMENTSVC_SERVER_HSTS": "max-age=63072000; includeSubDomains"}
+    (problem,) = problems(environ)
+    assert problem.startswith("server.hsts is set, but server.proxy_protocol is not")
+    environ["COMMENTSVC_SERVER_PROXY_PROTOCOL"] = "true"
+    assert loader.load(None, environ).server.hsts == environ["COMMENTSVC_SERVER_HSTS"]
+
+
+def test_a_password_is_not_sent_in_the_clear() -> None:
+    given = {"USER": "me", "SECURITY": "none", "HOST": "127.0.0.1", "SENDER": "a@b.example"}
+    environ = {f"COMMENTSVC_MAIL_{name}": value for name, value in given.items()}
+    environ["COMMENTSVC_SERVER_PUBLIC_URL"] = "https://c.example"
+    assert loader.load(None, environ).mail.user == "me"
+    (problem,) = problems(environ | {"COMMENTSVC_MAIL_HOST": "smtp.example.org"})
+    assert "could read the password" in problem
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(AttributeError):
+        Settings().server.workers = 2  # type: ignore[misc] # the refusal is what we test
+
+
+def test_places_come_from_the_environment_and_are_no_settings() -> None:
+    environ = {"COMMENTSVC_DATA": "/var/lib/commentsvc", "COMMENTSVC_CONFIG": ""}
+    assert loader.place("COMMENTSVC_DATA", environ) == Path("/var/lib/commentsvc")
+    assert loader.place("COMMENTSVC_CONFIG", environ) is None
+    assert loader.load(None, environ) == Settings()
+
+
+def test_all_problems_are_raised_together() -> None:
+    found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_LINKS": "x"})
+    assert found[0].startswith("COMMENTSVC_SERVER_WORKER is no setting; the nearest is COMM")
+    assert found[1].startswith("COMMENTSVC_SPAM_LINKS is 'x'; allowed is a whole number from 0")
+
+
+def test_options_of_the_command_line_win() -> None:
+    environ = {"COMMENTSVC_SERVER_WORKERS": "2"}
+    options = {"server.workers": "3", "server.listen": None}
+    assert loader.load(None, environ, options).server.workers == 3
+
+
+def test_a_wrong_option_is_named_as_it_was_written() -> None:
+    with pytest.raises(SettingsError, match=r"^--workers is 'x'; allowed is a whole"):
+        loader.load(None, {}, {"server.workers": "x"})

@@ -1,0 +1,194 @@
+"""layers: what all of them together make of a submission."""
+
+from typing import Any
+
+import altcha
+import msgspec
+import pytest
+
+from commentsvc.comments.markdown import render
+from commentsvc.comments.submission import Submission
+from commentsvc.settings.schema import Settings, Spam
+from commentsvc.spam.checks import Layers
+from commentsvc.spam.policy import Standing
+from commentsvc.spam.score import BANNED, HOLD, Finding, Verdict
+
+PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
+USUAL = Standing(HOLD, [])
+NOW = 1_795_000_000.0
+LONG = "This text is long enough to be known again when it comes a second time."
+LINKS = " ".join(f"https://{n}.example/" for n in range(4))
+
+
+def layers(**spam: Any) -> Layers:  # Any: a field of Spam
+    """Layers that ask for no stamp and no work, unless `spam` says so."""
+    fields: dict[str, Any] = {"stamp": "off", "work": 0} | spam  # Any: as above
+    return Layers(Settings(spam=Spam(**fields)), [b"k" * 32])
+
+
+def verdict(
+    judge: Layers,
+    message: str = "Hello.",
+    network: bytes = b"abc",
+    later: float = 0.0,
+    standing: Standing = USUAL,
+    **fields: Any,  # Any: a field of Submission
+) -> Verdict:
+    """The verdict on a comment that comes so many seconds `later`."""
+    submission = msgspec.structs.replace(PLAIN, message=message, **fields)
+    return judge.judge(submission, render(message), network, standing, (NOW + later, later))
+
+
+def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
+    assert verdict(layers()) == Verdict("accept")
+    assert verdict(layers(), standing=Standing(0, [])) == Verdict("hold")
+    banned = Standing(HOLD, [Finding(BANNED, "the author is banned")])
+    expected = Verdict("spam", 100, ("the author is banned (+100)",))
+    assert verdict(layers(), standing=banned) == expected
+
+
+def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
+    judge = layers(words=("casino",), score=10)
+    assert verdict(judge, LINKS + " a").decision == "hold"
+    found = verdict(judge, LINKS + " b", author="Casino")
+    assert found == Verdict("spam", 10, ("4 links (+5)", 'the word "casino" (+5)'))
+
+
+def test_a_filled_honeypot_is_refused_whatever_the_rest() -> None:
+    assert verdict(layers(), honeypot="x").decision == "reject"
+    assert verdict(layers(score=0, rate_limit="off"), honeypot=" ").decision == "reject"
+    assert verdict(layers(honeypot=False), honeypot="x").decision == "accept", "unless it is off"
+
+
+def test_a_wave_makes_comments_wait_and_refuses_none() -> None:
+    judge = layers(site_rate_limit="2/minute")
+    decisions = [verdict(judge, f"Hello {n}").decision for n in range(4)]
+    assert decisions == ["accept", "accept", "hold", "hold"]
+    assert verdict(judge, place=("notes", "/p/")).decision == "accept"
+    assert verdict(judge, later=60.0).decision == "accept"
+
+
+def test_a_wave_of_what_is_doubtful_goes_to_the_spam() -> None:
+    judge = layers(site_rate_limit="1/day")
+    verdict(judge, LONG)
+    assert verdict(judge, LONG, b"def", author="Bob").decision == "spam"
+
+
+def test_a_text_that_other_networks_sent_is_doubted_unless_that_is_off() -> None:
+    for judge, score in ((layers(), 3), (layers(duplicates=False), 0)):
+        verdict(judge, LONG)
+        assert verdict(judge, LONG, b"def", author="Bob").score == score
+
+
+@pytest.mark.parametrize("off", [{"rate_limit": "off"}, {"site_rate_limit": "off"}])
+def test_without_limits_there_is_no_wave(off: dict[str, str]) -> None:
+    judge = layers(**({"site_rate_limit": "1/day"} | off))
+    assert [verdict(judge).score for _ in range(3)] == [0, 0, 0]
+
+
+def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
+    assert verdict(layers(links=0), LINKS).decision == "accept"
+
+
+def proof(judge: Layers) -> dict[str, Any]:  # Any: fields of Submission
+    """What a browser sends of an invitation, when the work is done."""
+    invitation = judge.invite("blog", NOW, 0.0)
+    sent = {"stamp": invitation["stamp"]}
+    if work := invitation.get("work"):
+        challenge = altcha.Challenge.from_dict(work)
+        solution = altcha.solve_challenge(challenge)
+        assert solution
+        sent["work"] = altcha.Payload(challenge, solution).to_base64()
+    return sent
+
+
+WITH: dict[str, Any] = {"stamp": "judge", "work": 5}
+
+
+def test_who_has_stamp_and_work_is_not_doubted() -> None:
+    judge = layers(**WITH)
+    assert verdict(judge, later=9.0, **proof(judge)) == Verdict("accept")
+
+
+@pytest.mark.parametrize(
+    ("mode", "decision", "reason"),
+    [
+        ("off", "accept", "no proof of work (+3)"),
+        ("judge", "accept", "no form stamp (+3)"),
+        ("hold", "hold", "no form stamp (+5)"),
+        ("require", "reject", "no form stamp that holds"),
+    ],
+)
+def test_what_has_no_stamp_is_judged_as_the_settings_say(
+    mode: str, decision: str, reason: str
+) -> None:
+    found = verdict(layers(stamp=mode, work=5))
+    assert (found.decision, found.reasons) == (decision, (reason,))
+
+
+@pytest.mark.parametrize("mode", ["hold", "require"])
+def test_an_old_client_that_knows_no_stamp_waits_and_is_never_refused(mode: str) -> None:
+    assert verdict(layers(stamp=mode, work=5), stamp=None).decision == "hold"
+
+
+def test_a_stamp_without_its_work_is_doubted() -> None:
+    judge = layers(**WITH)
+    stamp = proof(judge)["stamp"]
+    assert verdict(judge, later=9.0, stamp=stamp).reasons == ("no proof of work (+3)",)
+
+
+@pytest.mark.parametrize("mode", ["off", "judge"])
+def test_the_work_of_a_used_stamp_is_none(mode: str) -> None:
+    judge = layers(stamp=mode, work=5)
+    sent = proof(judge)
+    assert verdict(judge, later=9.0, **sent).score == 0
+    again = verdict(judge, "Something else.", later=9.0, **sent)
+    assert "no proof of work (+3)" in again.reasons
+
+
+def test_a_forged_stamp_is_refused_where_one_is_required() -> None:
+    judge = layers(stamp="require", work=5)
+    assert verdict(judge, later=9.0, stamp="1795000000.00.blog.xx").decision == "reject"
+    assert verdict(judge, later=9.0, **proof(judge)).decision == "accept"
+
+
+def test_without_work_asked_a_stamp_is_enough() -> None:
+    judge = layers(stamp="require")
+    assert [*judge.invite("blog", NOW, 0.0)] == ["stamp"]
+    assert verdict(judge, later=9.0, **proof(judge)).score == 0
+    assert verdict(judge, "Quick.", **proof(judge)).reasons == ("sent within 3 s (+3)",)
+
+
+EVERYTHING: dict[str, Any] = {  # Any: as for layers
+    "words": ("casino",),
+    "scripts": ("latin",),
+    "stamp": "judge",
+    "work": 5,
+    "site_rate_limit": "1/day",
+}
+
+
+def suspected(**spam: Any) -> set[str]:  # Any: as for layers
+    """Of what each layer suspects a comment that is wrong in every way."""
+    judge = layers(**(EVERYTHING | spam))
+    text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
+    verdict(judge, text)
+    stamp = judge.invite("blog", NOW, 0.0)["stamp"]
+    return {*verdict(judge, text, b"def", 0.5, author="Bob", stamp=stamp).reasons}
+
+
+@pytest.mark.parametrize(
+    ("off", "word"),
+    [
+        ({"links": 0}, "links"),
+        ({"words": ()}, "casino"),
+        ({"scripts": ()}, "script"),
+        ({"duplicates": False}, "same text"),
+        ({"stamp": "off"}, "within"),
+        ({"work": 0}, "of work"),
+        ({"site_rate_limit": "off"}, "usual"),
+    ],
+)
+def test_each_layer_can_be_off_by_itself(off: dict[str, Any], word: str) -> None:  # Any: as above
+    assert suspected() - suspected(**off) == {reason for reason in suspected() if word in reason}
+    assert len(suspected(**off)) == len(suspected()) - 1

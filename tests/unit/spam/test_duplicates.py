@@ -1,0 +1,66 @@
+"""duplicates: the same text from other networks, and how little it takes to remember."""
+
+import msgspec
+import pytest
+
+from commentsvc.comments.submission import Submission
+from commentsvc.spam import duplicates, score
+from commentsvc.spam.duplicates import DAY, Duplicates
+
+TEXT = "I really like how you explain this, it is the best that I ever read on it."
+HERE, THERE, ELSEWHERE = b"abc", b"def", b"ghi"
+SENT = Submission(("blog", "/p/"), "Ann", TEXT, "", "", "", None, "", "", "")
+
+
+def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> Submission:
+    place = ("blog", url)
+    return msgspec.structs.replace(SENT, author=author, message=message, place=place, key=key)
+
+
+def points(memory: Duplicates, submission: Submission, network: bytes, now: float = 0.0) -> int:
+    return sum(finding.points for finding in memory.look(submission, network, now))
+
+
+def test_the_same_text_from_another_network_is_a_doubt_and_more_so_again() -> None:
+    memory = Duplicates()
+    assert points(memory, sent("Ann"), HERE) == 0
+    assert points(memory, sent("Bob"), THERE) == score.REPEATED
+    assert points(memory, sent("Eve"), ELSEWHERE) == score.OFTEN_REPEATED
+    assert points(memory, sent("Bob"), THERE) == score.OFTEN_REPEATED
+
+
+def test_a_person_who_sends_it_twice_is_not_doubted() -> None:
+    memory = Duplicates()
+    points(memory, sent("Ann"), HERE)
+    assert points(memory, sent("Ann", url="/q/"), HERE) == 0
+    assert points(memory, sent("Ann", key="another"), HERE) == 0
+
+
+@pytest.mark.parametrize("key", ["", "a key of the widget"])
+def test_a_retry_is_no_second_time_wherever_it_comes_from(key: str) -> None:
+    memory = Duplicates()
+    for network in (HERE, HERE, THERE):
+        assert points(memory, sent("Ann", key=key), network) == 0
+    assert points(memory, sent("Bob", key=key and "other"), THERE) == score.REPEATED
+
+
+def test_what_many_people_say_is_no_doubt() -> None:
+    memory = Duplicates()
+    for network in (HERE, THERE, ELSEWHERE):
+        assert points(memory, sent("Ann", "Thank you, that helped me a lot!"), network) == 0
+
+
+def test_a_text_is_remembered_for_a_day() -> None:
+    memory = Duplicates()
+    points(memory, sent("Ann"), HERE, 0)
+    assert points(memory, sent("Bob"), THERE, DAY + 1) == 0
+    assert points(memory, sent("Eve"), ELSEWHERE, 2 * DAY) == score.REPEATED
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "REMEMBERED", 3)
+    memory = Duplicates()
+    for n in range(4):
+        points(memory, sent("Ann", f"{TEXT} {n}"), HERE)
+    assert points(memory, sent("Bob", f"{TEXT} 0"), THERE) == 0
+    assert points(memory, sent("Bob", f"{TEXT} 3"), THERE) == score.REPEATED

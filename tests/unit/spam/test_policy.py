@@ -1,0 +1,133 @@
+"""Policies, the trust that authors earn, and bans, as submissions over the interface meet them."""
+
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Moderation
+from commentsvc.spam import bans, training
+from tests.unit import stored
+from tests.unit.served import SETTINGS, Served, served
+from tests.unit.stored import add
+
+LINKS = " ".join(f"https://{n}.example/" for n in range(4))
+
+
+def send(service: Served, message: str, **fields: str) -> str:
+    """Submit to the page /p/; what became of it."""
+    service.monotonic += 3_600
+    assert service.submit(message, "/p/", **fields).status in (201, 202)
+    return service.stored()[0].comment.status
+
+
+def on_notes(service: Served, message: str, **fields: str) -> None:
+    body = {"url": "/p/", "author": "Ann", "message": message} | fields
+    assert service.post("/api/comments?site=notes", body).status in (201, 202)
+
+
+@pytest.mark.parametrize(
+    ("policy", "plain", "links"),
+    [
+        ("all", "pending", "pending"),
+        ("first", "pending", "pending"),
+        ("suspicious", "approved", "pending"),
+        ("none", "approved", "approved"),
+    ],
+)
+def test_a_policy_says_what_waits(tmp_path: Path, policy: str, plain: str, links: str) -> None:
+    moderation = Moderation(policy=policy)  # type: ignore[arg-type] # one of its words
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
+        assert send(service, "Hello") == plain
+        assert send(service, LINKS) == links
+
+
+def test_the_filter_that_moderators_taught_judges_unless_it_is_off(tmp_path: Path) -> None:
+    for switch, expected in ((True, "spam"), (False, "approved")):
+        spam = msgspec.structs.replace(SETTINGS.spam, bayes=switch, stamp="off", work=0)
+        folder = tmp_path / str(switch)
+        folder.mkdir()
+        with served(folder, msgspec.structs.replace(SETTINGS, spam=spam)) as service:
+            for text, to in (("cheap casino pills bonus", "spam"), ("nice bread", "approved")):
+                for _ in range(training.LEAST):
+                    one = add(service.database, status="pending", source=text)
+                    stored.decide(service.database, to, one.comment.id)
+            assert send(service, "Cheap pills! A casino bonus!") == expected
+
+
+def test_a_site_may_have_a_policy_of_its_own(tmp_path: Path) -> None:
+    sites = (msgspec.structs.replace(SETTINGS.sites[0], policy="all"), *SETTINGS.sites[1:])
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=sites)) as service:
+        assert send(service, "Hello") == "pending"
+        on_notes(service, "Hello")
+        assert [entry.site for entry in service.stored()] == ["notes", "blog"]
+        assert service.stored()[0].comment.status == "approved"
+
+
+def decide(service: Served, to: str) -> None:
+    ids = [service.stored()[0].comment.id]
+    service.database.write_now(partial(actions.change, ids=ids, to=to, who="Mo", now=0))
+
+
+def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(
+        SETTINGS, moderation=Moderation(policy="first", trust_after=2)
+    )
+    ann = {"author": "Ann", "email": "ann@a.example"}
+    with served(tmp_path, settings) as service:
+        for number in range(2):
+            assert send(service, f"Hello {number}", **ann) == "pending"
+            decide(service, "approved")
+        assert send(service, "Hello again", **ann) == "approved"
+        assert send(service, LINKS, **ann) == "pending", "she is trusted, her links are not"
+        assert send(service, "I am Ann", author="Ann") == "pending"
+        assert send(service, "I am Ann", author="Ann", email="x@a.example") == "pending"
+        assert send(service, "I know Ann", author="Eve", email="ann@a.example") == "pending"
+        on_notes(service, "Hello", **ann)
+        assert service.stored()[0].comment.status == "pending", "on this site she is new"
+        service.database.write_now(partial(actions.change, ids=[1], to="spam", who="Mo", now=0))
+        service.database.write_now(partial(actions.change, ids=[3], to="spam", who="Mo", now=0))
+        assert send(service, "And again", **ann) == "pending"
+
+
+def test_nobody_earns_trust_without_an_address(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="first"))
+    with served(tmp_path, settings) as service:
+        send(service, "Hello")
+        decide(service, "approved")
+        assert send(service, "Hello again") == "pending"
+
+
+def test_a_ban_is_met_by_the_next_submission_and_lifted_as_fast(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        assert send(service, "Hello 1") == "approved"
+        write = service.database.write_now
+        ban = write(partial(bans.add, kind="author", value="ann", who="Mo", now=0))
+        answer = service.submit("Hello 2", "/p/")
+        assert answer.status == 202, "who is banned is not told"
+        [entry, *_] = service.stored()
+        assert entry.comment.status == "spam"
+        write(partial(bans.remove, ban_id=ban))
+        assert send(service, "Hello 3") == "approved"
+
+
+def test_a_ban_of_a_network_meets_all_its_addresses(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        service.submit("Hello", "/p/")
+        value = service.database.read_now(partial(bans.network_of, comment_id=1))
+        service.database.write_now(partial(bans.add, kind="network", value=value, who="Mo", now=0))
+        assert send(service, "Hello again") == "spam"
+
+
+def test_trust_is_looked_up_by_its_index(tmp_path: Path) -> None:
+    from commentsvc.spam.policy import _APPROVED
+
+    with served(tmp_path) as service:
+        plan = service.database.read_now(
+            lambda reader: reader.execute(
+                f"EXPLAIN QUERY PLAN {_APPROVED}", ("a@b.example", "blog", "Ann", 1)
+            ).fetchall()
+        )
+    assert any("INDEX comment_by_email (email=? AND site_id=?)" in row[3] for row in plan), plan

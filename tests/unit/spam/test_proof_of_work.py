@@ -1,0 +1,135 @@
+"""work: what was asked is accepted, and nothing else; a wave makes it harder."""
+
+import base64
+import json
+import time
+from typing import Any
+
+import pytest
+from altcha import Challenge, Payload, solve_challenge
+
+from commentsvc.spam.proof_of_work import HALF, LENGTH, QUIET, STEEPEST, Work
+
+KEY, OLD = b"k" * 32, b"o" * 32
+STAMP = "a stamp"
+
+
+def solved(asked: dict[str, Any]) -> str:  # Any: JSON as ALTCHA defines it
+    """The work that was `asked`, done by ALTCHA's own library."""
+    challenge = Challenge.from_dict(json.loads(json.dumps(asked)))
+    solution = solve_challenge(challenge)
+    assert solution
+    return Payload(challenge, solution).to_base64()
+
+
+def altered(answer: str, *path: str, value: object) -> str:
+    payload = json.loads(base64.b64decode(answer))
+    place = payload
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    return base64.b64encode(json.dumps(payload).encode()).decode()
+
+
+@pytest.fixture
+def ours() -> Work:
+    return Work([KEY], 20)
+
+
+def test_the_work_that_was_asked_is_accepted(ours: Work) -> None:
+    assert ours.is_done(solved(ours.ask(STAMP, 0)), STAMP)
+
+
+def test_the_work_for_one_stamp_is_not_that_for_another(ours: Work) -> None:
+    assert not ours.is_done(solved(ours.ask(STAMP, 0)), "another stamp")
+
+
+def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(ours: Work) -> None:
+    theirs = solved(Work([OLD], 20).ask(STAMP, 0))
+    assert not ours.is_done(theirs, STAMP)
+    assert Work([KEY, OLD], 20).is_done(theirs, STAMP)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("solution", "derivedKey"), "00" * 32),
+        (("solution", "derivedKey"), 7),
+        (("solution", "derivedKey"), "é"),
+        (("challenge", "signature"), "00" * 32),
+        (("challenge", "signature"), None),
+        (("challenge", "parameters", "cost"), 1),
+        (("challenge", "parameters", "keyPrefix"), ""),
+        (("challenge", "parameters", "keySignature"), None),
+        (("challenge", "parameters", "data"), None),
+        (("challenge", "parameters", "data"), {"__proto__": 1}),
+        (("challenge", "parameters"), []),
+        (("challenge",), 5),
+        (("solution",), None),
+    ],
+)
+def test_an_altered_answer_is_none(ours: Work, path: tuple[str, ...], value: object) -> None:
+    answer = solved(ours.ask(STAMP, 0))
+    assert not ours.is_done(altered(answer, *path, value=value), STAMP)
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "x", "e30=", "W10=", "é", "\ud800", base64.b64encode(b"[" * 2_000).decode()]
+)
+def test_what_is_no_answer_is_none(ours: Work, answer: str) -> None:
+    assert not ours.is_done(answer, STAMP)
+
+
+def test_an_endless_answer_is_not_read(ours: Work) -> None:
+    answer = solved(ours.ask(STAMP, 0))
+    padded = base64.b64encode(base64.b64decode(answer) + b" " * LENGTH).decode()
+    assert not ours.is_done(padded, STAMP)
+
+
+def numbers(opened: int, pause: float) -> list[int]:
+    """How many numbers there were to choose from, while `opened` forms came."""
+    asked: list[int] = []
+
+    def choose(count: int) -> int:
+        asked.append(count)
+        return 0
+
+    work = Work([KEY], 100, choose)
+    for number in range(opened):
+        work.ask(STAMP, number * pause)
+    return asked
+
+
+def test_a_wave_makes_it_harder_to_an_upper_bound() -> None:
+    asked = numbers(int(QUIET * STEEPEST * 2), 0.0)
+    assert asked[: int(QUIET)] == [100] * int(QUIET)
+    assert asked == sorted(asked)
+    assert asked[-1] == 100 * STEEPEST
+
+
+def test_a_quiet_blog_asks_for_little() -> None:
+    assert set(numbers(500, HALF / 10)) == {100}
+
+
+def test_after_a_wave_it_gets_easier_again() -> None:
+    asked: list[int] = []
+
+    def choose(count: int) -> int:
+        asked.append(count)
+        return 0
+
+    work = Work([KEY], 100, choose)
+    for _ in range(1_000):
+        work.ask(STAMP, 0.0)
+    work.ask(STAMP, 10 * HALF)
+    work.ask(STAMP, 0.0)  # a clock that goes back is none
+    assert asked[-2:] == [100, 100]
+
+
+def test_asking_and_checking_take_a_millisecond(ours: Work) -> None:
+    answer = solved(ours.ask(STAMP, 0))
+    begin = time.process_time()
+    for _ in range(50):
+        ours.ask(STAMP, 0)
+        ours.is_done(answer, STAMP)
+    assert (time.process_time() - begin) / 50 < 0.005

@@ -1,0 +1,173 @@
+"""remote: no request reaches an address that is not public, and no answer is endless."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+import trustme
+
+from commentsvc.util import http_client
+from commentsvc.util.http_client import Answer, RemoteError
+from tests.background import background
+
+LOCAL = ("127.0.0.0/8",)
+
+
+class Receiver(ThreadingHTTPServer):
+    """A server that keeps what it was sent, and answers as told."""
+
+    status, answer, location = 200, b"thanks", ""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.got: list[tuple[str, dict[str, str], bytes]] = []
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((self.path, dict(self.headers), body))
+        self.send_response(self.server.status)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
+        self.send_header("Content-Length", str(len(self.server.answer)))
+        self.end_headers()
+        self.wfile.write(self.server.answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with background(Receiver()) as server:
+        yield server
+
+
+def post(url: str, networks: tuple[str, ...] = ()) -> Answer:
+    return asyncio.run(http_client.post(url, b"{}", {"X-Name": "value"}, networks))
+
+
+PRIVATE = """
+    127.0.0.1 127.9.9.9 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1
+    192.0.0.1 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 fe80::1 fe80::1%eth0 fc00::1
+    fd00:ec2::254 ff02::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe
+    2002:7f00:1:: 2002:0a00:1:: 2001:0:0:0:0:0:80ff:fffe ::127.0.0.1 ::10.0.0.1 fec0::1
+    ::ffff:0:127.0.0.1 64:ff9b:1::7f00:1 5f00::1 3fff::1 192.0.0.8
+"""
+
+
+@pytest.mark.parametrize("address", [*PRIVATE.split()])
+def test_an_address_that_is_not_public_is_known(address: str) -> None:
+    assert not http_client.is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
+)
+def test_a_public_address_is_known(address: str) -> None:
+    assert http_client.is_public(address)
+
+
+def test_a_post_arrives_where_the_operator_allows_it(receiver: Receiver) -> None:
+    assert post(f"http://127.0.0.1:{receiver.port}/a/b?c=d", LOCAL) == Answer(200, "thanks")
+    [(path, headers, body)] = receiver.got
+    assert (path, body) == ("/a/b?c=d", b"{}")
+    assert headers["Host"] == f"127.0.0.1:{receiver.port}"
+    assert headers["X-Name"] == "value"
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "[::ffff:127.0.0.1]"]
+)
+def test_no_spelling_of_an_own_address_is_reached(receiver: Receiver, host: str) -> None:
+    with pytest.raises(RemoteError, match="no public address"):
+        post(f"http://{host}:{receiver.port}/")
+    assert not receiver.got
+
+
+def test_one_address_of_a_name_that_is_not_public_is_enough(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[Any]:
+        return [(2, 1, 6, "", (address, port)) for address in ("1.1.1.1", "127.0.0.1")]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(RemoteError, match=r"evil\.example is 127\.0\.0\.1"):
+        post(f"http://evil.example:{receiver.port}/")
+    assert not receiver.got
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that means another address a moment later (DNS rebinding) gains nothing."""
+    answers = iter(["127.0.0.1"])
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[Any]:
+        if host == "127.0.0.1":  # a literal, for the connection
+            return [(2, 1, 6, "", (host, port))]
+        return [(2, 1, 6, "", (next(answers), port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert post(f"http://hooks.example:{receiver.port}/", LOCAL).status == 200
+    assert receiver.got[0][1]["Host"] == f"hooks.example:{receiver.port}"
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    receiver.status, receiver.location = 302, f"http://127.0.0.1:{receiver.port}/other"
+    assert post(f"http://127.0.0.1:{receiver.port}/", LOCAL).status == 302
+    assert len(receiver.got) == 1
+
+
+def test_a_proxy_of_the_environment_is_not_used(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert post(f"http://127.0.0.1:{receiver.port}/", LOCAL).status == 200
+
+
+def test_little_of_a_long_answer_is_read(receiver: Receiver) -> None:
+    receiver.answer = b"x" * 10_000_000
+    assert len(post(f"http://127.0.0.1:{receiver.port}/", LOCAL).text) == http_client.ANSWER
+
+
+def test_a_server_that_never_answers_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "DEADLINE", 0.1)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(RemoteError, match=r"no answer within|[Tt]ime"),
+    ):
+        post(f"http://127.0.0.1:{silent.getsockname()[1]}/", LOCAL)
+
+
+def test_the_certificate_is_that_of_the_name(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("localhost").configure_cert(served)
+    receiver.socket = served.wrap_socket(receiver.socket, server_side=True)
+    with pytest.raises(RemoteError, match=r"(?i)certificate"):
+        post(f"https://localhost:{receiver.port}/", LOCAL)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    monkeypatch.setattr(http_client, "_context", lambda: trusting)
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, port, *_, **__: [(2, 1, 6, "", ("127.0.0.1", port))],
+    )
+    assert post(f"https://localhost:{receiver.port}/", LOCAL).status == 200
+    with pytest.raises(RemoteError, match=r"(?i)certificate"):
+        post(f"https://other.example:{receiver.port}/", LOCAL)
