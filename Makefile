@@ -36,8 +36,9 @@ T = 60
 fuzz: ## the fuzz targets, all at once, for T=60 seconds
 	FUZZ_SECONDS=$(T) ./test -s tests/fuzz
 
-load: ## measure the server (the load test's own arguments: loadtest/run)
-	loadtest/run
+load: ## measure the server (python -m loadtest --help names all commands)
+	sh config/bootstrap.sh
+	.venv/bin/python -m loadtest scenarios
 
 lock: ## renew config/requirements: the newest versions that pyproject.toml allows, and their hashes
 	sh config/lock.sh

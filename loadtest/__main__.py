@@ -1,99 +1,69 @@
-"""The command line of the load test: `loadtest/run`."""
-
-import shutil
-import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+"""The load tests: `python -m loadtest COMMAND`."""
 
 import click
 
-from loadtest.data import blog
-from loadtest.data.seed import seed
-from loadtest.harness import client, machine, programs
 from loadtest.harness.client import ClientError
-from loadtest.harness.measurement import Measurement
-from loadtest.harness.programs import BUILD, ROOT, ProgramError
-from loadtest.harness.progress import progress
-from loadtest.harness.result import Result
-from loadtest.harness.rounds import Extent, Rounds
-from loadtest.harness.scenario import SCENARIOS, Scenario, named
+from loadtest.harness.programs import ProgramError
 from loadtest.harness.service import ServiceError
-from loadtest.report import table
-
-FULL, SHORT = Extent(), Extent(rounds=1, seconds=1, tries=1)
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", metavar="[SCENARIO]...", nargs=-1)
-@click.option("--short", is_flag=True, help="One round of 1 s each, to try it out; not stored.")
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 100),
-    default=FULL.rounds,
-    show_default=True,
-    help="How many; the medians count.",
+from loadtest.proxies import command as proxies
+from loadtest.report import chart, diff
+from loadtest.servers import versus
+from loadtest.servers.peer import AbsentError
+from loadtest.workloads import (
+    admin_pages,
+    bots,
+    commands,
+    scaling,
+    scenarios,
+    soak,
 )
-@click.option("--list", "show", is_flag=True, help="List the scenarios.")
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=BUILD,
-    help="Where the databases are made, on the disk that is to be measured. Default: build/.",
+
+ERRORS = (AbsentError, ClientError, ProgramError, ServiceError, ValueError)
+COMMANDS: dict[str, click.Command] = {
+    "scenarios": scenarios.main,
+    "versus": versus.main,
+    "frameworks": commands.play_japronto,
+    "front-page": commands.play_article,
+    "methods": commands.play_small,
+    "mixed": commands.play_talk,
+    "scaling": scaling.main,
+    "soak": soak.main,
+    "admin-pages": admin_pages.main,
+    "bots": bots.main,
+    "proxies": proxies.main,
+    "diff": diff.main,
+    "chart": chart.main,
+}
+
+
+class Group(click.Group):
+    """Commands in the order in which they are listed above; known failures are one line."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Return the names in our order."""
+        return list(self.commands)
+
+    def invoke(self, context: click.Context) -> object:
+        """Run a command. Raises ClickException for what a user can do something about."""
+        try:
+            return super().invoke(context)
+        except ERRORS as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(
+    cls=Group,
+    commands=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-def main(names: tuple[str, ...], short: bool, rounds: int, show: bool, folder: Path) -> None:
-    """Measure the real server on one core, with its clients on another."""
-    if show:
-        for scenario in SCENARIOS:
-            click.echo(f"{scenario.name:<16} {scenario.text}")
-        return
-    try:
-        scenarios = named(names)
-        result = run(scenarios, folder, SHORT if short else Extent(rounds))
-    except KeyError as error:
-        raise click.UsageError(f"there is no scenario {error}; --list names them") from error
-    except (ClientError, ProgramError, ServiceError) as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"\n{table.result(result)}\n")
-    if not short:
-        path = result.store()
-        click.echo(f"stored as {path.relative_to(ROOT)}")
+def main() -> None:
+    """Measure commentsvc under load.
 
-
-def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
-    """Seed, play all rounds, sum up. Raises ServiceError, ClientError or ProgramError."""
-    cores = machine.choose_cores()
-    client.find_wrk()
-    programs.generator()
-    folder.mkdir(parents=True, exist_ok=True)
-    kind = machine.filesystem(folder)
-    if kind in machine.MEMORY_ONLY:
-        raise ClientError(f"{folder} is on {kind}, where nothing is durable: give another --folder")
-    about: dict[str, Any] = {  # Any: as in Result
-        **machine.commit(),
-        "date": machine.now(),
-        "machine": machine.describe(),
-        "filesystem": kind,
-        "fsync_us": machine.fsync_us(folder),
-        **asdict(extent),
-        "pages": blog.PAGES,
-        "comments": blog.COMMENTS,
-    }
-    place = Path(tempfile.mkdtemp(dir=folder))
-    try:
-        pages = blog.pages()
-        seed(place / "data", pages, progress())
-        rounds = Rounds(scenarios, pages, place, extent, cores, _report)
-        played = [rounds.play(number) for number in range(1, extent.rounds + 1)]
-    finally:
-        shutil.rmtree(place)
-    return Result.of(about, scenarios, played)
-
-
-def _report(measurement: Measurement) -> None:
-    click.echo(table.line(measurement))
+    The server runs on one core and its clients on another. loadtest/README.md describes the
+    method and how to read the results. Most commands take --short, which tries everything once
+    within seconds and stores nothing.
+    """
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m loadtest")

@@ -119,7 +119,7 @@ def draw(result: Result, path: Path) -> Path:
     return drawn
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def main(paths: tuple[Path, ...]) -> None:
     """Draw the charts of stored results."""
@@ -128,7 +128,3 @@ def main(paths: tuple[Path, ...]) -> None:
             click.echo(draw(Result.read(path), path))
         except KeyError as error:
             raise click.ClickException(f"{path.name} has no chart") from error
-
-
-if __name__ == "__main__":
-    main()

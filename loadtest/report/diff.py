@@ -10,7 +10,7 @@ from loadtest.report import table
 _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("before", type=_file)
 @click.argument("after", type=_file)
 def main(before: Path, after: Path) -> None:
@@ -26,7 +26,3 @@ def main(before: Path, after: Path) -> None:
     if first.about["machine"] != second.about["machine"]:
         click.echo("The machines or programs differ: only ratios within one run can be compared.")
     click.echo(f"\n{table.comparison(first, second)}")
-
-
-if __name__ == "__main__":
-    main()

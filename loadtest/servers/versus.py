@@ -13,14 +13,12 @@ import click
 from loadtest.data import blog
 from loadtest.data.seed import seed
 from loadtest.harness import client, machine, programs
-from loadtest.harness.client import ClientError
 from loadtest.harness.measurement import Measurement
-from loadtest.harness.programs import BUILD, ROOT, ProgramError
+from loadtest.harness.programs import BUILD, ROOT
 from loadtest.harness.progress import progress
 from loadtest.harness.result import Result, Verdict, summarise
 from loadtest.harness.rounds import Extent
 from loadtest.harness.scenario import Goal
-from loadtest.harness.service import ServiceError
 from loadtest.report import table
 from loadtest.servers import scan
 from loadtest.servers.contest import CONTESTS, PAGES, Contest, Ratio
@@ -32,7 +30,7 @@ SCAN_SHORT = 50_000  # targets of a short scan
 TEXTS = {**{contest.name: contest.text for contest in CONTESTS}, scan.NAME: scan.TEXT}
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("names", metavar="[CONTEST]...", nargs=-1, type=click.Choice(tuple(TEXTS)))
 @click.option("--short", is_flag=True, help="One round of 1 s each, to try it out; not stored.")
 @click.option(
@@ -48,10 +46,7 @@ def main(names: tuple[str, ...], short: bool, rounds: int, show: bool) -> None:
     if show:
         click.echo("\n".join(f"{name:<16} {text}" for name, text in TEXTS.items()))
         return
-    try:
-        result = run(names or tuple(TEXTS), SHORT if short else Extent(rounds, FULL.seconds))
-    except (ClientError, ProgramError, ServiceError) as error:
-        raise click.ClickException(str(error)) from error
+    result = run(names or tuple(TEXTS), SHORT if short else Extent(rounds, FULL.seconds))
     click.echo(f"\n{table.contests(result)}\n")
     if not short:
         click.echo(f"stored as {result.store().relative_to(ROOT)}")
@@ -157,7 +152,3 @@ def judge(contest: str, ratio: Ratio, made: Sequence[Measurement]) -> Verdict:
     name = f"{contest}: {ratio.figure} of {ratio.entry} by {ratio.by}"
     holds = goal.holds(value) if quiet else None
     return Verdict(name, goal, value, holds, (min(values), max(values)))
-
-
-if __name__ == "__main__":
-    main()

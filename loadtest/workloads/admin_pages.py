@@ -130,7 +130,7 @@ def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
         yield name, (time.perf_counter() - start) * 1_000
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option(
     "--number", type=click.IntRange(1_000, 10_000_000), default=1_000_000, help="Of comments."
 )
@@ -194,7 +194,3 @@ def _store(
     }
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path
-
-
-if __name__ == "__main__":
-    main()

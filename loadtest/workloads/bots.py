@@ -73,7 +73,7 @@ DEFAULTS: Final = {
 }
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("--posts", default=10_000, show_default=True, help="Of each sort of program.")
 @click.option("--people", default=1_000, show_default=True, help="Of people.")
 @click.option("--lessons", default=100, show_default=True, help="Of both, for the filter.")
@@ -116,7 +116,3 @@ def _store(found: Mapping[str, Mapping[str, Tally]], numbers: Mapping[str, int])
     }
     path.write_text(json.dumps({"about": about, **numbers, "scenes": told}, indent=1) + "\n")
     return path
-
-
-if __name__ == "__main__":
-    main()

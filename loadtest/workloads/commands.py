@@ -13,15 +13,10 @@ from loadtest.servers.competitors import OURS, RIVALS
 from loadtest.servers.contest import FRAMEWORKS
 from loadtest.workloads import front_page, methods, mixed
 from loadtest.workloads.environment import first_round, stage, sum_up, told
-from loadtest.workloads.options import extent_of, finish, options, run
+from loadtest.workloads.options import extent_of, finish, options
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Repeat the load tests that the ancestors of this project left figures of."""
-
-
-@main.command("article")
+@click.command
 @options(seconds=12)
 @click.option("--way", "ways", multiple=True, type=click.Choice(tuple(front_page.WAYS)))
 @click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in RIVALS))))
@@ -45,7 +40,7 @@ def play_article(
     finish(result, "article", front_page.table(result.rounds, result.summaries), short, add)
 
 
-@main.command("japronto")
+@click.command
 @options(seconds=3)
 @click.option("--only", multiple=True, type=click.Choice((OURS, *FRAMEWORKS)))
 def play_japronto(add: Path | None, seconds: int, rounds: int, short: bool, only: Any) -> None:
@@ -55,7 +50,7 @@ def play_japronto(add: Path | None, seconds: int, rounds: int, short: bool, only
     finish(result, "japronto", table.entries(result), short, add)
 
 
-@main.command("small")
+@click.command
 @options(seconds=1)
 def play_small(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
     """ab -c 5 -n 10000 by each method, with and without keep-alive; takes as long as that takes."""
@@ -74,7 +69,7 @@ def play_small(add: Path | None, seconds: int, rounds: int, short: bool) -> None
     finish(result, "small", methods.table(result.summaries), short, add)
 
 
-@main.command("talk")
+@click.command
 @options(seconds=6)
 @click.option("--part", "parts", multiple=True, type=click.Choice(mixed.PARTS))
 def play_talk(add: Path | None, seconds: int, rounds: int, short: bool, parts: Any) -> None:
@@ -93,7 +88,3 @@ def play_talk(add: Path | None, seconds: int, rounds: int, short: bool, parts: A
     every = names([*(before.rounds if before else ()), *rows])
     result = sum_up(place.about, {name: name for name in every}, rows, mixed.judge, before)
     finish(result, "talk", mixed.table(result.summaries), short, add)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -5,17 +5,13 @@ from pathlib import Path
 
 import click
 
-from loadtest.harness.client import ClientError
-from loadtest.harness.programs import ROOT, ProgramError
+from loadtest.harness.programs import ROOT
 from loadtest.harness.result import Result
 from loadtest.harness.rounds import Extent
-from loadtest.harness.service import ServiceError
 from loadtest.report import chart
 from loadtest.report.table import goals
-from loadtest.servers.peer import AbsentError
 
 TRIES = 2
-ERRORS = (AbsentError, ClientError, ProgramError, ServiceError, ValueError)
 Command = Callable[..., None]
 
 
@@ -56,14 +52,3 @@ def finish(result: Result, kind: str, table: str, short: bool, add: Path | None)
     path = add.resolve() if add else result.store(kind)
     drawn = chart.draw(result, path)
     click.echo(f"stored as {path.relative_to(ROOT)}, drawn as {drawn.name}")
-
-
-def run(command: click.Command) -> None:
-    """Run a command, whose failures are lines for people."""
-    try:
-        command(standalone_mode=False)
-    except ERRORS as error:
-        raise SystemExit(f"Error: {error}") from error
-    except click.ClickException as error:
-        error.show()
-        raise SystemExit(error.exit_code) from error

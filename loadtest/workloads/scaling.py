@@ -39,7 +39,7 @@ from loadtest.harness.service import Service, ServiceError, Visitor
 from loadtest.report.table import align, milliseconds, number
 from loadtest.servers.runner import hits
 from loadtest.workloads.environment import first_round, sum_up, told
-from loadtest.workloads.options import finish, options, run
+from loadtest.workloads.options import finish, options
 
 SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
@@ -239,7 +239,7 @@ def table(result: Result) -> str:
     return f"{align(rows)}\n\n{align(starts)}"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @options(seconds=5)
 @click.option("--largest", type=int, default=SIZES[-1], show_default=True, help="Of the sizes.")
 def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int) -> None:
@@ -261,7 +261,3 @@ def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int)
     every = names([*(before.rounds if before else ()), *rows])
     result = sum_up(about, {name: name for name in every}, rows, judge, before)
     finish(result, "growth", table(result), short, add)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -30,7 +30,7 @@ from loadtest.harness.service import Service, ServiceError, Visitor
 from loadtest.report.table import align, goals, milliseconds, number
 from loadtest.workloads import hostile
 from loadtest.workloads.environment import Stage, first_round, stage, sum_up
-from loadtest.workloads.options import extent_of, options, run
+from loadtest.workloads.options import extent_of, options
 
 READERS: Final = 4  # connections
 IDLE: Final = 10_000
@@ -221,7 +221,7 @@ SHOWN: Final = ("clients", "mib", "mib_told", "told_ms", "rate", "purges", "purg
 TESTS: Final = ("idle", "streams", "slow", "purge")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("tests", metavar="[TEST]...", nargs=-1, type=click.Choice(TESTS))
 @options(seconds=3)
 def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, short: bool) -> None:
@@ -245,7 +245,3 @@ def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, shor
         result.write(add)
     elif not short:
         click.echo(f"stored as {result.store('endure').relative_to(ROOT)}")
-
-
-if __name__ == "__main__":
-    run(main)

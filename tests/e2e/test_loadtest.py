@@ -16,7 +16,7 @@ TWO_CORES = pytest.mark.skipif(
 
 def load(*words: str) -> str:
     """What a load test says that ends well."""
-    words = (sys.executable, "-m", *words)
+    words = (sys.executable, "-m", "loadtest", *words)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -26,36 +26,34 @@ def load(*words: str) -> str:
 def test_the_articles_test_is_played() -> None:
     find_program("nginx", "/usr/sbin/nginx")
     ways = ("--way", "https", "--way", "direct-batch")
-    said = load("loadtest.workloads.commands", "article", "--short", "--only", "ours", *ways)
+    said = load("front-page", "--short", "--only", "ours", *ways)
     assert "https: ours, errors" in said
     assert "direct-batch: ours, max" in said
 
 
 @TWO_CORES
 def test_growth_is_measured() -> None:
-    said = load("loadtest.workloads.scaling", "--short")
+    said = load("scaling", "--short")
     assert "submit at 10000" in said
     assert "start at 10,000 comments" in said
 
 
 @TWO_CORES
 def test_the_talks_protocol_is_played() -> None:
-    said = load("loadtest.workloads.commands", "talk", "--short", "--part", "whole")
+    said = load("mixed", "--short", "--part", "whole")
     assert "whole: 100 " in said
 
 
 @TWO_CORES
 def test_the_small_servers_test_is_played() -> None:
     find_program("ab")
-    said = load("loadtest.workloads.commands", "small", "--short")
+    said = load("methods", "--short")
     assert "DELETE, keep-alive: rate" in said
 
 
 @TWO_CORES
 def test_japrontos_test_is_played() -> None:
     find_program("nginx", "/usr/sbin/nginx")
-    said = load(
-        "loadtest.workloads.commands", "japronto", "--short", "--only", "ours", "--only", "nginx"
-    )
+    said = load("frameworks", "--short", "--only", "ours", "--only", "nginx")
     assert "ours" in said
     assert "cpu_ns of ours by nginx" in said
