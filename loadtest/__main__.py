@@ -3,12 +3,11 @@
 import click
 
 from loadtest.harness.client import ClientError
-from loadtest.harness.programs import ProgramError
+from loadtest.harness.programs import MissingError, ProgramError
 from loadtest.harness.service import ServiceError
 from loadtest.proxies import command as proxies
 from loadtest.report import chart, diff
 from loadtest.servers import versus
-from loadtest.servers.peer import AbsentError
 from loadtest.workloads import (
     admin_pages,
     bots,
@@ -18,7 +17,7 @@ from loadtest.workloads import (
     soak,
 )
 
-ERRORS = (AbsentError, ClientError, ProgramError, ServiceError, ValueError)
+ERRORS = (MissingError, ClientError, ProgramError, ServiceError, ValueError)
 COMMANDS: dict[str, click.Command] = {
     "scenarios": scenarios.main,
     "versus": versus.main,

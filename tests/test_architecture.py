@@ -343,3 +343,46 @@ def test_an_ignored_type_error_has_its_reason_on_the_line() -> None:
         if re.search(r"# type: ignore(?!\[[\w, -]+\]\s*# \w)", line)
     ]
     assert not found
+
+
+# What each package of loadtest/ may import of the others, beside itself.
+LOADTEST_IMPORTS: dict[str, frozenset[str]] = {
+    "data": frozenset(),
+    "harness": frozenset({"data"}),
+    "report": frozenset({"harness"}),
+    "servers": frozenset({"data", "harness", "report"}),
+    "proxies": frozenset({"data", "harness", "report"}),
+    "workloads": frozenset({"data", "harness", "report", "servers", "proxies"}),
+    "__main__": frozenset({"harness", "report", "servers", "proxies", "workloads"}),
+}
+
+
+def loadtest_imports() -> dict[str, set[str]]:
+    """Return the modules of loadtest, by dotted name, that each of its modules imports."""
+    folder = ROOT / "loadtest"
+    modules = {
+        ".".join(path.relative_to(folder).with_suffix("").parts): path
+        for path in python_files(folder)
+        if path.stem != "__init__"
+    }
+    found: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        imported = [one.removeprefix("loadtest.") for one in imports(path) if "loadtest." in one]
+        # "from a import b" yields a.b: b is a module, or a name in the module a.
+        found[name] = {one if one in modules else one.rpartition(".")[0] for one in imported}
+    return found
+
+
+def test_packages_of_the_load_test_import_downward() -> None:
+    wrong = [
+        f"{name} imports {one}"
+        for name, others in loadtest_imports().items()
+        for one in others
+        if (package := name.partition(".")[0]) != one.partition(".")[0]
+        and one.partition(".")[0] not in LOADTEST_IMPORTS[package]
+    ]
+    assert not wrong
+
+
+def test_modules_of_the_load_test_import_without_a_circle() -> None:
+    TopologicalSorter(loadtest_imports()).prepare()

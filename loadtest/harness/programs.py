@@ -11,7 +11,11 @@ FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
 
 
 class ProgramError(Exception):
-    """A program cannot be had here; the message says what to do about it."""
+    """One of our own programs cannot be built; the message says what to do about it."""
+
+
+class MissingError(Exception):
+    """A program of somebody else is not installed; the message says what to do about it."""
 
 
 def generator() -> Path:

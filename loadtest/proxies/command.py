@@ -95,7 +95,7 @@ class Bench:
         )
 
     def _measure(self, setup: Setup, placement: str, measure: Measure) -> Row:
-        """The quietest of a few tries. Raises AbsentError, ServiceError or ClientError."""
+        """The quietest of a few tries. Raises MissingError, ServiceError or ClientError."""
         made: list[Row] = []
         with standing(setup, self._folder, self._cores, placement) as stand:
             while not made or (made[-1]["others_share"] > DISTURBED and len(made) < TRIES):

@@ -1,7 +1,7 @@
 """The proxies of config/proxy, each with the file that we ship, for tests and measurements.
 
 Only what the files say is to be changed is changed: names, certificates, the service's address;
-and the ports, since nobody has a right to 80 and 443 here. What is absent raises AbsentError.
+and the ports, since nobody has a right to 80 and 443 here. What is absent raises MissingError.
 """
 
 import os
@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from loadtest.harness.programs import ROOT
-from loadtest.servers.peer import AbsentError
+from loadtest.harness.programs import ROOT, MissingError
 
 PROXY = ROOT / "config/proxy"
 STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
@@ -42,10 +41,10 @@ class Command(NamedTuple):
 
 
 def find(name: str) -> str:
-    """The path of a program. Raises AbsentError."""
+    """The path of a program. Raises MissingError."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if path is None:
-        raise AbsentError(f"{name} is missing. Run: apt-get install -y {name}")
+        raise MissingError(f"{name} is missing. Run: apt-get install -y {name}")
     return path
 
 
@@ -103,9 +102,9 @@ def nginx(
 
 
 def nginx_stream(place: Place) -> Command:
-    """nginx doing TLS alone by its stream module, by no file of ours. Raises AbsentError."""
+    """nginx doing TLS alone by its stream module, by no file of ours. Raises MissingError."""
     if not STREAM_MODULE.exists():
-        raise AbsentError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
+        raise MissingError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
     main = place.folder / "stream.conf"
     main.write_text(
         f"load_module {STREAM_MODULE}; daemon off; pid {place.folder}/pid; error_log stderr crit;\n"
@@ -233,7 +232,7 @@ HTTP_3: dict[str, tuple[Make, str]] = {
 
 
 def knows_http_3(name: str) -> bool:
-    """Whether a program of HTTP_3 was built with it. Raises AbsentError."""
+    """Whether a program of HTTP_3 was built with it. Raises MissingError."""
     program, mark = find(name), HTTP_3[name][1]
     words = [program, "version" if name == "caddy" else "-vv" if name == "haproxy" else "-V"]
     said = subprocess.run(words, capture_output=True, text=True, check=False)

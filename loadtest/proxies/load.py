@@ -19,12 +19,12 @@ from typing import Any, Final, NamedTuple
 
 from loadtest.harness import client, process, programs
 from loadtest.harness.client import ClientError, Outcome
+from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_ports
 from loadtest.harness.service import PATIENCE, Service, ServiceError
 from loadtest.proxies.configs import FRONTS, Make, Place, nginx_stream
 from loadtest.proxies.nginx import certificate
 from loadtest.proxies.variants import Setup, is_prefaced
-from loadtest.servers.peer import AbsentError
 
 CLIENTS: Final = 250
 HOST: Final = "localhost"
@@ -74,7 +74,7 @@ class Stand:
 
 @contextmanager
 def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str) -> Iterator[Stand]:
-    """Start service and proxy. Raises AbsentError or ServiceError."""
+    """Start service and proxy. Raises MissingError or ServiceError."""
     proxy_cores, other = placed(cores, placement)
     listen = "127.0.0.1:0" if setup.tcp else f"unix:{folder}/http.sock"
     settings = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"} if is_prefaced(setup) else {}
@@ -135,7 +135,7 @@ def by_http_2(
     """The same by h2load, whose answers can be asked for by HTTP/2 or, to compare, by HTTP/1.1."""
     program = shutil.which("h2load")
     if program is None:
-        raise AbsentError("h2load is missing. Run: apt-get install -y nghttp2-client")
+        raise MissingError("h2load is missing. Run: apt-get install -y nghttp2-client")
     words = [program, f"-n{requests}", f"-c{CLIENTS}", "-m1", *["--h1"] * (version == "1.1")]
     before = stand.used(cores)
     said, share = client.run([*words, f"{stand.origin}{target}"], _on(cores, placement))

@@ -4,9 +4,9 @@ import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
+from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_ports
 from loadtest.proxies.configs import Place, nginx
-from loadtest.servers.peer import AbsentError
 
 KINDS = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"]}
 _NAME = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "7"]
@@ -16,7 +16,7 @@ class Front(Running):
     """A running nginx; `trusted` is the certificate that its clients have to trust."""
 
     def __init__(self, folder: Path, upstream: str, cores: Collection[int]) -> None:
-        """Start it before `upstream`, HOST:PORT or unix:PATH. Raises AbsentError, ServiceError."""
+        """Start it before `upstream`, HOST:PORT or unix:PATH. Raises MissingError, ServiceError."""
         folder = folder.resolve()
         self.trusted, key = certificate(folder)
         ports = free_ports()
@@ -28,7 +28,7 @@ class Front(Running):
 def certificate(folder: Path, kind: str = "ec") -> tuple[Path, Path]:
     """A certificate for localhost that signs itself, made once in a folder, and its key.
 
-    `kind` is one of KINDS. Raises AbsentError.
+    `kind` is one of KINDS. Raises MissingError.
     """
     path, key = folder / f"{kind}.crt", folder / f"{kind}.key"
     if not path.exists():
@@ -38,7 +38,7 @@ def certificate(folder: Path, kind: str = "ec") -> tuple[Path, Path]:
                 [*words, "-keyout", str(key), "-out", str(path)], check=True, capture_output=True
             )
         except (OSError, subprocess.CalledProcessError) as error:
-            raise AbsentError(
+            raise MissingError(
                 f"no certificate ({error}). Run: apt-get install -y openssl"
             ) from error
     return path, key

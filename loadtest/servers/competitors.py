@@ -2,7 +2,7 @@
 
 DESIGN. A rival says how a count is asked of it, how its answer is read, and how it is started on a
 folder in which its own data is made. Its environment comes from PyPI. What is in no registry is
-taken from a folder of sources where somebody names one; what cannot be had raises AbsentError.
+taken from a folder of sources where somebody names one; what cannot be had raises MissingError.
 """
 
 import json
@@ -17,7 +17,8 @@ from string import Template
 from urllib.parse import quote
 
 from loadtest.data.blog import Page, texts, visits
-from loadtest.servers.peer import PEERS, AbsentError, Command, environment
+from loadtest.harness.programs import MissingError
+from loadtest.servers.peer import PEERS, Command, environment
 
 SANIC = ("sanic==25.12.1",)
 FLASK = ("flask==3.1.3", "gunicorn==27.0.1")
@@ -135,7 +136,7 @@ def _stacosys(folder: Path, pages: Sequence[Page], port: int) -> Start:
     """Stacosys itself, from a checkout of its sources: no registry has it."""
     sources = Path(os.environ.get("STACOSYS_SOURCES", ""), "src")
     if not (sources / "stacosys" / "run.py").exists():
-        raise AbsentError(
+        raise MissingError(
             "Stacosys is in no registry. Name the folder of its sources (its author's repository"
             " kianby/stacosys, release 3.4) in the environment variable STACOSYS_SOURCES"
         )

@@ -35,7 +35,7 @@ def script(requests: Sequence[Request], order: Sequence[int]) -> str:
 
 
 def play(file: Path, port: int, rate: float, seconds: int, core: str) -> Seen:
-    """Have it play the script in `file` at a rate. Raises AbsentError or ClientError."""
+    """Have it play the script in `file` at a rate. Raises MissingError or ClientError."""
     python = environment("locust", sys.executable, WANTED, alone=False)
     os.environ.update({"SCRIPT": str(file), "EACH": str(rate / USERS)})
     words = [str(python), "-m", "locust", "-f", str(PEERS / "on_locust.py"), "--headless"]

@@ -2,7 +2,7 @@
 
 DESIGN. A peer is a function from a port and an answer to a command line. What has to be built for
 it goes to build/loadtest, from registries that everybody can reach. What cannot be had here raises
-AbsentError with the reason; the table shows it, and the run goes on.
+MissingError with the reason; the table shows it, and the run goes on.
 
 All peers get the same answer, which is ours: its fields, but for those that they write themselves,
 and its body.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadtest.harness import programs
-from loadtest.harness.programs import BUILD
+from loadtest.harness.programs import BUILD, MissingError
 
 PEERS = Path(__file__).parent / "implementations"
 OWN_FIELDS = ("content-length", "date")  # every server writes them itself
@@ -27,10 +27,6 @@ JAPRONTO = ("uvloop==0.14.0", "japronto==0.1.2")
 UVICORN = ("uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "click==8.5.1", "h11==0.16.0")
 
 Command = list[str]
-
-
-class AbsentError(Exception):
-    """This peer cannot be had here; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def nginx(port: int, answer: Answer) -> Command:
     """Debian's nginx with `return 200`."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
-        raise AbsentError("nginx is missing. Run: apt-get install -y nginx-light")
+        raise MissingError("nginx is missing. Run: apt-get install -y nginx-light")
     fields = [f"add_header {name} '{value}';" for name, value in answer.fields]
     values = {
         "folder": str(answer.raw.parent),
@@ -103,7 +99,7 @@ def japronto(port: int, answer: Answer) -> Command:
     """Japronto from PyPI. Its wheel is for Python 3.6, and its uvloop has to be an old one."""
     python = next(filter(_runs, PYTHON36), None)
     if python is None:
-        raise AbsentError("Japronto needs Python 3.6. Run: pyenv install 3.6.15")
+        raise MissingError("Japronto needs Python 3.6. Run: pyenv install 3.6.15")
     interpreter = environment("japronto", python, JAPRONTO)
     return [str(interpreter), str(PEERS / "on_japronto.py"), str(port), str(answer.json)]
 
@@ -117,7 +113,7 @@ def uvicorn(port: int, answer: Answer) -> Command:
 def hyper(port: int, answer: Answer) -> Command:
     """Rust's usual HTTP library, from crates.io."""
     if shutil.which("cargo") is None:
-        raise AbsentError("hyper needs Rust. Run: apt-get install -y cargo, or https://rustup.rs")
+        raise MissingError("hyper needs Rust. Run: apt-get install -y cargo, or https://rustup.rs")
     words = ["cargo", "build", "--release", "--locked", "--quiet"]
     place = [
         "--manifest-path",
@@ -138,7 +134,7 @@ def libreactor(port: int, answer: Answer) -> Command:
         check=False,
     )
     if told.returncode:
-        raise AbsentError(
+        raise MissingError(
             "pkg-config knows no libreactor (no registry has it; its README tells how)"
         )
     source, program = PEERS / "on_libreactor.c", BUILD / "on_libreactor"
@@ -164,7 +160,7 @@ def _go(kind: str) -> Callable[[int, Answer], Command]:
 
     def command(port: int, answer: Answer) -> Command:
         if shutil.which("go") is None:
-            raise AbsentError(f"{kind} needs Go. Run: apt-get install -y golang-go")
+            raise MissingError(f"{kind} needs Go. Run: apt-get install -y golang-go")
         program = (BUILD / "go-peer").resolve()
         _run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
         return [str(program), kind, str(port), str(answer.json)]
@@ -187,7 +183,7 @@ PEER: dict[str, Callable[[int, Answer], Command]] = {
 
 
 def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:
-    """Make a virtual environment with `wanted`; its interpreter. Raises AbsentError.
+    """Make a virtual environment with `wanted`; its interpreter. Raises MissingError.
 
     `alone`: without what they need in turn, where all of it is pinned and old pins would not build.
     """
@@ -213,4 +209,4 @@ def _runs(python: str) -> bool:
 def _run(name: str, words: Command) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise AbsentError(f"{name} cannot be built: {(done.stderr or done.stdout).strip()[-500:]}")
+        raise MissingError(f"{name} cannot be built: {(done.stderr or done.stdout).strip()[-500:]}")

@@ -17,12 +17,13 @@ from loadtest.harness import client
 from loadtest.harness.bench import HITS, SLACK
 from loadtest.harness.client import ClientError, Outcome
 from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.programs import MissingError
 from loadtest.harness.rounds import Extent
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import CLIENTS
 from loadtest.harness.service import PATIENCE, Service, ServiceError, Visitor
 from loadtest.servers.contest import OURS, Contest, Entry, order
-from loadtest.servers.peer import PEER, AbsentError, Answer
+from loadtest.servers.peer import PEER, Answer
 
 WARMING = 0.5  # seconds of one warming up
 WARMINGS = 40  # after which a store that still misses is a fault
@@ -70,7 +71,7 @@ class Arena:
         for entry in entries:
             try:
                 made.append(self._quiet(contest, entry, number))
-            except AbsentError as reason:
+            except MissingError as reason:
                 self._absent[entry.server] = str(reason)
             except (ClientError, ServiceError) as reason:
                 if entry.server == OURS:

@@ -21,6 +21,7 @@ from loadtest.harness import client
 from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
 from loadtest.harness.client import Request
 from loadtest.harness.measurement import Reading
+from loadtest.harness.programs import MissingError
 from loadtest.harness.result import Summary, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import BATCH, Goal
@@ -28,7 +29,6 @@ from loadtest.harness.service import PATIENCE, Service, ServiceError
 from loadtest.proxies.nginx import Front
 from loadtest.report.table import align
 from loadtest.servers.competitors import OURS, RIVALS, Question, Rival, our_batch, stacosys_count
-from loadtest.servers.peer import AbsentError
 from loadtest.workloads.environment import Stage
 
 CLIENTS: Final = 250
@@ -103,7 +103,7 @@ class Article:
         for turn in (*chosen[begin:], *chosen[:begin]):
             try:
                 rows.append(self._quiet(turn, number))
-            except AbsentError as reason:
+            except MissingError as reason:
                 self.absent[turn.name.partition(": ")[2]] = str(reason)
         return rows
 

@@ -36,12 +36,12 @@ from loadtest.harness.bench import submission, submissions
 from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
 from loadtest.harness.client import Request
 from loadtest.harness.measurement import Reading
+from loadtest.harness.programs import MissingError
 from loadtest.harness.result import Summary, Verdict
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service, ServiceError
 from loadtest.report.table import align, milliseconds, number
 from loadtest.servers import locust
-from loadtest.servers.peer import AbsentError
 from loadtest.workloads.environment import Stage
 
 USERS: Final = 200  # connections
@@ -173,7 +173,7 @@ class Talk:
             return [self.play(part, FIRST_RATE / 5, number)] if short else self.climb(part, number)
         try:
             return self.compare(number)
-        except AbsentError as reason:
+        except MissingError as reason:
             self.absent[LOCUST] = str(reason)
             return []
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from socketserver import UnixStreamServer
 
+from loadtest.harness.programs import MissingError
 from loadtest.proxies.configs import Command, Place
 from loadtest.proxies.configs import blog as blog_of
-from loadtest.servers.peer import AbsentError
 from tests.background import background
 from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, wait_for
@@ -24,7 +24,7 @@ def checked(make: Callable[[Place], Command], place: Place) -> Command:
     """What starts a proxy, after its program has looked at the file."""
     try:
         command = make(place)
-    except AbsentError as reason:
+    except MissingError as reason:
         cannot_run(str(reason))
     done = subprocess.run(
         command.check,

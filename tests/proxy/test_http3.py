@@ -13,8 +13,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent
 
+from loadtest.harness.programs import MissingError
 from loadtest.proxies.configs import HTTP_3, knows_http_3
-from loadtest.servers.peer import AbsentError
 from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.client import Client
@@ -103,7 +103,7 @@ def third(request: pytest.FixtureRequest, begin: Begin) -> Client:
     """Each proxy that speaks HTTP/3, with the lines for it switched on."""
     try:
         known = knows_http_3(request.param)
-    except AbsentError as reason:
+    except MissingError as reason:
         cannot_run(str(reason))
     if not known:
         pytest.skip(f"the {request.param} of this machine was built without HTTP/3")

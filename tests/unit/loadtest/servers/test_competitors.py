@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from loadtest.data.blog import COMMENTS, pages
+from loadtest.harness.programs import MissingError
 from loadtest.servers import competitors
 from loadtest.servers.competitors import RIVALS, Question, our_batch
-from loadtest.servers.peer import AbsentError
 
 RIVAL = {rival.name: rival for rival in RIVALS}
 
@@ -40,5 +40,5 @@ def test_stacosys_without_its_sources_says_where_to_find_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("STACOSYS_SOURCES", raising=False)
-    with pytest.raises(AbsentError, match="STACOSYS_SOURCES"):
+    with pytest.raises(MissingError, match="STACOSYS_SOURCES"):
         RIVAL["stacosys"].start(tmp_path, pages(), 1)

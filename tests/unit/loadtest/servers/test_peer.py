@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.service import ServiceError, Visitor
 from loadtest.servers import peer
-from loadtest.servers.peer import PEER, AbsentError, Answer
+from loadtest.servers.peer import PEER, Answer
 from tests.conftest import cannot_run
 
 CORES = os.sched_getaffinity(0)
@@ -48,7 +49,7 @@ def test_a_peer_gives_our_answer_until_it_is_ended(
     port = free_port()
     try:
         words = PEER[name](port, answer)
-    except AbsentError as reason:
+    except MissingError as reason:
         cannot_run(str(reason))
     with Running(words, port, tmp_path / "log", CORES) as server:
         visitor = Visitor(port)
@@ -94,7 +95,7 @@ def test_an_absent_peer_says_what_to_do(
     monkeypatch.setattr(peer, "PYTHON36", ("no-such-python",))
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
     monkeypatch.delenv("PKG_CONFIG_PATH", raising=False)
-    with pytest.raises(AbsentError, match=message):
+    with pytest.raises(MissingError, match=message):
         PEER[name](1, answer)
 
 
@@ -102,5 +103,5 @@ def test_an_environment_that_cannot_be_made_tells_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peer, "BUILD", tmp_path)
-    with pytest.raises(AbsentError, match="other cannot be built"):
+    with pytest.raises(MissingError, match="other cannot be built"):
         peer.environment("other", "false", ("nothing",))

@@ -11,11 +11,12 @@ from loadtest.data.seed import seed
 from loadtest.harness import programs
 from loadtest.harness.client import ClientError
 from loadtest.harness.measurement import Measurement
+from loadtest.harness.programs import MissingError
 from loadtest.harness.rounds import Extent
 from loadtest.harness.service import ServiceError
 from loadtest.servers import peer, runner
 from loadtest.servers.contest import PLAIN, Entry
-from loadtest.servers.peer import AbsentError, Answer
+from loadtest.servers.peer import Answer
 from loadtest.servers.runner import Arena
 from loadtest.servers.scan import Attack
 
@@ -36,7 +37,7 @@ def test_every_entry_that_is_there_is_measured(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_: int, __: Answer) -> list[str]:
-        raise AbsentError("not today")
+        raise MissingError("not today")
 
     monkeypatch.setitem(peer.PEER, "away", away)
     seen: list[Measurement] = []
