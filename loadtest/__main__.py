@@ -6,12 +6,14 @@ from loadtest.harness.client import ClientError
 from loadtest.harness.programs import MissingError, ProgramError
 from loadtest.harness.service import ServiceError
 from loadtest.proxies import command as proxies
-from loadtest.report import chart, diff
+from loadtest.report import chart, diff, publish
 from loadtest.servers import versus
 from loadtest.workloads import (
     admin_pages,
     bots,
-    commands,
+    front_page,
+    methods,
+    mixed,
     scaling,
     scenarios,
     soak,
@@ -21,15 +23,16 @@ ERRORS = (MissingError, ClientError, ProgramError, ServiceError, ValueError)
 COMMANDS: dict[str, click.Command] = {
     "scenarios": scenarios.main,
     "versus": versus.main,
-    "frameworks": commands.play_japronto,
-    "front-page": commands.play_article,
-    "methods": commands.play_small,
-    "mixed": commands.play_talk,
+    "frameworks": versus.frameworks,
+    "front-page": front_page.main,
+    "methods": methods.main,
+    "mixed": mixed.main,
     "scaling": scaling.main,
     "soak": soak.main,
     "admin-pages": admin_pages.main,
     "bots": bots.main,
     "proxies": proxies.main,
+    "publish": publish.main,
     "diff": diff.main,
     "chart": chart.main,
 }

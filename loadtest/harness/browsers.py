@@ -7,17 +7,14 @@ count errors where the generator ends the run.
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from loadtest.harness import client, programs
 from loadtest.harness.client import ClientError, Outcome
-from loadtest.harness.measurement import Measurement, Reading
-from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.measurement import Measurement, Reading, Row
+from loadtest.harness.result import Verdict
 from loadtest.harness.scenario import Goal
-
-Row = dict[str, Any]  # Any: figures, and the names that they belong to
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +72,7 @@ def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: f
         raise ClientError(f"{name}: no right answer at all, {seen.errors} errors: {seen.statuses}")
     measurement = Measurement.of(name, number, seen.outcome, used, rss)
     told = {"min": seen.min, "mean": seen.mean, "p95": seen.p95, "errors": seen.errors}
-    return as_row(measurement) | told | more
-
-
-def as_row(measurement: Measurement) -> Row:
-    """A measurement as a row."""
-    told = {"disturbance": measurement.disturbance, "disturbed": measurement.disturbed}
-    return asdict(measurement) | told
-
-
-def summarise(name: str, text: str, rows: Sequence[Row]) -> Summary:
-    """The medians of the quiet rows of this name, of all where none was quiet."""
-    mine = [one for one in rows if one["scenario"] == name]
-    quiet = [one for one in mine if not one["disturbed"]]
-    figures = [key for key, value in mine[0].items() if isinstance(value, int | float)]
-    medians = {
-        figure: statistics.median(one[figure] for one in quiet or mine) for figure in figures
-    }
-    return Summary(name, text, medians, disturbed=not quiet)
+    return measurement.row() | told | more
 
 
 def names(rows: Sequence[Row]) -> list[str]:

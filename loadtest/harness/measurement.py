@@ -8,11 +8,13 @@ the measurement is not used.
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from loadtest.harness import process
 from loadtest.harness.client import Outcome
 
+Row = dict[str, Any]  # Any: figures, and the names that they belong to
 DISTURBED = 0.05  # share of a core that others may use
 
 
@@ -112,3 +114,8 @@ class Measurement:
     def disturbed(self) -> bool:
         """Say whether that was too much."""
         return self.disturbance > DISTURBED
+
+    def row(self) -> Row:
+        """Return all figures, the derived ones too."""
+        names = ("client_ns", "disturbance", "disturbed")
+        return asdict(self) | {name: getattr(self, name) for name in names}

@@ -1,41 +1,47 @@
-"""A result: what a run measured, with all that is needed to judge it, as one JSON file."""
+"""Results: all rounds of a run as a file in build/, and the summary of it that is committed.
+
+A run stores every figure of every round in build/loadtest/rounds, which git ignores. `publish`
+writes the medians and their spread, one line for each entry, to loadtest/results.
+"""
 
 import json
 import statistics
+import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from loadtest.harness.measurement import Measurement
-from loadtest.harness.programs import ROOT
+from loadtest.harness.measurement import Row
+from loadtest.harness.programs import BUILD, ROOT
 from loadtest.harness.rounds import Round
 from loadtest.harness.scenario import MEMORY, Goal, Scenario
 
+ROUNDS = BUILD / "rounds"
 RESULTS = ROOT / "loadtest" / "results"
-FORMAT = 1  # raised when a reader of older files would go wrong
-FIGURES = (
-    "rate",
-    "cpu_ns",
-    "p50",
-    "p90",
-    "p99",
-    "max",
-    "server_share",
-    "client_share",
-    "client_ns",
-)
-DIGITS = 4  # significant, in the file
+FORMAT = 2  # raised when a reader of older files would go wrong
+SUMMARY = "summary"  # the format of what is published
+DIGITS = 4  # significant, in the files
+LINES = 40  # of a summary, at most
+# What identifies or qualifies a measurement instead of being its outcome.
+UNPUBLISHED = {
+    *("round", "number", "seconds", "answered", "comments", "clients", "client_ns", "p90", "min"),
+    *("disturbance", "server_share", "others_share", "stolen_share", "client_others_share"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The medians of a scenario over its rounds; `disturbed` when no quiet one was left."""
+    """The medians of an entry over its rounds; `disturbed` when no quiet round was left.
+
+    `spread` holds the least and the greatest value of each figure.
+    """
 
     name: str
     text: str
     medians: dict[str, float]
     disturbed: bool
+    spread: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +60,23 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole run. `about` holds commit, date, machine, file system and the run's own numbers."""
+    """A whole run. `about` holds commit, date, machine, command and the run's own numbers.
+
+    `rounds` is empty where a published summary was read.
+    """
 
     about: dict[str, Any]  # Any: it is shown, never computed with
     summaries: tuple[Summary, ...]
     verdicts: tuple[Verdict, ...]
-    rounds: tuple[dict[str, Any], ...]  # Any: every figure of every round, for later questions
+    rounds: tuple[dict[str, Any], ...]  # Any: every figure of every round
 
     @classmethod
     def of(
         cls, about: dict[str, Any], scenarios: Sequence[Scenario], rounds: Sequence[Round]
     ) -> Self:
-        """Sum up what was measured."""
-        made = [measurement for one in rounds for measurement in one.measurements]
-        summaries = tuple(summarise(scenario.name, scenario.text, made) for scenario in scenarios)
+        """Sum up rounds of scenarios."""
+        rows = [measurement.row() for one in rounds for measurement in one.measurements]
+        summaries = tuple(summarise(scenario.name, scenario.text, rows) for scenario in scenarios)
         memory = statistics.median(one.rss_end_mib for one in rounds)
         verdicts = [
             Verdict(s.name, goal, value, None if s.disturbed else goal.holds(value))
@@ -80,13 +89,15 @@ class Result:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file that `write` wrote. Raises ValueError for anything else."""
+        """Read what `write` or `publish` wrote. Raises ValueError for anything else."""
         stored = json.loads(path.read_text())
+        if isinstance(stored, dict) and stored.get("format") == SUMMARY:
+            return cls(stored["about"], tuple(_entries(stored["entries"])), (), ())
         if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-            raise ValueError(f"{path.name} is no result of this load test")
+            raise ValueError(f"{path.name} is not a result of this load test")
         return cls(
             stored["about"],
-            tuple(Summary(**summary) for summary in stored["summaries"]),
+            tuple(_summary(summary) for summary in stored["summaries"]),
             tuple(
                 Verdict(**{**verdict, "goal": Goal(**verdict["goal"])})
                 for verdict in stored["verdicts"]
@@ -94,33 +105,98 @@ class Result:
             tuple(stored["rounds"]),
         )
 
-    def store(self, kind: str = "") -> Path:
-        """Write it to the results, named by its kind, date and commit; the path."""
+    def store(self, kind: str) -> Path:
+        """Write all rounds to build/, named by kind, date and commit. Return the path."""
         date = self.about["date"].replace(":", "").removesuffix("Z")
         dirty = "-dirty" * self.about["dirty"]
-        path = RESULTS / f"{kind and f'{kind}-'}{date}-{self.about['commit'][:10]}{dirty}.json"
+        path = ROUNDS / f"{kind}-{date}-{self.about['commit'][:10]}{dirty}.json"
+        self.about["kind"] = kind
+        self.about["command"] = " ".join(["python -m loadtest", *sys.argv[1:]])
         self.write(path)
         return path
 
     def write(self, path: Path) -> None:
-        """Store it; figures are cut to what they are worth."""
+        """Write all rounds to `path`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         stored = {"format": FORMAT, **asdict(self)}
         path.write_text(json.dumps(_rounded(stored), indent=1) + "\n")
 
+    def publish(self, path: Path) -> None:
+        """Write the summary to `path`: a line for each entry, as many as LINES leave place for."""
+        goals = {one.name: _told(one) for one in self.verdicts}
+        place = LINES - len(goals) - 8  # of the braces and heads below
+        shown = self.summaries[:place]
+        about = dict(self.about)
+        if left_out := len(self.summaries) - len(shown):
+            about["entries_left_out"] = left_out
+        entries = {one.name: _figures(one) for one in shown}
+        path.write_text(
+            f'{{\n"format": "{SUMMARY}",\n"about": {_line(about)},\n'
+            f'"entries": {_lines(entries)},\n"goals": {_lines(goals)}\n}}\n'
+        )
 
-def summarise(name: str, text: str, made: Sequence[Measurement]) -> Summary:
-    """The medians of the quiet measurements of this name, of all where none was quiet."""
-    mine = [measurement for measurement in made if measurement.scenario == name]
-    quiet = [measurement for measurement in mine if not measurement.disturbed]
-    medians = {
-        figure: statistics.median(getattr(measurement, figure) for measurement in quiet or mine)
-        for figure in FIGURES
-    }
-    return Summary(name, text, medians, disturbed=not quiet)
+
+def summarise(name: str, text: str, rows: Sequence[Row]) -> Summary:
+    """Return the medians of the quiet rows of this name, of all where none was quiet."""
+    mine = [one for one in rows if one["scenario"] == name]
+    quiet = [one for one in mine if not one["disturbed"]]
+    used = quiet or mine
+    figures = [
+        key
+        for key, value in mine[0].items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    values = {figure: [one[figure] for one in used] for figure in figures}
+    medians = {figure: statistics.median(found) for figure, found in values.items()}
+    spread = {figure: (min(found), max(found)) for figure, found in values.items()}
+    return Summary(name, text, medians, disturbed=not quiet, spread=spread)
+
+
+def _summary(stored: dict[str, Any]) -> Summary:  # Any: JSON
+    spread = {name: (least, most) for name, (least, most) in stored["spread"].items()}
+    return Summary(**{**stored, "spread": spread})
+
+
+def _told(verdict: Verdict) -> dict[str, Any]:  # Any: it becomes JSON
+    goal = verdict.goal
+    told = {"wanted": f"at {goal.sense} {goal.bound:g}", "reached": verdict.value}
+    spread = {"spread": verdict.spread} if verdict.spread else {}
+    return {**told, **spread, "holds": verdict.holds}
+
+
+def _figures(summary: Summary) -> dict[str, Any]:  # Any: it becomes JSON
+    """Return each figure as [median, least, greatest], or alone where all rounds agree."""
+    found: dict[str, Any] = {"disturbed": True} if summary.disturbed else {}
+    for name, median in summary.medians.items():
+        if name not in UNPUBLISHED:
+            least, greatest = summary.spread.get(name, (median, median))
+            found[name] = median if least == greatest else [median, least, greatest]
+    return found
+
+
+def _entries(stored: dict[str, dict[str, Any]]) -> list[Summary]:  # Any: JSON
+    """Read what `_figures` wrote."""
+    made = []
+    for name, figures in stored.items():
+        disturbed = bool(figures.pop("disturbed", False))
+        values = {key: v if isinstance(v, list) else [v, v, v] for key, v in figures.items()}
+        medians = {key: value[0] for key, value in values.items()}
+        spread = {key: (value[1], value[2]) for key, value in values.items()}
+        made.append(Summary(name, "", medians, disturbed, spread))
+    return made
+
+
+def _line(value: Any) -> str:  # Any: JSON
+    return json.dumps(_rounded(value), ensure_ascii=False)
+
+
+def _lines(values: dict[str, Any]) -> str:  # Any: JSON
+    lines = (f" {json.dumps(name, ensure_ascii=False)}: {_line(v)}" for name, v in values.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _rounded(value: Any) -> Any:  # Any: it is JSON
+    """Return the value with its figures cut to what they are worth."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):

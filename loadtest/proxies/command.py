@@ -5,26 +5,20 @@ somebody else used more than a twentieth of a core is made again, three times in
 counts.
 """
 
-import json
 import statistics
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
-from loadtest.data import blog
-from loadtest.data.seed import seed
-from loadtest.harness import machine
+from loadtest.harness.environment import prepare, sum_up
 from loadtest.harness.measurement import DISTURBED
-from loadtest.harness.programs import BUILD
-from loadtest.harness.progress import progress
-from loadtest.harness.result import RESULTS
 from loadtest.harness.scenario import order
 from loadtest.proxies import configs, load, variants
 from loadtest.proxies.load import Row, Stand, standing
 from loadtest.proxies.variants import Setup
+from loadtest.report.command import extent_of, finish
 
 TRIES: Final = 3
 REQUESTS: Final = 60_000  # of h2load
@@ -110,28 +104,21 @@ PARTS: Final = ("apart", "together", "changes", "connections", "http2")
 @click.argument("parts", metavar="[PART]...", nargs=-1, type=click.Choice(PARTS))
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
 @click.option("--seconds", type=click.FloatRange(1, 600), default=5, show_default=True)
-@click.option("--keep", is_flag=True, help="Store the result in loadtest/results.")
-def main(parts: tuple[str, ...], rounds: int, seconds: float, keep: bool) -> None:
+def main(parts: tuple[str, ...], rounds: int, seconds: float) -> None:
     """Measure the proxies of config/proxy: all PARTs, or some."""
-    about: Row = {**machine.commit(), "date": machine.now(), "machine": machine.describe()}
-    about |= {"rounds": rounds, "seconds": seconds, "clients": load.CLIENTS}
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD) as place:
-        folder = Path(place)
-        folder.chmod(0o711)  # hitch gives its rights away
-        pages = blog.pages()
-        targets = [f"/api/comments/count?url={page.url}" for page in pages]
-        (folder / "targets").write_text("".join(f"{targets[at]}\n" for at in order(len(targets))))
-        bench = Bench(folder, machine.choose_cores(), seconds)
-        seed(folder / "data", pages, progress())
+    extent = extent_of(False, rounds, seconds)
+    with prepare(extent) as place:
+        place.folder.chmod(0o711)  # hitch gives its rights away
+        targets = [f"/api/comments/count?url={page.url}" for page in place.pages]
+        asked = "".join(f"{targets[at]}\n" for at in order(len(targets)))
+        (place.folder / "targets").write_text(asked)
+        bench = Bench(place.folder.resolve(), place.cores, seconds)
         rows = list(_play(bench, parts or PARTS, rounds))
     medians = summarise(rows)
-    for one in medians:
-        click.echo(line(one))
-    for name, value, goal in judge(medians):
-        click.echo(f"{name:<64} {value:6.2f}  {goal}")
-    if keep:
-        click.echo(f"stored in {_store(about, medians, rows)}")
+    text = [line(one) for one in medians]
+    text += [f"{name:<64} {value:6.2f}  {goal}" for name, value, goal in judge(medians)]
+    result = sum_up(place.about | {"clients": load.CLIENTS}, {}, rows, lambda _: [])
+    finish(result, "proxies", "\n".join(text))
 
 
 def _play(bench: Bench, parts: Sequence[str], rounds: int) -> Iterator[Row]:
@@ -139,6 +126,8 @@ def _play(bench: Bench, parts: Sequence[str], rounds: int) -> Iterator[Row]:
         for part in parts:
             for row in getattr(bench, part)():
                 made = row | {"part": part, "round": number}
+                made["scenario"] = ", ".join(filter(None, key(made)))
+                made["disturbed"] = made["others_share"] > DISTURBED
                 click.echo(line(made))
                 yield made
 
@@ -205,16 +194,3 @@ def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
 def key_of(setup: Setup) -> str:
     """The name that its rows have."""
     return setup.name
-
-
-def _store(about: Row, medians: Sequence[Row], rows: Sequence[Row]) -> Path:
-    date = str(about["date"]).replace(":", "").removesuffix("Z")
-    dirty = "-dirty" * bool(about["dirty"])
-    path = RESULTS / f"proxies-{date}-{str(about['commit'])[:10]}{dirty}.json"
-    result = {"about": about, "medians": list(map(_rounded, medians))}
-    path.write_text(json.dumps(result | {"rows": list(map(_rounded, rows))}, indent=1) + "\n")
-    return path
-
-
-def _rounded(row: Row) -> Row:
-    return {name: round(v, 3) if isinstance(v, float) else v for name, v in row.items()}

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from loadtest.harness.measurement import Measurement
+import click
+
+from loadtest.harness.measurement import Row
 from loadtest.harness.result import Result, Summary, Verdict
 
 FULL = 0.95  # share of its core from which on a client may have been the bound
@@ -39,31 +41,29 @@ def milliseconds(microseconds: float) -> str:
     return f"{microseconds / 1_000:.2f}" if microseconds else "–"
 
 
-def line(measurement: Measurement) -> str:
-    """One measurement, for those who wait."""
-    told = (
-        f"round {measurement.round}  {measurement.scenario:<16}"
-        f"{number(measurement.rate):>10}/s {number(measurement.cpu_ns):>8} CPU-ns"
-        f"  p99 {milliseconds(measurement.p99)} ms"
-    )
-    if not measurement.disturbed:
-        return told
-    return f"{told}  disturbed: others used {measurement.disturbance:.0%} of a core"
+def line(row: Row) -> str:
+    """Return one measurement as a line, for those who wait."""
+    told = f"round {row['round']}  {row['scenario']:<28}{number(row['rate']):>10}/s"
+    if "cpu_ns" in row:
+        told += f" {number(row['cpu_ns']):>9} CPU-ns"
+    told += f"  p99 {milliseconds(row['p99'])} ms"
+    if row.get("errors"):
+        told += f"  {row['errors']} errors"
+    if row["disturbed"]:
+        told += f"  disturbed: others used {row['disturbance']:.0%} of a core"
+    return told
+
+
+def show(row: Row) -> None:
+    """Print `line`."""
+    click.echo(line(row))
 
 
 def result(run: Result) -> str:
-    """A whole result: figures, memory, goals."""
+    """Return the figures of scenarios and the memory of their rounds."""
     head = ("scenario", "requests/s", "CPU-ns", "p50 ms", "p90 ms", "p99 ms", "max ms", "client")
     rows = [head, *map(_figures, run.summaries)]
-    return "\n\n".join((align(rows), _memory(run), goals(run.verdicts)))
-
-
-def contests(run: Result) -> str:
-    """A result of contests: figures, goals, who is absent."""
-    if not run.summaries:
-        return goals(run.verdicts)
-    absent = [f"{name} is absent: {reason}" for name, reason in run.about["absent"].items()]
-    return "\n\n".join((entries(run), goals(run.verdicts), *absent))
+    return f"{align(rows)}\n\n{_memory(run)}"
 
 
 def entries(run: Result) -> str:

@@ -16,6 +16,7 @@ from loadtest.data.blog import Page
 from loadtest.harness import client
 from loadtest.harness.bench import HITS, SLACK
 from loadtest.harness.client import ClientError, Outcome
+from loadtest.harness.environment import rotated
 from loadtest.harness.measurement import Measurement, Reading
 from loadtest.harness.programs import MissingError
 from loadtest.harness.rounds import Extent
@@ -65,10 +66,8 @@ class Arena:
 
         A peer that is not there, or answers wrongly, is told of instead.
         """
-        turn = number % len(contest.entries)
-        entries = (*contest.entries[turn:], *contest.entries[:turn])
         made = []
-        for entry in entries:
+        for entry in rotated(contest.entries, number):
             try:
                 made.append(self._quiet(contest, entry, number))
             except MissingError as reason:

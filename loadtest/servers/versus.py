@@ -1,8 +1,6 @@
 """The command line of the contests: `loadtest/versus`."""
 
-import shutil
 import statistics
-import tempfile
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,46 +8,49 @@ from typing import Any
 
 import click
 
-from loadtest.data import blog
-from loadtest.data.seed import seed
-from loadtest.harness import client, machine, programs
+from loadtest.harness import client, programs
+from loadtest.harness.environment import prepare
 from loadtest.harness.measurement import Measurement
-from loadtest.harness.programs import BUILD, ROOT
-from loadtest.harness.progress import progress
 from loadtest.harness.result import Result, Verdict, summarise
 from loadtest.harness.rounds import Extent
 from loadtest.harness.scenario import Goal
 from loadtest.report import table
+from loadtest.report.command import extent_of, finish, options
 from loadtest.servers import scan
-from loadtest.servers.contest import CONTESTS, PAGES, Contest, Ratio
+from loadtest.servers.contest import CONTESTS, FRAMEWORKS, OURS, PAGES, Contest, Ratio
 from loadtest.servers.runner import Arena
 from loadtest.servers.scan import Attack, Scan
 
-FULL, SHORT = Extent(seconds=3), Extent(rounds=1, seconds=1, tries=1)
 SCAN_SHORT = 50_000  # targets of a short scan
 TEXTS = {**{contest.name: contest.text for contest in CONTESTS}, scan.NAME: scan.TEXT}
 
 
 @click.command
 @click.argument("names", metavar="[CONTEST]...", nargs=-1, type=click.Choice(tuple(TEXTS)))
-@click.option("--short", is_flag=True, help="One round of 1 s each, to try it out; not stored.")
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 100),
-    default=FULL.rounds,
-    show_default=True,
-    help="How many; the median of their ratios counts.",
-)
-@click.option("--list", "show", is_flag=True, help="List the contests.")
-def main(names: tuple[str, ...], short: bool, rounds: int, show: bool) -> None:
-    """Measure the server against the limit and its peers, in turn."""
-    if show:
+@click.option("--list", "listed", is_flag=True, help="List the contests.")
+@options(seconds=3)
+def main(
+    names: tuple[str, ...], listed: bool, add: Path | None, seconds: int, rounds: int, short: bool
+) -> None:
+    """Our server against others and a minimal C server, in turn; judged by ratios."""
+    if listed:
         click.echo("\n".join(f"{name:<16} {text}" for name, text in TEXTS.items()))
         return
-    result = run(names or tuple(TEXTS), SHORT if short else Extent(rounds, FULL.seconds))
-    click.echo(f"\n{table.contests(result)}\n")
-    if not short:
-        click.echo(f"stored as {result.store().relative_to(ROOT)}")
+    before = Result.read(add) if add else None
+    result = run(names or tuple(TEXTS), extent_of(short, rounds, seconds), before)
+    finish(result, "versus", table.entries(result), short=short, add=add)
+
+
+@click.command
+@click.option("--only", multiple=True, type=click.Choice((OURS, *FRAMEWORKS)))
+@options(seconds=3)
+def frameworks(
+    add: Path | None, seconds: int, rounds: int, short: bool, only: tuple[str, ...]
+) -> None:
+    """Pipelined counts, 100 connections, 24 deep: against servers and frameworks from PyPI etc."""
+    before = Result.read(add) if add else None
+    result = run(("frameworks",), extent_of(short, rounds, seconds), before, only)
+    finish(result, "frameworks", table.entries(result), short=short, add=add)
 
 
 def run(
@@ -65,36 +66,22 @@ def run(
     earlier = [Measurement(**one) for one in before.rounds] if before else []
     begin = 1 + max((one.round for one in earlier), default=0)
     contests = [chosen(contest, only) for contest in CONTESTS if contest.name in names]
-    cores = machine.choose_cores()
     programs.generator()
-    BUILD.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(dir=BUILD))
-    about: dict[str, Any] = {  # Any: as in Result
-        **machine.commit(),
-        "date": machine.now(),
-        "machine": machine.describe(),
-        **asdict(extent),
-        "pages": PAGES,
-        "comments": blog.COMMENTS,
-    }
-    try:
-        pages = blog.pages(PAGES)
-        seed(place / "data", pages, progress())
-        arena = Arena(place, pages, extent, cores, lambda one: click.echo(table.line(one)))
+    with prepare(extent, PAGES) as place:
+        runner = Arena(
+            place.folder, place.pages, extent, place.cores, lambda one: table.show(one.row())
+        )
         made = earlier + [
             measurement
             for number in range(begin, begin + extent.rounds)
             for contest in contests
-            for measurement in arena.play(contest, number)
+            for measurement in runner.play(contest, number)
         ]
-        about |= arena.about()
-        result = sum_up(about, contests, made)
+        result = sum_up(place.about | runner.about(), contests, made)
         if scan.NAME in names:
             wanted = scan.ASKED if extent.rounds > 1 else SCAN_SHORT
-            seen = Attack(place, pages, cores).play(extent.seconds, wanted)
+            seen = Attack(place.folder, place.pages, place.cores).play(extent.seconds, wanted)
             result = with_scan(result, seen)
-    finally:
-        shutil.rmtree(place)
     return result
 
 
@@ -116,10 +103,11 @@ def sum_up(
 ) -> Result:
     """The medians of all entries, and a verdict for each ratio of two that were there."""
     played = {measurement.scenario for measurement in made}
+    rows = [measurement.row() for measurement in made]
     summaries, verdicts = [], []
     for contest in contests:
         names = [f"{contest.name}: {entry.name}" for entry in contest.entries]
-        summaries += [summarise(name, contest.text, made) for name in names if name in played]
+        summaries += [summarise(name, contest.text, rows) for name in names if name in played]
         verdicts += [
             judge(contest.name, ratio, made)
             for ratio in contest.ratios

@@ -4,13 +4,10 @@ Every reading function behind a page is called in this process, on one core, wit
 usually and with what takes longest. Then the real server is asked for the whole pages (`sheets`).
 """
 
-import json
 import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -23,9 +20,10 @@ from commentsvc.settings import data_dir
 from commentsvc.spam import bans
 from commentsvc.util.timestamps import DAY
 from loadtest.data import bulk
-from loadtest.harness import machine
-from loadtest.harness.programs import BUILD
-from loadtest.harness.result import RESULTS
+from loadtest.harness.environment import prepare_empty, sum_up
+from loadtest.harness.result import Result
+from loadtest.harness.rounds import Extent
+from loadtest.report.command import finish
 from loadtest.workloads import admin_requests
 from loadtest.workloads.admin_requests import Sheet
 
@@ -134,13 +132,10 @@ def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
 @click.option(
     "--number", type=click.IntRange(1_000, 10_000_000), default=1_000_000, help="Of comments."
 )
-@click.option("--keep", is_flag=True, help="Store the result in loadtest/results.")
-def main(number: int, keep: bool) -> None:
+def main(number: int) -> None:
     """Measure what moderators' pages ask. Exits with 1 where anything takes over 100 ms."""
-    folder = BUILD / "moderators"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        data = Path(place) / "data"
+    with prepare_empty(Extent(ROUNDS)) as place:
+        data = place.folder / "data"
         data_dir.prepare(data)
         path = data / data_dir.DATABASE
         click.echo(f"making {number} comments")
@@ -153,44 +148,30 @@ def main(number: int, keep: bool) -> None:
             writes = list(decide(database, number))
         finally:
             database.close_now()
-        pages = admin_requests.measure(data, number)
-    for name, median, greatest in reads:
-        click.echo(f"{name:<46} {median:8.2f} ms, at most {greatest:8.2f}")
-    for name, once in writes:
-        click.echo(f"{name:<46} {once:8.2f} ms of the writer, once")
-    for name, sheet in pages.items():
-        click.echo(
-            f"page: {name:<40} {sheet.median:8.2f} ms, at most {sheet.longest:8.2f},"
-            f" {sheet.cpu:6.2f} ms of CPU"
-        )
-    if keep:
-        click.echo(f"stored in {_store(number, reads, writes, pages)}")
+        pages = admin_requests.measure(data, number, place.cores[:1])
+    lines = [f"{name:<46} {median:8.2f} ms, at most {most:8.2f}" for name, median, most in reads]
+    lines += [f"{name:<46} {once:8.2f} ms of the writer, once" for name, once in writes]
+    lines += [
+        f"page: {name:<40} {one.median:8.2f} ms, at most {one.longest:8.2f}, {one.cpu:6.2f} ms CPU"
+        for name, one in pages.items()
+    ]
+    result = _result(place.about | {"comments": number}, reads, writes, pages)
+    finish(result, "admin-pages", "\n".join(lines))
     slow = [name for name, median, _ in reads if median > GOAL]
     if slow := slow + [name for name, sheet in pages.items() if sheet.median > GOAL]:
         raise click.ClickException(f"over {GOAL:.0f} ms: {', '.join(slow)}")
 
 
-def _store(
-    number: int,
-    reads: list[tuple[str, float, float]],
-    writes: list[tuple[str, float]],
-    pages: dict[str, Sheet],
-) -> Path:
-    about = machine.commit() | {"date": machine.now(), "machine": machine.describe()}
-    date = str(about["date"]).replace(":", "").removesuffix("Z")
-    path = RESULTS / f"moderators-{date}-{str(about['commit'])[:10]}.json"
-    result = {
-        "about": about,
-        "comments": number,
-        "read_ms": {
-            name: {"median": round(median, 3), "max": round(greatest, 3)}
-            for name, median, greatest in reads
-        },
-        "write_ms": {name: round(once, 3) for name, once in writes},
-        "page_ms": {
-            name: {figure: round(value, 3) for figure, value in sheet._asdict().items()}
-            for name, sheet in pages.items()
-        },
-    }
-    path.write_text(json.dumps(result, indent=1) + "\n")
-    return path
+def _result(
+    about: dict[str, Any],  # Any: as in Result
+    reads: Sequence[tuple[str, float, float]],
+    writes: Sequence[tuple[str, float]],
+    pages: Mapping[str, Sheet],
+) -> Result:
+    """Return all times, in ms, as entries of a result: pages first, the slowest ones first."""
+    found = [(f"page: {name}", one._asdict()) for name, one in pages.items()]
+    found += [(f"query: {name}", {"median": m, "longest": most}) for name, m, most in reads]
+    found += [(f"change: {name}", {"median": once}) for name, once in writes]
+    found.sort(key=lambda one: -one[1]["median"])
+    rows = [{"scenario": name, "disturbed": False, **figures} for name, figures in found]
+    return sum_up(about, {}, rows, lambda _: [])

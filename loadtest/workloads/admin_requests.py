@@ -4,9 +4,9 @@ A signed-in browser asks the real server, which has a core of its own, for each 
 what the server's process used of the CPU meanwhile is divided by the number of requests.
 """
 
-import os
 import statistics
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -64,15 +64,14 @@ def employ(database: Database) -> None:
     database.write_now(lambda tx: accounts.add(tx, NAME, password, bulk.FIRST))
 
 
-def measure(folder: Path, number: int) -> dict[str, Sheet]:
+def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Sheet]:
     """Ask for all pages of the database in `folder`. Raises ServiceError for one that is not 200.
 
-    The server is on the first core, we are on the second.
+    The server runs on `cores`.
     """
-    cores = sorted(os.sched_getaffinity(0))
     found = {}
     # The database is old, so its spam would be removed meanwhile.
-    with Service(folder, cores[:1], settings={"COMMENTSVC_SPAM_KEPT_DAYS": "0"}) as service:
+    with Service(folder, cores, settings={"COMMENTSVC_SPAM_KEPT_DAYS": "0"}) as service:
         desk = Desk(service.port, NAME, PASSWORD)
         for name, page in pages(number).items():
             _ask(desk, page)  # templates are compiled, the file's pages are in memory

@@ -7,22 +7,20 @@ for a week of them comes in a minute; and they come in the midst of solvers. Onc
 after a moderator has decided on the first of both, which teaches the filter.
 """
 
-import json
-import os
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
 from commentsvc.settings.schema import Moderation, Spam
 from commentsvc.spam import model_cache
-from loadtest.harness import machine
-from loadtest.harness.programs import BUILD
-from loadtest.harness.result import RESULTS
+from loadtest.harness.environment import prepare_empty, sum_up
+from loadtest.harness.result import Result
+from loadtest.harness.rounds import Extent
 from loadtest.harness.service import Service
+from loadtest.report.command import finish
 from loadtest.workloads.bot_clients import PERSON, Crowd, Tally
 
 
@@ -78,21 +76,19 @@ DEFAULTS: Final = {
 @click.option("--people", default=1_000, show_default=True, help="Of people.")
 @click.option("--lessons", default=100, show_default=True, help="Of both, for the filter.")
 @click.option("--work", default=5, show_default=True, help="The setting spam.work.")
-@click.option("--keep", is_flag=True, help="Store the result in loadtest/results.")
-def main(posts: int, people: int, lessons: int, work: int, keep: bool) -> None:
+def main(posts: int, people: int, lessons: int, work: int) -> None:
     """Let bots and people post. Exits with 1 where a person is refused."""
-    BUILD.mkdir(parents=True, exist_ok=True)
     found = {}
-    for scene in scenes(posts, people, lessons):
-        with tempfile.TemporaryDirectory(dir=BUILD) as place:
-            data = Path(place) / "data"
+    with prepare_empty(Extent(rounds=1)) as place:
+        for scene in scenes(posts, people, lessons):
+            data = place.folder / scene.name
             settings = {**DEFAULTS, "COMMENTSVC_SPAM_WORK": str(work), **scene.settings}
-            with Service(data, os.sched_getaffinity(0), settings=settings) as service:
+            with Service(data, place.cores, settings=settings) as service:
                 found[scene.name] = play(scene, service.port, data, seed=1)
-        for sort, tally in found[scene.name].items():
-            click.echo(f"{scene.name:<8} {_line(sort, tally)}")
-    if keep:
-        click.echo(f"stored in {_store(found, {'work': work, 'lessons': lessons})}")
+            for sort, tally in found[scene.name].items():
+                click.echo(f"{scene.name:<8} {_line(sort, tally)}")
+    about = place.about | {"work": work, "lessons": lessons}
+    finish(_result(about, found), "bots", "", short=False)
     if any(tallies[PERSON].refused for tallies in found.values() if PERSON in tallies):
         raise click.ClickException("a person was refused")
 
@@ -106,13 +102,19 @@ def _line(sort: str, tally: Tally) -> str:
     )
 
 
-def _store(found: Mapping[str, Mapping[str, Tally]], numbers: Mapping[str, int]) -> Path:
-    about = machine.commit() | {"date": machine.now(), "machine": machine.describe()}
-    date = str(about["date"]).replace(":", "").removesuffix("Z")
-    path = RESULTS / f"bots-{date}-{str(about['commit'])[:10]}.json"
-    told = {
-        scene: {sort: tally._asdict() for sort, tally in tallies.items()}
+def _result(
+    about: dict[str, Any], found: Mapping[str, Mapping[str, Tally]]
+) -> Result:  # Any: as in Result
+    """Return the tallies as entries of a result."""
+    rows = [
+        {
+            "scenario": f"{scene}: {sort}",
+            "disturbed": False,
+            **tally._asdict(),
+            "refused": sum(tally.refused.values()),
+            "refusals": tally.refused,
+        }
         for scene, tallies in found.items()
-    }
-    path.write_text(json.dumps({"about": about, **numbers, "scenes": told}, indent=1) + "\n")
-    return path
+        for sort, tally in tallies.items()
+    ]
+    return sum_up(about, {}, rows, lambda _: [])

@@ -14,22 +14,26 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Final
+
+import click
 
 from loadtest.data.blog import draw
 from loadtest.harness import client
-from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
+from loadtest.harness.browsers import browse, names, ratio, row, worst
 from loadtest.harness.client import Request
-from loadtest.harness.measurement import Reading
+from loadtest.harness.environment import Environment, first_round, prepare, rotated, sum_up
+from loadtest.harness.measurement import Reading, Row
 from loadtest.harness.programs import MissingError
-from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.result import Result, Summary, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import BATCH, Goal
 from loadtest.harness.service import PATIENCE, Service, ServiceError
 from loadtest.proxies.nginx import Front
-from loadtest.report.table import align
+from loadtest.report.command import extent_of, finish, options
+from loadtest.report.table import align, show
 from loadtest.servers.competitors import OURS, RIVALS, Question, Rival, our_batch, stacosys_count
-from loadtest.workloads.environment import Stage
 
 CLIENTS: Final = 250
 ASKED: Final = 100  # the most read pages: ten front pages
@@ -87,7 +91,7 @@ def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
 class Article:
     """Rounds of turns."""
 
-    def __init__(self, stage: Stage, report: Callable[[Row], None]) -> None:
+    def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
         """`report` gets each row as it is made."""
         self._folder = stage.folder
         self._pages = stage.pages
@@ -99,8 +103,7 @@ class Article:
     def play(self, chosen: Sequence[Turn], number: int) -> list[Row]:
         """One round, which begins with another server each time."""
         rows = []
-        begin = number % len(chosen)
-        for turn in (*chosen[begin:], *chosen[:begin]):
+        for turn in rotated(chosen, number):
             try:
                 rows.append(self._quiet(turn, number))
             except MissingError as reason:
@@ -220,3 +223,32 @@ def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
             )
         )
     return align(lines)
+
+
+@click.command
+@options(seconds=12)
+@click.option("--way", "ways", multiple=True, type=click.Choice(tuple(WAYS)))
+@click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in RIVALS))))
+def main(
+    add: Path | None,
+    seconds: int,
+    rounds: int,
+    short: bool,
+    ways: tuple[str, ...],
+    only: tuple[str, ...],
+) -> None:
+    """250 clients ask for the counts of front pages, over HTTPS and without; once for 60 s."""
+    before = Result.read(add) if add else None
+    chosen = turns(ways or WAYS, only)
+    with prepare(extent_of(short, rounds, seconds)) as place:
+        played = Article(place, show)
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + place.extent.rounds)
+            for row in played.play(chosen, number)
+        ]
+    place.about["absent"] = played.absent
+    texts = {turn.name: turn.text for turn in chosen}
+    result = sum_up(place.about, texts, rows, judge, before)
+    finish(result, "front-page", table(result.rounds, result.summaries), short=short, add=add)

@@ -11,17 +11,20 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+import click
+
 from loadtest.harness import client
-from loadtest.harness.browsers import Row, as_row, names
+from loadtest.harness.browsers import names
 from loadtest.harness.client import ClientError, Outcome
-from loadtest.harness.measurement import Measurement, Reading
-from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.measurement import Measurement, Reading, Row
+from loadtest.harness.result import Result, Summary, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service
-from loadtest.report.table import align, milliseconds, number
+from loadtest.report.command import extent_of, finish, options
+from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers.peer import Answer, bridge
-from loadtest.workloads.environment import Stage
 
 CLIENTS: Final = 5
 REQUESTS: Final = 10_000
@@ -45,7 +48,7 @@ def find_ab() -> str:
 class Small:
     """ab against our Bridge and our service."""
 
-    def __init__(self, stage: Stage, report: Callable[[Row], None], requests: int) -> None:
+    def __init__(self, stage: Environment, report: Callable[[Row], None], requests: int) -> None:
         """`report` gets each row as it is made."""
         self._stage = stage
         self._report = report
@@ -84,7 +87,7 @@ class Small:
         outcome = parse(said, share)
         name = f"{method}, keep-alive" if keep else method
         made = Measurement.of(name, round_number, outcome, used, server.rss())
-        return as_row(made) | {"errors": outcome.wrong + outcome.failed}
+        return made.row() | {"errors": outcome.wrong + outcome.failed}
 
 
 def asking(method: str, body: Path) -> list[str]:
@@ -139,3 +142,21 @@ def table(summaries: Sequence[Summary]) -> str:
             (one.name, number(figures["rate"]), *times, used, f"{figures['client_share']:.0%}")
         )
     return align(lines)
+
+
+@click.command
+@options(seconds=1)
+def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+    """ab -c 5 -n 10000 by each method, with and without keep-alive; takes as long as that takes."""
+    before = Result.read(add) if add else None
+    with prepare(extent_of(short, rounds, seconds)) as place:
+        asked = SHORT_REQUESTS if short else REQUESTS
+        played = Small(place, show, asked)
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + place.extent.rounds)
+            for row in played.play(number)
+        ]
+    result = sum_up(place.about, {}, rows, judge, before)
+    finish(result, "methods", table(result.summaries), short=short, add=add)

@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+import click
+
 from commentsvc.settings import data_dir
 from loadtest.data import accounts
 from loadtest.data.accounts import Browser
@@ -33,16 +35,17 @@ from loadtest.data.blog import Page, Text, draw, texts
 from loadtest.data.seed import add_waiting
 from loadtest.harness import client
 from loadtest.harness.bench import submission, submissions
-from loadtest.harness.browsers import Row, browse, names, ratio, row, worst
+from loadtest.harness.browsers import browse, names, ratio, row, worst
 from loadtest.harness.client import Request
-from loadtest.harness.measurement import Reading
+from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.measurement import Reading, Row
 from loadtest.harness.programs import MissingError
-from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.result import Result, Summary, Verdict
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service, ServiceError
-from loadtest.report.table import align, milliseconds, number
+from loadtest.report.command import extent_of, finish, options
+from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers import locust
-from loadtest.workloads.environment import Stage
 
 USERS: Final = 200  # connections
 PORT: Final = 8080  # in the requests' Host and Origin, which have to agree with each other alone
@@ -161,7 +164,7 @@ def approve(browser: Browser, comment_id: int) -> Request:
 class Talk:
     """Rates of a mix, each on a fresh copy of the stage's data."""
 
-    def __init__(self, stage: Stage, report: Callable[[Row], None]) -> None:
+    def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
         """`report` gets each row as it is made."""
         self._stage = stage
         self._report = report
@@ -283,3 +286,23 @@ def table(summaries: Sequence[Summary]) -> str:
         cells = (number(figures["rate"]), f"{figures['errors']:,.0f}", *times)
         lines.append((one.name, *cells, f"{figures['server_share']:.2f}"))
     return align(lines)
+
+
+@click.command
+@options(seconds=6)
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS))
+def main(add: Path | None, seconds: int, rounds: int, short: bool, parts: tuple[str, ...]) -> None:
+    """A mix of reads and writes, at the highest rate that holds by the talk's protocol."""
+    before = Result.read(add) if add else None
+    with prepare(extent_of(short, rounds, seconds)) as place:
+        played = Talk(place, show)
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + place.extent.rounds)
+            for part in parts or PARTS
+            for row in played.part(part, number, short=short)
+        ]
+    place.about["absent"] = played.absent
+    result = sum_up(place.about, {}, rows, judge, before)
+    finish(result, "mixed", table(result.summaries), short=short, add=add)

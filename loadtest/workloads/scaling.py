@@ -15,7 +15,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,20 +26,20 @@ from commentsvc.settings import data_dir
 from loadtest.data import accounts, bulk
 from loadtest.data.blog import Page, draw
 from loadtest.data.seed import SITE
-from loadtest.harness import client, machine
+from loadtest.harness import client
 from loadtest.harness.bench import SLACK, submissions
-from loadtest.harness.browsers import Row, as_row, names, ratio
+from loadtest.harness.browsers import ratio
 from loadtest.harness.client import Outcome, Request
-from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.environment import first_round, prepare_empty, rotated, sum_up
+from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.programs import BUILD
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent
 from loadtest.harness.scenario import CLIENTS, MARK, WRITERS, Goal
 from loadtest.harness.service import Service, ServiceError, Visitor
-from loadtest.report.table import align, milliseconds, number
+from loadtest.report.command import finish, options
+from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers.runner import hits
-from loadtest.workloads.environment import first_round, sum_up, told
-from loadtest.workloads.options import finish, options
 
 SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
@@ -165,7 +165,7 @@ class Growth:
             raise ServiceError(f"{kind.name}: {stored:.0%} came out of the store")
         name = f"{kind.name} at {self._size}"
         made = Measurement.of(name, round_number, outcome, used, service.rss())
-        return as_row(made) | {"comments": self._size}
+        return made.row() | {"comments": self._size}
 
     def _ask(self, kind: Kind, port: int, seconds: float) -> Outcome:
         """Ask what was never asked before, where that matters."""
@@ -201,7 +201,7 @@ class Growth:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """Each size by the smallest one, and the start at the largest."""
+    """Judge the largest size by the smallest one, and the start at the largest."""
     sizes = sorted({one["comments"] for one in rows})
     found = [
         ratio(
@@ -212,7 +212,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
             "rate" if kind.clients == WRITERS else "cpu_ns",
         )
         for kind in KINDS
-        for size in sizes[1:]
+        for size in sizes[-1:]
     ]
     starts = [one["start_ms"] for one in rows if one["scenario"] == f"{START} at {sizes[-1]}"]
     name = f"{START} at {sizes[-1]:,} comments"
@@ -246,18 +246,15 @@ def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int)
     """Measure each kind of request at ten thousand, one million and five million comments."""
     before = Result.read(add) if add else None
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
-    cores = machine.choose_cores()
-    about = {**machine.commit(), "date": machine.now(), "machine": machine.describe()}
-    about |= asdict(extent)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
-    places = [Growth(size, extent, cores) for size in sizes]
-    begin = first_round(before)
-    rows = [
-        row
-        for number in range(begin, begin + extent.rounds)
-        for place in (*places[number % len(places) :], *places[: number % len(places)])
-        for row in place.play(number, told)
-    ]
-    every = names([*(before.rounds if before else ()), *rows])
-    result = sum_up(about, {name: name for name in every}, rows, judge, before)
-    finish(result, "growth", table(result), short, add)
+    with prepare_empty(extent) as place:
+        databases = [Growth(size, extent, place.cores) for size in sizes]
+        begin = first_round(before)
+        rows = [
+            row
+            for number in range(begin, begin + extent.rounds)
+            for one in rotated(databases, number)
+            for row in one.play(number, show)
+        ]
+    result = sum_up(place.about, {}, rows, judge, before)
+    finish(result, "scaling", table(result), short=short, add=add)

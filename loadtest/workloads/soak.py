@@ -19,18 +19,17 @@ import click
 
 from loadtest.data.blog import draw
 from loadtest.harness import client
-from loadtest.harness.browsers import Row, as_row, ratio
+from loadtest.harness.browsers import ratio
 from loadtest.harness.client import Request
-from loadtest.harness.measurement import Measurement, Reading
-from loadtest.harness.programs import ROOT
+from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service, ServiceError, Visitor
-from loadtest.report.table import align, goals, milliseconds, number
+from loadtest.report.command import extent_of, finish, options
+from loadtest.report.table import align, milliseconds, number
 from loadtest.workloads import hostile
-from loadtest.workloads.environment import Stage, first_round, stage, sum_up
-from loadtest.workloads.options import extent_of, options
 
 READERS: Final = 4  # connections
 IDLE: Final = 10_000
@@ -56,7 +55,7 @@ def _text(target: str) -> bytes:
 class Endurance:
     """The tests, each of which gives the rows of one round."""
 
-    def __init__(self, play: Stage) -> None:
+    def __init__(self, play: Environment) -> None:
         """Take the stage with its seeded blog."""
         self._play = play
         self._urls = [page.url for page in play.pages]
@@ -144,7 +143,7 @@ class Endurance:
         outcome = client.generate(port, self._plan, READERS, 1, seconds, 0, str(other))
         client.demand(name, outcome)
         used = Reading.take(cpu(), {server}, other).since(begin)
-        return as_row(Measurement.of(name, number, outcome, used, rss()))
+        return Measurement.of(name, number, outcome, used, rss()).row()
 
 
 def _await_all(visitor: Visitor, clients: int) -> None:
@@ -231,17 +230,12 @@ def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, shor
     if hard < IDLE + 100:
         raise ServiceError(f"the limit of open files is {hard}: ulimit -Hn {IDLE + 500}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with stage(extent_of(short, rounds, seconds)) as play:
+    with prepare(extent_of(short, rounds, seconds)) as play:
         endurance, begin, rows = Endurance(play), first_round(before), list[Row]()
         for round_number in range(begin, begin + play.extent.rounds):
             for name in tests or TESTS:
                 made = getattr(endurance, name)(round_number)
                 rows += made
                 click.echo(f"round {round_number}  {name}")
-        names = {str(one["scenario"]): str(one["scenario"]) for one in rows}
-        result = sum_up(play.about, names, rows, judge, before)
-    click.echo(f"\n{table(result)}\n\n{goals(result.verdicts)}\n")
-    if add:
-        result.write(add)
-    elif not short:
-        click.echo(f"stored as {result.store('endure').relative_to(ROOT)}")
+        result = sum_up(play.about, {}, rows, judge, before)
+    finish(result, "soak", table(result), short=short, add=add)

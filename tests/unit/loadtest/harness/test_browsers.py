@@ -13,9 +13,10 @@ import pytest
 import trustme
 
 from loadtest.harness import browsers
-from loadtest.harness.browsers import Row, Seen, browse
+from loadtest.harness.browsers import Seen, browse
 from loadtest.harness.client import ClientError, Request, pack
-from loadtest.harness.measurement import Reading
+from loadtest.harness.measurement import Reading, Row
+from loadtest.harness.result import summarise
 from loadtest.harness.scenario import Goal
 from tests.background import background
 
@@ -129,10 +130,10 @@ def test_nothing_answered_is_no_row(tmp_path: Path) -> None:
 
 def test_medians_are_of_quiet_rounds() -> None:
     rows = [row("a", 1, 10), row("a", 2, 900, disturbed=True), row("a", 3, 20), row("b", 1, 1)]
-    summary = browsers.summarise("a", "text", rows)
+    summary = summarise("a", "text", rows)
     assert summary.medians["rate"] == 15
     assert not summary.disturbed
-    assert browsers.summarise("a", "", rows[1:2]).disturbed
+    assert summarise("a", "", rows[1:2]).disturbed
 
 
 def test_a_ratio_is_taken_within_a_round_by_the_best() -> None:

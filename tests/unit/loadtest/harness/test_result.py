@@ -25,8 +25,10 @@ def of(*measurements: Measurement, end: float = 50.0) -> Result:
 def test_the_median_of_the_quiet_rounds_counts() -> None:
     loud = replace(QUIET, cpu_ns=20_000.0, others_share=0.04, stolen_share=0.02)
     fast = replace(QUIET, cpu_ns=6_000.0)
-    summary = summarise("count", "", [loud, QUIET, fast, replace(fast, scenario="x")])
+    made = (loud, QUIET, fast, replace(fast, scenario="x"))
+    summary = summarise("count", "", [one.row() for one in made])
     assert summary.medians["cpu_ns"] == 6_250.0
+    assert summary.spread["cpu_ns"] == (6_000.0, 6_500.0)
     assert not summary.disturbed
 
 
@@ -65,5 +67,26 @@ def test_figures_are_stored_without_false_digits(tmp_path: Path) -> None:
 def test_a_foreign_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "foreign.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"no result|Expecting"):
+    with pytest.raises(ValueError, match=r"not a result|Expecting"):
         Result.read(path)
+
+
+def test_a_published_summary_has_a_line_for_each_entry_and_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "count.json"
+    result = of(QUIET, replace(QUIET, cpu_ns=6_600.0))
+    result.publish(path)
+    lines = path.read_text().splitlines()
+    assert len([line for line in lines if line.startswith(' "count": {"rate"')]) == 1
+    [again] = Result.read(path).summaries
+    assert (again.name, again.medians["cpu_ns"]) == ("count", 6_550.0)
+    assert again.spread["cpu_ns"] == (6_500.0, 6_600.0)
+
+
+def test_a_summary_has_forty_lines_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    result = of(QUIET)
+    many = tuple(replace(result.summaries[0], name=f"entry {n}") for n in range(50))
+    replace(result, summaries=many).publish(path)
+    assert len(path.read_text().splitlines()) == 40
+    again = Result.read(path)
+    assert again.about["entries_left_out"] == 50 - len(again.summaries)

@@ -1,6 +1,7 @@
 """loadtest/article.py: who has a turn, and what is judged."""
 
-from loadtest.harness.browsers import Row, summarise
+from loadtest.harness.measurement import Row
+from loadtest.harness.result import summarise
 from loadtest.workloads import front_page
 from loadtest.workloads.front_page import turns
 

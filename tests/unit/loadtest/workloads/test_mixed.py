@@ -8,8 +8,8 @@ import pytest
 
 from loadtest.data import blog
 from loadtest.data.seed import seed
-from loadtest.harness.browsers import Row
 from loadtest.harness.client import ClientError, Request
+from loadtest.harness.measurement import Row
 from loadtest.harness.service import ServiceError
 from loadtest.servers import locust
 from loadtest.workloads import mixed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from commentsvc.settings import data_dir
 from loadtest.data import bulk
-from loadtest.harness.browsers import Row
+from loadtest.harness.measurement import Row
 from loadtest.workloads import scaling
 from loadtest.workloads.scaling import KINDS
 

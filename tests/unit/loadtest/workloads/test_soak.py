@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from loadtest.harness.browsers import Row
+from loadtest.harness.measurement import Row
 from loadtest.workloads import hostile, soak
 
 
