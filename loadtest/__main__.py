@@ -11,6 +11,7 @@ from loadtest.servers import versus
 from loadtest.workloads import (
     admin_pages,
     bots,
+    compare,
     front_page,
     methods,
     mixed,
@@ -33,6 +34,7 @@ COMMANDS: dict[str, click.Command] = {
     "bots": bots.main,
     "proxies": proxies.main,
     "publish": publish.main,
+    "compare": compare.main,
     "diff": diff.main,
     "chart": chart.main,
 }

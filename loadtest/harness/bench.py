@@ -20,7 +20,7 @@ from loadtest.harness.service import JSON, Service, ServiceError, Visitor
 
 SAMPLE = 50  # answers checked after a run
 TEMPLATES = 2_000  # different submissions; the key makes each one sent unique
-HITS, MISSES = "commentsvc_core_hits_total", "commentsvc_core_misses_total"
+HITS, MISSES = "hits_total", "misses_total"
 SLACK = 0.01  # share of answers that may come from elsewhere: what we ask ourselves meanwhile
 
 

@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import Self
 
 from loadtest.harness import process
-from loadtest.harness.programs import ROOT
+from loadtest.harness.install import PROGRAM
 
 PATIENCE = 30.0  # seconds for a start, an answer or a stop
-START = re.compile(r"commentsvc listens on (?:unix:.+|\S*:(\d+))$")
+# Of every version: what it says first ends in its address.
+START = re.compile(r"commentsvc .*?(?:unix:.+|\S*:(\d+))/?$")
 JSON = "application/json"
 
 # Comments are shown at once and at any rate: it is the program that is measured, not its rules.
@@ -37,13 +38,13 @@ class Service:
         workers: int = 1,
         settings: Mapping[str, str] | None = None,
         listen: str = "127.0.0.1:0",
+        program: Path = PROGRAM,
     ) -> None:
         """Start it on `cores` and wait until it listens. Raises ServiceError.
 
         `settings` are further ones, named as in the environment; `port` is 0 for a unix socket.
         """
         self._log = data.with_suffix(".log")
-        program = ROOT / ".venv" / "bin" / "commentsvc"
         options = ["--data", str(data), "--listen", listen]
         options += ["--workers", str(workers)]
         ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
@@ -133,9 +134,16 @@ class Visitor:
 
 
 def parse_counters(text: str, names: Iterable[str]) -> dict[str, int]:
-    """Read whole numbers from Prometheus' text format. Raises ServiceError for an absent one."""
-    found = dict(re.findall(r"^(\w+) ([0-9.e+]+)$", text, re.MULTILINE))
-    try:
-        return {name: int(float(found[name])) for name in names}
-    except KeyError as error:
-        raise ServiceError(f"/metrics has no {error}") from None
+    """Read whole numbers from Prometheus' text format, each by the end of its metric's name.
+
+    So a metric is found under the prefixes of all versions. Raises ServiceError unless there is
+    one metric for each name.
+    """
+    values = re.findall(r"^(\w+) ([0-9.e+]+)$", text, re.MULTILINE)
+    found = {}
+    for name in names:
+        matches = [float(v) for metric, v in values if f"_{metric}".endswith(f"_{name}")]
+        if len(matches) != 1:
+            raise ServiceError(f"/metrics has {len(matches)} metrics named {name}")
+        found[name] = int(matches[0])
+    return found

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from loadtest.harness.install import PROGRAM
 from loadtest.harness.programs import ROOT
 from tests.conftest import find_program
 
@@ -57,3 +58,12 @@ def test_japrontos_test_is_played() -> None:
     said = load("frameworks", "--short", "--only", "ours", "--only", "nginx")
     assert "ours" in said
     assert "cpu_ns of ours by nginx" in said
+
+
+@TWO_CORES
+def test_two_versions_are_compared() -> None:
+    find_program("wrk")
+    said = load("compare", "--base", str(PROGRAM), "--short", "count", "submit")
+    assert "count, CPU-ns" in said
+    assert "submit, CPU-ns" in said
+    assert "start, ms" in said

@@ -19,8 +19,11 @@ def test_the_port_is_read_from_the_announcement() -> None:
 def test_counters_are_read_whole() -> None:
     names = ("commentsvc_core_hits_total", "commentsvc_core_misses_total")
     assert parse_counters(METRICS, names) == dict(zip(names, (1_500_000, 12), strict=True))
+    assert parse_counters(METRICS, ["hits_total"]) == {"hits_total": 1_500_000}
 
 
 def test_a_counter_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ServiceError, match="absent"):
+    with pytest.raises(ServiceError, match="0 metrics named absent"):
         parse_counters(METRICS, ["absent"])
+    with pytest.raises(ServiceError, match="2 metrics named total"):
+        parse_counters(METRICS, ["total"])
