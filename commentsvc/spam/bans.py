@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -27,6 +28,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.spam import score
 from commentsvc.spam.score import Finding
 from commentsvc.spam.text_rules import Rules
+from commentsvc.util.origin import host_name
 from commentsvc.util.text import fold
 
 TAG: Final = "bans"
@@ -65,7 +67,7 @@ def add(
     shape, description = _SHAPES[kind]
     plain = fold(value).strip()
     if kind == "domain":
-        plain = plain.strip(".").removeprefix("www.")
+        plain = _domain(value.strip()).removeprefix("www.")
     if not shape.fullmatch(plain):
         raise BanRefused(f"{value!r} is not {description}")
     [(number,)] = tx.execute("SELECT count(*) FROM ban").fetchall()
@@ -149,7 +151,13 @@ class Bans:
         return [Finding(score.BANNED, reason) for reason in found]
 
 
+def _domain(host: str) -> str:
+    """Return a host name as browsers read it in a link; what is no name is only folded."""
+    host = unquote(host).strip(".")
+    return host_name(host) or fold(host)
+
+
 def _above(host: str) -> list[str]:
     """A host and the domains that it is in."""
-    parts = fold(host).strip(".").split(".")
+    parts = _domain(host).split(".")
     return [".".join(parts[number:]) for number in range(len(parts))]

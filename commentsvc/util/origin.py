@@ -1,7 +1,9 @@
-"""Origins of web addresses, as browsers write them (RFC 6454)."""
+"""Origins of web addresses and names of hosts, as browsers write them (RFC 6454, UTS 46)."""
 
 import re
 from functools import lru_cache
+
+import idna
 
 ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
@@ -17,7 +19,7 @@ def origin(address: str) -> str:
     Lower case, IDNA, without the default port and without what follows the authority (RFC 6454, 6).
     """
     match = _ORIGIN(address)
-    host = _host(match[2].lower()) if match else ""
+    host = host_name(match[2]) if match else ""
     if match is None or not host:
         return ""
     scheme, port = match[1].lower(), (match[3] or "").lstrip("0")
@@ -25,11 +27,18 @@ def origin(address: str) -> str:
     return f"{scheme}://{host}" if usual else f"{scheme}://{host}:{port}"
 
 
-def _host(host: str) -> str:
-    host = host.removesuffix(".")
-    if not host.isascii() and len(host) <= HOST_LENGTH:
-        try:
-            host = host.encode("idna").decode("ascii")
-        except UnicodeError:
-            return ""
-    return host if len(host) <= HOST_LENGTH and host.isascii() else ""
+def host_name(name: str) -> str:
+    """Return a host name in lower case and ASCII, `""` for what is none.
+
+    Letters beyond ASCII are mapped as browsers do (UTS 46, non-transitional): `faß.de` and
+    `fass.de` are hosts of different owners.
+    """
+    name = name.removesuffix(".")
+    if len(name) > HOST_LENGTH:
+        return ""
+    if name.isascii():
+        return name.lower()
+    try:
+        return idna.encode(name, uts46=True).decode()
+    except idna.IDNAError:
+        return ""

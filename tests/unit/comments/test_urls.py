@@ -205,6 +205,14 @@ def test_the_short_cut_gives_what_the_rules_give(url: str, setting: str) -> None
         ("http://bücher.example/", "http://xn--bcher-kva.example"),
         ("http://[::1]:1313/", "http://[::1]:1313"),
         ("https://blog.example", "https://blog.example"),
+        # The owner of fass.de is not that of faß.de: browsers tell them apart (UTS 46).
+        ("https://faß.de/", "https://xn--fa-hia.de"),
+        ("https://FASS.de/", "https://fass.de"),
+        ("https://βόλος.example/", "https://xn--nxasmm1c.example"),
+        ("https://日本。example/", "https://xn--wgv71a.example"),
+        ("https://ｂｌｏｇ.example/", "https://blog.example"),
+        ("https://my_blog.example/", "https://my_blog.example"),
+        ("https://a\u200db.example/", ""),
         ("https://user@blog.example/", ""),
         ("https://blog.example@evil.example/", ""),
         ("https://", ""),
@@ -254,6 +262,7 @@ def test_a_url_finds_its_site(url: str, name: str, expected: Place) -> None:
     [
         ("https://evil.example/p/", ""),
         ("https://blog.example.evil.example/p/", ""),
+        ("https://faß.example/p/", ""),
         ("https://blog.example:8443/p/", ""),
         ("https://blog.example@evil.example/", ""),
         ("https://user:pw@blog.example/", ""),
