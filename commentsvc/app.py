@@ -25,6 +25,7 @@ from commentsvc.api.author import Readers
 from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import Api
 from commentsvc.api.errors import as_http
+from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Ops
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
@@ -244,6 +245,7 @@ def _router(
         *readers.routes(),
         *live.routes(),
         *Avatars(settings, sites, time.monotonic).routes(),
+        *Feeds(settings, database, sites).routes(),
         *Embed(settings, database, sites, intake).routes(),
         *Stacosys(settings, intake, api).routes(),
         *LinkPages(settings, database, Links(keys), time.time).routes(),

@@ -1,4 +1,4 @@
-"""Our own HTTP interface: counts, lists, submissions, the preview, the feed.
+"""Our own HTTP interface: counts, lists, submissions, the preview.
 
 DESIGN. Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
 document says the same to machines. Public reads are stored by the core under the tags of what they
@@ -11,7 +11,6 @@ All answers but writes allow every page to read them; errors are made by the rou
 from collections.abc import Callable
 from typing import get_args
 
-from commentsvc.api.atom import Feed, render_feed
 from commentsvc.api.serialize import Receipt, item, items, status
 from commentsvc.api.submit import Accepted, Intake
 from commentsvc.comments import queries
@@ -38,7 +37,7 @@ from commentsvc.http.messages import (
     first,
 )
 from commentsvc.http.router import Answer, Route
-from commentsvc.model import APPROVED, Entry, site_tag, thread_tag
+from commentsvc.model import APPROVED, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import read, rfc3339
@@ -46,7 +45,6 @@ from commentsvc.util.timestamps import read, rfc3339
 COUNTED = 100  # pages of one batch count; a list page shows 10 to 50, an answer may have 128 tags
 SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
 SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
-ATOM = "application/atom+xml"
 
 
 class Api:
@@ -69,7 +67,6 @@ class Api:
         shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
-        self._atom: Headers = (("Content-Type", ATOM), *shared, NO_SNIFFING)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -81,7 +78,6 @@ class Api:
             Route("POST", "/api/comments", self.submit),
             Route("POST", "/api/preview", self.preview),
             Route("GET", "/api/stamp", self.stamp),
-            Route("GET", "/feed.atom", self.feed),
         ]
 
     def ping(self, request: Request) -> Response:
@@ -206,28 +202,9 @@ class Api:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._intake.invite(site)))
 
-    async def feed(self, request: Request) -> Response:
-        """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
-
-        Atom (RFC 4287). 400 for a bad url or site. Stored.
-        """
-        site, url = self._place(request.parameters())
-        limit = self._settings.feed.entries
-
-        def work(reader: Reader) -> tuple[str, list[Entry]]:
-            now_at = queries.thread(reader, site, url).url if url else ""
-            return now_at, queries.latest(reader, site, url or None, limit)
-
-        now_at, entries = await self._database.read(work)
-        known = next(each for each in self._settings.sites if each.name == site)
-        body = render_feed(Feed(site, known.title or site, known.origin, now_at), entries)
-        tag = thread_tag(site, now_at) if url else site_tag(site)
-        return Response(200, self._atom, body, (tag,))
-
     def _place(self, form: Form) -> Place:
         """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
-        url, name = first(form, "url"), first(form, "site")
-        return self._sites.locate(url, name) if url else Place(self._sites.named(name), "")
+        return self._sites.place(first(form, "url"), first(form, "site"))
 
     def _range(self, form: Form) -> tuple[Sort, int, str | None, int | None]:
         """Read `sort`, `limit`, `after`, `since`. Raises HttpError 400 naming all faulty ones."""

@@ -122,14 +122,13 @@ OPERATIONS = (
     Operation(
         "GET", "/api/stamp", "Open a form", ("page", "site"), (), ((200, "Invitation"),), (400,)
     ),
-    Operation(
-        "GET",
-        "/feed.atom",
-        "The newest comments as Atom",
-        ("url", "site"),
-        (),
-        ((200, "application/atom+xml"),),
-        _READ,
+    *(
+        Operation("GET", path, text, ("url", "site"), (), ((200, media_type),), _READ)
+        for path, text, media_type in (
+            ("/feed.atom", "The newest comments as Atom", "application/atom+xml"),
+            ("/feed.rss", "The newest comments as RSS 2.0", "application/rss+xml"),
+            ("/feed.json", "The newest comments as JSON Feed 1.1", "application/feed+json"),
+        )
     ),
     Operation(
         "GET",

@@ -172,6 +172,10 @@ class Sites:
         site = self._named(name) if name else self._first
         return Place(site.name, canonical(url, site.trailing_slash))
 
+    def place(self, url: str, name: str) -> Place:
+        """As `locate`; without a url it is the whole site, whose url is ""."""
+        return self.locate(url, name) if url else Place(self.named(name), "")
+
     def open_for(self, name: str) -> int:
         """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
         return self._sites[name].close_days * DAY

@@ -59,6 +59,8 @@ READS = [
     "/api/comments?url=/stored/&sort=newest&limit=5",
     "/feed.atom",
     "/feed.atom?url=/stored/",
+    "/feed.rss?url=/stored/",
+    "/feed.json",
     "/embed/thread?url=/stored/",
     "/static/count.js",
     "/openapi.json",
@@ -100,6 +102,8 @@ def test_a_shown_comment_is_at_once_in_every_answer(service: Service) -> None:
         "/api/comments?url=//now/index.html",
         "/feed.atom",
         "/feed.atom?url=/now/",
+        "/feed.rss",
+        "/feed.json?url=/now/",
         "/embed/thread?url=https://blog.example/now/",
     ]
     before = [get(service, target).body for target in targets]

@@ -13,6 +13,7 @@ from commentsvc.api.author import Readers
 from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import Api
 from commentsvc.api.errors import as_http
+from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Ops
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
@@ -119,6 +120,7 @@ class Served:
             *readers.routes(),
             *self.live.routes(),
             *Avatars(settings, sites, lambda: self.monotonic).routes(),
+            *Feeds(settings, database, sites).routes(),
             *Embed(settings, database, sites, intake).routes(),
             *Stacosys(settings, intake, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),

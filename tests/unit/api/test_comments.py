@@ -287,6 +287,19 @@ def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
     assert b"<title>notes</title>" in service.get("/feed.atom?site=notes").body
 
 
+@pytest.mark.parametrize(
+    ("target", "media_type"),
+    [("/feed.rss", "application/rss+xml"), ("/feed.json", "application/feed+json")],
+)
+def test_a_feed_has_three_formats(service: Served, target: str, media_type: str) -> None:
+    service.submit("Hello", "/p/")
+    site, page = service.get(target), service.get(f"{target}?url=/p/")
+    assert (site.tags, page.tags) == (("site:blog",), ("thread:blog:/p/",))
+    assert dict(site.headers)["Content-Type"] == media_type
+    assert b"https://blog.example/p/#comment-1" in site.body
+    assert faults(service.get(f"{target}?url=%00")) == ["url"]
+
+
 def test_a_page_that_moved_is_answered_under_each_address_with_one_tag(service: Served) -> None:
     service.submit("Hello", "/old/")
     service.database.write_now(partial(threads.move, site="blog", url="/old/", to="/new/"))

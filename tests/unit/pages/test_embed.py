@@ -313,6 +313,13 @@ def test_a_fragment_tells_the_widget_what_it_holds(service: Served) -> None:
     assert 'data-since="2026-11-18T11:07:20Z"' in html, "the newest, and a minute before"
 
 
+def test_a_page_of_its_own_names_the_threads_feeds(service: Served) -> None:
+    page = service.get("/embed/thread?url=/p/%3Fa%26b&view=page&site=notes").body.decode()
+    for name in ("atom", "rss", "json"):
+        assert f'href="../feed.{name}?url=%2Fp%2F%3Fa%26b&amp;site=notes"' in page
+        assert f"feed.{name}" not in service.get("/embed/thread?url=/p/").body.decode()
+
+
 @pytest.mark.parametrize("query", ["&view=page", "&after=b2xkZXN0LjAuMC4w"])
 def test_what_is_no_whole_fragment_tells_the_widget_nothing(service: Served, query: str) -> None:
     service.submit("Hi")

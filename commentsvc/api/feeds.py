@@ -1,0 +1,241 @@
+"""Feeds of the newest comments: Atom (RFC 4287), RSS 2.0 and JSON Feed 1.1, of the same data.
+
+An entry's id is a `urn:uuid` made of the site's name and the comment's number. It stays the same
+when the blog moves to another domain, so no reader sees old comments again. A document is a pure
+function of what is stored, since the core keeps it until a comment changes; hence the feed's
+`updated` is that of its newest entry, and an empty feed has the epoch.
+
+Links are absolute where the site has an origin. Without one they are relative, and right only where
+the feed is read under the blog's own domain.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import cache, partial
+from urllib.parse import urlencode
+from uuid import NAMESPACE_URL, uuid5
+
+import msgspec
+from jinja2 import Environment
+
+from commentsvc.comments import queries
+from commentsvc.comments.urls import Sites
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    NO_SNIFFING,
+    Request,
+    Response,
+    encode,
+    first,
+)
+from commentsvc.http.router import Answer, Route
+from commentsvc.model import Entry, site_tag, thread_tag
+from commentsvc.settings.schema import Settings
+from commentsvc.util import templates
+from commentsvc.util.timestamps import rfc3339
+
+JSON_FEED = "https://jsonfeed.org/version/1.1"
+
+# What XML 1.0 cannot hold, even as a character reference (2.2).
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").sub
+
+
+class FeedEntry(msgspec.Struct, frozen=True):
+    """A comment in a feed; `page` is its address. Moments are Unix milliseconds."""
+
+    id: str
+    title: str
+    page: str
+    author: str
+    author_site: str
+    published: int
+    updated: int
+    html: str
+
+
+class Feed(msgspec.Struct, frozen=True):
+    """What all formats tell; `page` is the address of what is commented on, `address` the feed's.
+
+    `address` is "" where the service does not know its own.
+    """
+
+    id: str
+    title: str
+    page: str
+    address: str
+    updated: int
+    entries: list[FeedEntry]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What a feed is of: a site, its title and origin (or ""), a page's url or "" for all.
+
+    `address` is where the feed itself is, "" where that is not known.
+    """
+
+    site: str
+    title: str
+    origin: str
+    url: str
+    address: str = ""
+
+
+def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
+    """Return the feed of `entries`, newest first."""
+    page = entries[0].title if entries and source.url else ""
+    title = f"Comments on {page or source.url} - {source.title}" if source.url else source.title
+    made = [_entry(source, entry) for entry in entries]
+    return Feed(
+        id=_id(source.site, "thread " + source.url),
+        title=_text(title),
+        page=_text(source.origin + (source.url or "/")),
+        address=_text(source.address),
+        updated=max((entry.updated for entry in made), default=0),
+        entries=made,
+    )
+
+
+def atom(feed: Feed) -> bytes:
+    """Return the feed as an Atom document in UTF-8."""
+    return _templates().get_template("atom.xml").render(feed=feed).encode()
+
+
+def rss(feed: Feed) -> bytes:
+    """Return the feed as an RSS 2.0 document in UTF-8."""
+    return _templates().get_template("rss.xml").render(feed=feed).encode()
+
+
+def json_feed(feed: Feed) -> bytes:
+    """Return the feed as a JSON Feed 1.1."""
+    document = {
+        "version": JSON_FEED,
+        "title": feed.title,
+        "home_page_url": feed.page,
+        **({"feed_url": feed.address} if feed.address else {}),
+        "items": [_json_item(entry) for entry in feed.entries],
+    }
+    return encode(document)
+
+
+class Feeds:
+    """The handlers."""
+
+    def __init__(self, settings: Settings, database: Database, sites: Sites) -> None:
+        self._settings = settings
+        self._database = database
+        self._sites = sites
+        self._base = settings.server.public_url.rstrip("/")
+        self._headers = (
+            ("Cache-Control", settings.server.cache_control),
+            ANY_ORIGIN,
+            NO_SNIFFING,
+        )
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [
+            Route("GET", "/feed.atom", self.atom),
+            Route("GET", "/feed.rss", self.rss),
+            Route("GET", "/feed.json", self.json),
+        ]
+
+    def atom(self, request: Request) -> Answer:
+        """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
+
+        Atom (RFC 4287). 400 for a bad url or site. Stored.
+        """
+        return self._answer(request, atom, "application/atom+xml")
+
+    def rss(self, request: Request) -> Answer:
+        """GET /feed.rss[?url=U]: as /feed.atom, RSS 2.0."""
+        return self._answer(request, rss, "application/rss+xml")
+
+    def json(self, request: Request) -> Answer:
+        """GET /feed.json[?url=U]: as /feed.atom, JSON Feed 1.1."""
+        return self._answer(request, json_feed, "application/feed+json")
+
+    async def _answer(
+        self, request: Request, render: Callable[[Feed], bytes], media_type: str
+    ) -> Response:
+        form = request.parameters()
+        named = first(form, "site")
+        site, url = self._sites.place(first(form, "url"), named)
+        limit = self._settings.feed.entries
+        now_at, entries = await self._database.read(partial(_latest, site, url, limit))
+        known = next(each for each in self._settings.sites if each.name == site)
+        source = Source(
+            site,
+            known.title or site,
+            known.origin,
+            now_at,
+            self._address(request.path, now_at, named),
+        )
+        tag = thread_tag(site, now_at) if url else site_tag(site)
+        headers = (("Content-Type", media_type), *self._headers)
+        return Response(200, headers, render(make_feed(source, entries)), (tag,))
+
+    def _address(self, path: str, url: str, site: str) -> str:
+        """Return the address of a feed, "" where the service does not know its own."""
+        if not self._base:
+            return ""
+        query = urlencode({name: value for name, value in (("url", url), ("site", site)) if value})
+        return f"{self._base}{path}{'?' if query else ''}{query}"
+
+
+def _latest(site: str, url: str, limit: int, reader: Reader) -> tuple[str, list[Entry]]:
+    """Return the url at which a page is now, "" for a whole site, and the newest comments."""
+    now_at = queries.thread(reader, site, url).url if url else ""
+    return now_at, queries.latest(reader, site, url or None, limit)
+
+
+def _entry(source: Source, entry: Entry) -> FeedEntry:
+    comment = entry.comment
+    published = comment.published or comment.created
+    return FeedEntry(
+        id=_id(source.site, f"comment {comment.id}"),
+        title=_text(f"{comment.author} on {entry.title or entry.url}"),
+        page=_text(f"{source.origin}{entry.url}#comment-{comment.id}"),
+        author=_text(comment.author),
+        author_site=_text(comment.site),
+        published=published,
+        updated=comment.edited or published,
+        html=_text(comment.html),
+    )
+
+
+def _json_item(entry: FeedEntry) -> dict[str, object]:
+    site = {"url": entry.author_site} if entry.author_site else {}
+    return {
+        "id": entry.id,
+        "url": entry.page,
+        "title": entry.title,
+        "content_html": entry.html,
+        "date_published": rfc3339(entry.published),
+        "date_modified": rfc3339(entry.updated),
+        "authors": [{"name": entry.author, **site}],
+    }
+
+
+def _id(site: str, name: str) -> str:
+    return f"urn:uuid:{uuid5(NAMESPACE_URL, f'commentsvc {site} {name}')}"
+
+
+def _text(text: str) -> str:
+    return _NOT_XML("", text)
+
+
+def _rfc822(moment: int) -> str:
+    """Tell a moment (Unix milliseconds) as RSS does, such as Fri, 14 Jul 2017 02:41:00 GMT."""
+    return format_datetime(datetime.fromtimestamp(moment // 1_000, UTC), usegmt=True)
+
+
+@cache
+def _templates() -> Environment:
+    environment = templates.environment("feeds")
+    environment.filters["rfc3339"] = rfc3339
+    environment.filters["rfc822"] = _rfc822
+    return environment

@@ -1,0 +1,125 @@
+"""Feeds: documents that any reader can read, whatever the comments hold."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import feedparser
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
+from commentsvc.model import Entry
+from tests.unit import stored
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+SITE = Source("blog", "A & B", "https://blog.example", "")
+COMMENT = replace(stored.COMMENT, site="https://ann.example/?a&b", html="<p>Hi &amp; ho</p>\n")
+ENTRY = Entry(COMMENT, "blog", "/p/?a&b", "A <post>")
+
+
+def read(source: Source, *entries: Entry) -> ElementTree.Element:
+    return ElementTree.fromstring(atom(make_feed(source, entries)))
+
+
+def test_an_entry_tells_who_wrote_what_where_and_when() -> None:
+    document = read(SITE, ENTRY)
+    assert document.findtext(ATOM + "title") == "A & B"
+    assert document.findtext(ATOM + "updated") == "2017-07-14T02:41:00Z"
+    [entry] = document.findall(ATOM + "entry")
+    assert entry.findtext(ATOM + "title") == "Ann on A <post>"
+    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "Ann"
+    assert entry.findtext(f"{ATOM}author/{ATOM}uri") == "https://ann.example/?a&b"
+    assert entry.findtext(ATOM + "published") == "2017-07-14T02:41:00Z"
+    assert entry.findtext(ATOM + "content") == "<p>Hi &amp; ho</p>\n"
+    link = entry.find(ATOM + "link")
+    assert link is not None
+    assert link.get("href") == "https://blog.example/p/?a&b#comment-7"
+    assert b"ann@" not in atom(make_feed(SITE, [ENTRY]))
+
+
+def test_an_id_is_the_comments_own_for_ever() -> None:
+    def ids(source: Source, *entries: Entry) -> list[str | None]:
+        return [element.text for element in read(source, *entries).iter(ATOM + "id")]
+
+    assert ids(SITE, ENTRY)[1] == "urn:uuid:49aa387c-d5e4-53e8-b4c1-522b8adc42c4"
+    moved = replace(SITE, origin="https://new.example", title="New", url="/p/?a&b")
+    assert ids(moved, ENTRY)[1] == ids(SITE, ENTRY)[1]
+    other = replace(ENTRY, comment=replace(COMMENT, id=8))
+    assert len(set(ids(SITE, ENTRY, other))) == 3
+
+
+def test_the_feed_of_a_page_is_called_after_it() -> None:
+    page = replace(SITE, url="/p/?a&b")
+    assert read(page, ENTRY).findtext(ATOM + "title") == "Comments on A <post> - A & B"
+    assert read(page).findtext(ATOM + "title") == "Comments on /p/?a&b - A & B"
+
+
+def test_an_edited_comment_is_updated() -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, edited=1_500_000_120_000))
+    assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"
+
+
+def test_an_empty_feed_is_a_feed() -> None:
+    assert read(SITE).findtext(ATOM + "updated") == "1970-01-01T00:00:00Z"
+
+
+def test_a_feed_that_knows_its_address_tells_it() -> None:
+    source = replace(SITE, address="https://c.example/feed.atom?url=/p/&site=blog")
+    for render in (atom, rss):
+        assert parsed(render, source, ENTRY).feed.links[-1].href == source.address
+        assert all(link.rel != "self" for link in parsed(render, SITE, ENTRY).feed.links)
+    assert json.loads(json_feed(make_feed(source, [])))["feed_url"] == source.address
+
+
+def parsed(render: Callable[[Feed], bytes], source: Source, *entries: Entry) -> Any:
+    """What a feed reader makes of a feed; it must find no fault. Any: feedparser has no types."""
+    found = feedparser.parse(render(make_feed(source, entries)), sanitize_html=False)
+    assert not found.bozo, found.bozo_exception
+    return found
+
+
+@pytest.mark.parametrize(("render", "version"), [(atom, "atom10"), (rss, "rss20")])
+def test_a_feed_reader_reads_all_of_it(render: Callable[[Feed], bytes], version: str) -> None:
+    entry = replace(ENTRY, comment=replace(COMMENT, html='<p>]]> &amp; "</p>', author="<b>'&]]>"))
+    found = parsed(render, SITE, entry)
+    assert found.version == version
+    assert (found.feed.title, found.feed.link) == ("A & B", "https://blog.example/")
+    [item] = found.entries
+    assert item.link == "https://blog.example/p/?a&b#comment-7"
+    assert item.id == "urn:uuid:49aa387c-d5e4-53e8-b4c1-522b8adc42c4"
+    assert item.author == "<b>'&]]>"
+    assert item.summary == '<p>]]> &amp; "</p>'
+    assert item.published_parsed[:6] == (2017, 7, 14, 2, 41, 0)
+
+
+def test_a_json_feed_holds_the_same() -> None:
+    document = json.loads(json_feed(make_feed(SITE, [ENTRY])))
+    assert document == {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "A & B",
+        "home_page_url": "https://blog.example/",
+        "items": [
+            {
+                "id": "urn:uuid:49aa387c-d5e4-53e8-b4c1-522b8adc42c4",
+                "url": "https://blog.example/p/?a&b#comment-7",
+                "title": "Ann on A <post>",
+                "content_html": "<p>Hi &amp; ho</p>\n",
+                "date_published": "2017-07-14T02:41:00Z",
+                "date_modified": "2017-07-14T02:41:00Z",
+                "authors": [{"name": "Ann", "url": "https://ann.example/?a&b"}],
+            }
+        ],
+    }
+
+
+@given(st.text(), st.text(), st.text())
+def test_whatever_the_texts_the_documents_are_well_formed(a: str, b: str, c: str) -> None:
+    entry = Entry(replace(COMMENT, author=a, html=b, site=c), "blog", "/p/", c)
+    feed = make_feed(replace(SITE, title=a, origin=b), [entry])
+    assert len(ElementTree.fromstring(atom(feed)).findall(ATOM + "entry")) == 1
+    assert len(ElementTree.fromstring(rss(feed)).findall("channel/item")) == 1
+    assert len(json.loads(json_feed(feed))["items"]) == 1
