@@ -67,8 +67,9 @@ def _schemas(settings: Settings) -> Json:
         ),
         "StacosysForm": _object(
             dict.fromkeys(("url", "author", "message"), text),
-            dict.fromkeys(("email", "site", "token", "remarque"), text),
-        ),
+            dict.fromkeys(("email", "site", "token", "captcha", "remarque"), text),
+        )
+        | {"additionalProperties": True},
         "StacosysJson": _object(
             dict.fromkeys(("url", "author", "message"), text),
             dict.fromkeys(("email", "site", "captcha", "token"), text) | {"subscribe": {}},

@@ -19,7 +19,6 @@ from commentsvc.api.submit import Intake
 from commentsvc.comments.submission import (
     Fields,
     Submission,
-    SubmissionError,
     avatar,
     check,
     is_site,
@@ -28,8 +27,8 @@ from commentsvc.http.messages import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Re
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
 
-# The fields of version 3.4's form; any other one is refused, as it was there.
-FORM = frozenset({"url", "author", "message", "email", "site", "token", "remarque"})
+# What people do not see in the forms of some version: `captcha` until 2019, then `remarque`.
+HONEYPOTS = ("captcha", "remarque")
 MODERATION = "moderation"  # beside /web: the service may be in a folder of its host
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
@@ -75,14 +74,14 @@ class Stacosys:
     async def submit_form(self, request: Request) -> Response:
         """POST /newcomment, a form: 302 to the configured address, stored or waiting.
 
-        400 for a filled honeypot (`remarque`), a missing or unknown field, or JSON.
+        400 for a filled honeypot, a missing field, or JSON. Other fields are ignored, since each
+        version's form had some of its own.
         """
         if request.media_type() == JSON:
             raise HttpError(400, "invalid", "Send a form to this address, not JSON.")
         form = {name: texts[0] for name, texts in request.form().items()}
-        if unknown := form.keys() - FORM:
-            raise SubmissionError(dict.fromkeys(sorted(unknown)[:10], "There is no such field."))
-        await self._submit(request, Legacy(**_known(form), captcha=form.get("remarque")))
+        trapped = "".join(form.get(name, "") for name in HONEYPOTS)
+        await self._submit(request, Legacy(**_known(form), captcha=trapped))
         return Response(302, self._redirect, b"")
 
     async def submit_json(self, request: Request) -> Response:

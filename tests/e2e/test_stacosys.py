@@ -70,7 +70,7 @@ def test_a_comment_of_version_1_is_stored(service: Service) -> None:
 def test_what_stacosys_refuses_is_refused(service: Service) -> None:
     good = {"url": "/refused/", "author": "Ann", "message": "Hi"}
     assert post(service, **good, remarque="x").status == 400
-    assert post(service, **good, other="x").status == 400
+    assert post(service, **good, captcha="x").status == 400
     assert post(service, **(good | {"author": " "})).status == 400
     assert service.request("GET", "/newcomment").status == 405
     body = b'{"url": "/refused/", "author": "Ann", "message": "Hi"}'
