@@ -7,11 +7,14 @@
 #   sh config/bootstrap.sh dev     and the developers' tools; the core keeps its assertions
 #
 # A level contains those above it. When nothing changed since the last time, this takes a few
-# milliseconds: each level leaves a stamp in .venv, the checksum of the files that decide what
-# is installed. The installation is editable: Python files are used where they stand, and the
-# core is built again, when a source of it changed, by the next process that imports it.
+# milliseconds: each level leaves two stamps in .venv, one for what is in .venv and one for the
+# machine's packages, with the checksum of the files that decide what is installed. Where packages
+# could not be installed, there is no stamp: the next time tries again. The installation is editable:
+# Python files are used where they stand, and the core is built again, when a source of it changed,
+# by the next process that imports it.
 #
-# apt and pip are called plainly, so that their own settings (files, environment) hold.
+# apt and pip are called plainly, so that their own settings (files, environment) hold; what they
+# say is in build/apt.log and build/pip.log.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,14 +37,25 @@ esac
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
 stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/bootstrap.sh config/requirements/*.txt; } | cksum)
 
-# True when .venv stands on an interpreter that still exists and the level's stamp is ours.
-is_ready() {
+# A run as root leaves files that its user cannot change.
+if [ "$(id -u)" -ne 0 ]; then
+    foreign=$(find . -maxdepth 0 ! -writable -print -quit &&
+        find .venv build var -maxdepth 2 ! -type l ! -writable -print -quit 2>/dev/null) || true
+    [ -z "$foreign" ] || die "$foreign belongs to somebody else, as after \`sudo ./run\`;" \
+        "run: sudo chown -R $(id -un) '$PWD'"
+fi
+
+# True when .venv holds the level and stands on an interpreter that still exists.
+is_built() {
     [ -x .venv/bin/commentsvc ] && [ -x .venv/bin/python ] &&
         [ "$(cat ".venv/stamp-$level" 2>/dev/null)" = "$stamp" ] &&
         [ -x "$(sed -n 's/^executable = //p' .venv/pyvenv.cfg)" ]
 }
 
-is_ready && exit 0
+# Root gets more packages than a user.
+packages_stamp="$stamp $(id -u)"
+is_built && [ "$(cat ".venv/stamp-$level-packages" 2>/dev/null)" = "$packages_stamp" ] && exit 0
+mkdir -p build
 
 # ---------------------------------------------------------------- what the machine lacks
 
@@ -88,60 +102,86 @@ has_openssl() {
     echo '#include <openssl/ssl.h>' | ${CC:-cc} -E - >/dev/null 2>&1
 }
 
+# Ubuntu's package of that name only asks a daemon to fetch the browser from elsewhere; its program
+# fails where there is no such daemon.
 has_browser() {
     for name in chromium chromium-browser google-chrome; do
-        command -v "$name" >/dev/null && return
+        "$name" --version >/dev/null 2>&1 && return
     done
     return 1
 }
 
+is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
+
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
-    has_browser || echo chromium fonts-dejavu-core
+    has_browser || is_ubuntu || echo chromium fonts-dejavu-core
     has_openssl || echo libssl-dev
+    has_fuzzer || echo clang libclang-rt-dev
+    command -v git >/dev/null || echo git
     command -v ab >/dev/null || echo apache2-utils
     [ "$(uname -m)" = x86_64 ] || command -v shellcheck >/dev/null || echo shellcheck
-    # 50 MB to fetch, 250 MB installed: where nothing may be skipped, but not unasked elsewhere.
-    [ "${CI-}" != true ] || has_fuzzer || echo clang libclang-rt-dev
-    # An older Hugo beside ours, for the Hugo module: 12 MB to fetch.
-    [ "${CI-}" != true ] || command -v hugo >/dev/null || echo hugo
+    # An older Hugo beside ours, for the Hugo module.
+    [ -x /usr/bin/hugo ] || echo hugo
     # Its programs judge our units; as the first process it is not needed.
-    [ "${CI-}" != true ] || command -v systemd-analyze >/dev/null || echo systemd
-    # Servers, which Debian starts when it installs them: not unasked either.
-    [ "${CI-}" != true ] || missing_proxies
-    # 100 MB to fetch, and another server.
-    [ "${CI-}" != true ] || missing_engine
+    command -v systemd-analyze >/dev/null || echo systemd
+    missing_proxies
+    missing_engine
 }
 
-# Prints what builds and runs the container image, and makes the image that it is based on where
-# no registry gives it. An engine needs root, and says itself what else it lacks.
+# Prints what builds and runs the container image and bare systems. Both need root, and say
+# themselves what else they lack.
 missing_engine() {
     [ "$(id -u)" -eq 0 ] || return 0
     [ -x /usr/sbin/dockerd ] || echo docker.io
     [ -x /usr/sbin/debootstrap ] || echo debootstrap
 }
 
-# Runs apt-get with the given arguments as root; false when nobody here may do that.
-apt_get() {
-    set -- env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} apt-get "$@"
-    if [ "$(id -u)" -eq 0 ]; then
-        "$@" >/dev/null
-    else
-        sudo -n "$@" >/dev/null
-    fi
-}
-
 may_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# install_packages "NAME..."
-install_packages() {
-    say "installing with apt: $1"
-    # shellcheck disable=SC2086 # One word each.
-    apt_get update -qq && apt_get install -y -qq --no-install-recommends $1
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# Runs apt-get with the given arguments; another one that runs is waited for.
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} \
+        apt-get -o DPkg::Lock::Timeout=600 -qq "$@" >>build/apt.log 2>&1
+}
+
+# install_packages NAME...: those that this system has, all at once. Servers among them are not
+# started: a policy says so while apt runs, unless there is one already.
+install_packages() {
+    say "installing with apt: $*"
+    : >build/apt.log
+    apt_get update || return
+    known=
+    for name; do
+        if apt-cache show "$name" >>build/apt.log 2>&1; then known="$known $name"; fi
+    done
+    policy=/usr/sbin/policy-rc.d
+    if [ -e $policy ]; then
+        policy=
+    else
+        printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+        as_root chmod 755 $policy
+    fi
+    # shellcheck disable=SC2086 # One word each.
+    apt_get install -y --no-install-recommends $known && done=0 || done=1
+    [ -z "$policy" ] || as_root rm -f $policy
+    return "$done"
+}
+
+# Prints the lines in which a log names the fault, the last of them.
+fault_of() { grep -E '^(E|ERROR): ' "$1" | tail -n 1; }
+
+old=$(python3 --version 2>/dev/null) || old=
+if [ -n "$old" ] && [ -z "$(find_python)" ]; then
+    die "Python 3.11 or newer is needed, and this machine has $old;" \
+        "Debian 12 and Ubuntu 24.04 are the first that bring one"
+fi
 packages=$(missing_packages | tr '\n' ' ')
 if [ -n "$packages" ]; then
     if ! may_install; then
@@ -154,29 +194,47 @@ if [ -n "$packages" ]; then
         fi
         exit 1
     fi
-    install_packages "$packages" || die "apt could not install: $packages"
+    # shellcheck disable=SC2086 # One word each.
+    install_packages $packages ||
+        die "apt could not install ${packages% }. Is this machine online? $(fault_of build/apt.log)"
+    [ -n "$(find_python)" ] ||
+        die "Python 3.11 or newer is needed, and this system brings $(python3 --version);" \
+            "Debian 12 and Ubuntu 24.04 are the first that bring one"
     packages=$(missing_packages | tr '\n' ' ')
     [ -z "$packages" ] || die "still missing after the installation: $packages"
 fi
 
+tries_again=
 case $level in
     test | dev)
         packages=$(missing_test_packages | tr '\n' ' ')
         if [ -n "$packages" ]; then
-            # Ubuntu's package of that name only asks a daemon to fetch the browser from elsewhere.
-            { ! grep -qx 'ID=ubuntu' /etc/os-release && may_install && install_packages "$packages"; } ||
-                say "going on without: ${packages% } (the tests that need them will be skipped)"
+            # shellcheck disable=SC2086 # One word each.
+            { may_install && install_packages $packages; } || tries_again=yes
+            packages=$(missing_test_packages | tr '\n' ' ')
         fi
+        [ -z "$packages" ] ||
+            say "going on without: ${packages% } (the tests that need them are skipped)"
         ;;
 esac
 
 # ---------------------------------------------------------------- .venv
 
 # One at a time: ./run and ./test may be started together.
-mkdir -p build
 exec 9>build/bootstrap.lock
 flock 9
-is_ready && exit 0
+
+# Notes that this system has given all the packages that it can.
+note_packages() {
+    for name in $levels; do
+        [ -n "$tries_again" ] || printf '%s\n' "$packages_stamp" >".venv/stamp-$name-packages"
+    done
+}
+
+if is_built; then
+    note_packages
+    exit 0
+fi
 
 if ! { .venv/bin/python -c 'import pip' && grep -qF " $PWD/.venv" .venv/pyvenv.cfg; } 2>/dev/null; then
     say "making .venv"
@@ -190,7 +248,8 @@ export PATH
 # Without isolation: what is built here is built by the tools of config/requirements/build.txt, and
 # the editable package goes on using them.
 pip_install() {
-    python -m pip install --quiet --no-input --disable-pip-version-check --no-build-isolation "$@"
+    python -m pip install --no-input --disable-pip-version-check --no-build-isolation "$@" \
+        >>build/pip.log 2>&1
 }
 
 # install_locked NAME...: what config/requirements lists, of the versions and hashes given there.
@@ -210,19 +269,41 @@ say "installing commentsvc and what it needs (level $level)"
 mkdir build/old.$$
 mv build/cp3* build/old.$$/ 2>/dev/null || true
 rm -rf build/old.* || true
-for name in $levels; do
-    case $name in
+install_level() {
+    case $1 in
         core)
-            install_locked build runtime
-            pip_install --no-deps --config-settings=setup-args="-Dbuildtype=$buildtype" --editable .
+            install_locked build runtime &&
+                pip_install --no-deps "--config-settings=setup-args=-Dbuildtype=$buildtype" --editable .
             ;;
         demo) install_locked demo || command -v hugo >/dev/null ;;
-        *) install_locked "$name" ;;
+        *) install_locked "$1" ;;
     esac
+}
+
+: >build/pip.log
+for name in $levels; do
+    install_level "$name" || {
+        tail -n 30 build/pip.log >&2
+        die "pip could not install what is needed. Is this machine online?" \
+            "$(fault_of build/pip.log) (more in build/pip.log)"
+    }
 done
+case $level in
+    test | dev)
+        # The tests find it where Playwright keeps it.
+        if ! has_browser && is_ubuntu && may_install; then
+            say "fetching Chromium by Playwright"
+            { as_root "$PWD/.venv/bin/playwright" install-deps chromium &&
+                playwright install --only-shell chromium; } >build/playwright.log 2>&1 || {
+                say "going on without a browser: $(tail -n 1 build/playwright.log)"
+            }
+        fi
+        ;;
+esac
 python -c "import commentsvc" || die "the installed package cannot be imported"
 
 for name in $levels; do
     printf '%s\n' "$stamp" >".venv/stamp-$name"
 done
+note_packages
 say "ready: .venv/bin/commentsvc"

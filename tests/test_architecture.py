@@ -386,3 +386,14 @@ def test_packages_of_the_load_test_import_downward() -> None:
 
 def test_modules_of_the_load_test_import_without_a_circle() -> None:
     TopologicalSorter(loadtest_imports()).prepare()
+
+
+def test_connections_to_sqlite_are_closed() -> None:
+    """`with sqlite3.connect(…)` ends a transaction only; Python 3.13 warns of what is left open."""
+    found = [
+        f"{relative(path)}:{number}"
+        for path in python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.match(r"\s*with sqlite3\.connect\(", line)
+    ]
+    assert not found

@@ -101,5 +101,10 @@ def _plain(value: object) -> str:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Return what git says; nothing where it is not installed."""
+    words = ("git", *words)
+    try:
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip()

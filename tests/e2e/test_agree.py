@@ -12,6 +12,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -353,6 +354,7 @@ def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
     )
     machine().runTest()
     Agreement.desk.close()
-    with sqlite3.connect(f"file:{service.data}/comments.sqlite3?mode=ro", uri=True) as rows:
+    database = f"file:{service.data}/comments.sqlite3?mode=ro"
+    with closing(sqlite3.connect(database, uri=True)) as rows:
         [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
     assert changes > 100, "the moderator had something to do"

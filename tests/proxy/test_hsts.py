@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Playwright
 
 from tests.background import background
-from tests.conftest import CHROMIUM, FLAGS, find_program
+from tests.conftest import FLAGS, chromium_program, find_program
 from tests.proxy.client import Client
 from tests.proxy.fronts import HOST
 
@@ -58,7 +58,7 @@ def gate(front: Client) -> Iterator[Gate]:
 @contextmanager
 def browser_of(home: Path, playwright: Playwright, authority: str, rules: str) -> Iterator[Browser]:
     """A browser with a home of its own, in which it trusts the authority."""
-    program = find_program(*CHROMIUM)
+    program = chromium_program(playwright)
     certutil, database = find_program("certutil"), home / ".pki/nssdb"
     database.mkdir(parents=True)
     for words in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "ca", "-i", authority]):

@@ -48,9 +48,9 @@ def test_an_answer_comes_after_the_commit_and_after_the_purge(tmp_path: Path) ->
     events: list[object] = []
 
     def purge(tags: object) -> None:
-        with sqlite3.connect(tmp_path / "comments.sqlite3") as other:  # sees what is committed
+        # Another connection sees what is committed.
+        with contextlib.closing(sqlite3.connect(tmp_path / "comments.sqlite3")) as other:
             events.append((tags, other.execute("SELECT max(name) FROM site").fetchone()[0]))
-        other.close()
 
     async def main(database: Database) -> None:
         events.append(await database.write(site("new", "site:new")))

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from loadtest.harness import machine
 from loadtest.harness.machine import parse_filesystem, parse_processor
 
@@ -37,3 +39,8 @@ def test_a_machine_is_described_without_paths() -> None:
 def test_an_fsync_takes_time(tmp_path: Path) -> None:
     assert machine.fsync_us(tmp_path) > 0
     assert not [*tmp_path.iterdir()]
+
+
+def test_where_git_is_missing_the_commit_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert machine.commit() == {"commit": "", "dirty": False}

@@ -1,0 +1,160 @@
+"""./run and config/bootstrap.sh: where they start, what they print, and what stands in the way."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import PATIENCE, ROOT, environment
+
+NOBODY = 65_534
+
+
+class Demo:
+    """A process of ./run on data of its own."""
+
+    def __init__(self, program: Path, data: Path, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [program, "--data", data, *words],
+            env=environment({}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def read(self) -> str:
+        """Return what it prints until it listens, or until it ends."""
+        lines = []
+        for line in self.process.stdout or ():
+            lines.append(line)
+            if line.startswith("commentsvc listens on "):
+                return "".join(lines)
+        pytest.fail("".join(lines) + self.process.communicate()[1])
+
+    def close(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.communicate(timeout=PATIENCE)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """What ends with the test."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def copy_of_run(folder: Path) -> Path:
+    """Return the ./run of a copy of these sources, with this .venv, in a folder with a space."""
+    copy = folder / "a copy"
+    shutil.copytree(ROOT / "static", copy / "static")
+    (copy / "config").mkdir()
+    (copy / "config/bootstrap.sh").write_text("exit 0\n")
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+    return Path(shutil.copy(ROOT / "run", copy / "run"))
+
+
+def test_run_takes_another_port_where_its_own_is_taken_and_says_so(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    taken = stack.enter_context(closing(socket.socket()))
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind(("127.0.0.1", 8080))
+        taken.listen()
+    except OSError:
+        pass  # by somebody else, as well
+    demo = stack.enter_context(closing(Demo(ROOT / "run", tmp_path / "data")))
+    said = demo.read()
+    [port] = re.findall(
+        r"^Port 8080 is taken by another program, so this is port (\d+)\.$", said, re.M
+    )
+    assert f"http://localhost:{port}/moderation" in said
+    assert said.endswith(f"commentsvc listens on http://127.0.0.1:{port}\n")
+
+
+@pytest.mark.parametrize("form", ["--listen={}", "--listen {}"])
+def test_run_by_a_link_prints_the_address_that_it_is_given(
+    tmp_path: Path, stack: ExitStack, form: str
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    (tmp_path / "link").symlink_to(ROOT / "run")
+    words = form.format(f"127.0.0.1:{port}").split(" ")
+    demo = stack.enter_context(closing(Demo(tmp_path / "link", tmp_path / "data", *words)))
+    said = demo.read()
+    assert f"http://localhost:{port}/moderation" in said
+    assert "8080" not in said
+
+
+def test_two_first_starts_at_once_both_build_the_demo(tmp_path: Path, stack: ExitStack) -> None:
+    program = copy_of_run(tmp_path)
+    demos = [
+        stack.enter_context(
+            closing(Demo(program, tmp_path / f"data{number}", "--listen", "127.0.0.1:0"))
+        )
+        for number in range(4)
+    ]
+    for demo in demos:
+        assert "The demo blog is built." in demo.read()
+    left = {path.name for path in program.parent.joinpath("var").iterdir()}
+    assert left == {"demo", "demo-built", "demo.lock", "hugo-cache", "hugo.log"}
+
+
+def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, str]:
+    """Run a copy of config/bootstrap.sh in `folder`; its exit code and what it says."""
+    (folder / "config").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "config/bootstrap.sh", folder / "config")
+    for name in ("pyproject.toml", "meson.build", "meson.options"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "config/requirements", folder / "config/requirements")
+    done = subprocess.run(
+        ["/bin/sh", folder / "config/bootstrap.sh", "demo"],
+        env={"PATH": path},
+        user=user,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_files_that_root_left_are_told_in_one_sentence() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can leave files of somebody else's")
+    with tempfile.TemporaryDirectory() as name:  # pytest's folders are closed to others
+        folder = Path(name)
+        os.chown(folder, NOBODY, NOBODY)
+        folder.chmod(0o755)
+        (folder / "var/data").mkdir(parents=True, mode=0o755)
+        code, said = bootstrap(folder, os.environ["PATH"], NOBODY)
+        assert code == 1
+        assert said.startswith("commentsvc: var belongs to somebody else, as after `sudo ./run`")
+        assert said.endswith(f"run: sudo chown -R nobody '{folder}'\n")
+        assert said.count("\n") == 1
+
+
+def test_a_python_that_is_too_old_is_named_with_what_helps(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for path in [*Path("/usr/bin").iterdir(), *Path("/bin").iterdir()]:
+        if not path.name.startswith("python") and not (programs / path.name).is_symlink():
+            (programs / path.name).symlink_to(path)
+    old = programs / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2"\n')
+    old.chmod(0o755)
+    (tmp_path / "sources").mkdir()
+    code, said = bootstrap(tmp_path / "sources", str(programs))
+    assert code == 1
+    assert said == (
+        "commentsvc: Python 3.11 or newer is needed, and this machine has Python 3.9.2;"
+        " Debian 12 and Ubuntu 24.04 are the first that bring one\n"
+    )
