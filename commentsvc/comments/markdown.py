@@ -1,77 +1,49 @@
-"""Markup: a comment's Markdown becomes HTML that any page may show.
+"""Markdown: a comment's Markdown becomes HTML that any page may show.
 
-DESIGN. Two independent gates. cmark-gfm parses GitHub's Markdown (autolinks, strikethrough, tables;
-a newline is a line break, as readers expect of a comment field). Raw HTML is not lost but shown as
-the text it is, so that ``List<String>`` survives; an image becomes a link to it, since loading it
-would tell its host who reads the page. Headings start at h4, below those of the page. Then nh3, a
-real HTML5 parser, keeps only what the allow-list names. Neither gate relies on the other.
+DESIGN. Two independent gates. comrak parses GitHub's Markdown (autolinks, strikethrough, tables; a
+newline is a line break, as readers expect of a comment field). It escapes raw HTML, which is thus
+shown as the text it is, so that ``List<String>`` survives; an image becomes a link to it, since
+loading it would tell its host who reads the page. Headings start at h4, below those of the page.
+Then nh3, a real HTML5 parser, keeps only what the allow-list names. Neither gate relies on the
+other.
 
-WHY NOT cmarkgfm's own functions: release 2025.10.22 never frees the tree nor the HTML that the C
-library gives it (9 KiB lost per comment, measured), and looks the extensions up for each text. So
-we call the same C library by the same cffi handle, and take the functions which that handle lacks
-from its shared object. Price: the signatures below have to agree with cmark-gfm.h,
-which has kept them since 2017. To be reconsidered when cmarkgfm frees what it takes.
+Some Markdown becomes far more HTML than was typed: a table fills missing cells, a reference repeats
+its address and title. `render` bounds that (`EXPANSION`, `ALLOWANCE`): a text that would become
+more, or that nests too deeply, is shown as it was typed.
 
-The second gate knows a short cut. Most comments are paragraphs with some emphasis, code and links,
-and what may be in these is so little that one pattern says it all. HTML that it matches from end to
-end is clean; a property test holds what then comes out equal to what nh3 makes of it.
-
-Both gates take linear time; `tests/unit/test_markup.py` holds that for hostile texts.
+The package's README says why it is comrak.
 """
 
-import ctypes
 import re
 from html import escape
-from typing import Any
+from typing import Final
 
+import comrak
 import nh3
-from cmarkgfm import _cmark
 
-_ffi, _lib = _cmark.ffi, _cmark.lib
-_shared = ctypes.CDLL(_cmark.__file__)
-
-
-def _function(name: str, signature: str, library: ctypes.CDLL = _shared) -> Any:
-    """Give a C function as a cffi call. Any: cffi calls have no Python type."""
-    return _ffi.cast(signature, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-
-
-_node_free = _function("cmark_node_free", "void(*)(cmark_node *)")
-_html_free = _function("free", "void(*)(void *)", ctypes.CDLL(None))
-_iter_new = _function("cmark_iter_new", "void *(*)(cmark_node *)")
-_iter_next = _function("cmark_iter_next", "int(*)(void *)")
-_iter_node = _function("cmark_iter_get_node", "cmark_node *(*)(void *)")
-_iter_free = _function("cmark_iter_free", "void(*)(void *)")
-_node_new = _function("cmark_node_new", "cmark_node *(*)(int)")
-_append = _function("cmark_node_append_child", "int(*)(cmark_node *, cmark_node *)")
-_literal = _function("cmark_node_get_literal", "const char *(*)(cmark_node *)")
-_set_literal = _function("cmark_node_set_literal", "int(*)(cmark_node *, const char *)")
-_url = _function("cmark_node_get_url", "const char *(*)(cmark_node *)")
-_set_url = _function("cmark_node_set_url", "int(*)(cmark_node *, const char *)")
-_set_type = _function("cmark_node_set_type", "int(*)(cmark_node *, int)")
-
-# cmark_event_type and cmark_node_type of cmark-gfm.h.
-_DONE, _ENTER = 1, 2
-_HTML_BLOCK, _PARAGRAPH, _TEXT, _HTML_INLINE = 0x8006, 0x8008, 0xC001, 0xC005
-_LINK, _IMAGE = 0xC009, 0xC00A
-
-_OPTIONS = _lib.CMARK_OPT_HARDBREAKS
-_lib.cmark_gfm_core_extensions_ensure_registered()
-_EXTENSIONS = [
-    _lib.cmark_find_syntax_extension(name) for name in (b"autolink", b"strikethrough", b"table")
-]
-
-# Parsers at rest, one for each OS thread that ever parsed at the same time as others: what is made
-# anew for each text is a quarter of parsing. cmark_parser_finish leaves one as it was, but for its
-# text. Any: cffi pointers.
-_idle: list[Any] = []
+# A text becomes at most EXPANSION times its bytes of HTML, and ALLOWANCE bytes for short texts.
+EXPANSION: Final = 8
+ALLOWANCE: Final = 4_096
 
 # Blockquotes and lists of one comment. An HTML parser looks through all open ones at each new tag,
-# so 8,000 nested ones take 120 ms and 100,000 take 20 s. A text with more is shown as it was typed.
-CONTAINERS = 256
-_CONTAINER = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
+# so 8,000 nested ones take 120 ms and 100,000 take 20 s.
+CONTAINERS: Final = 256
+_CONTAINER: Final = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
 
-_HEADING = re.compile(r"<(/?)h([1-6])>").sub
+_LINE: Final = re.compile(r"\r\n?|\n").split
+_CELL: Final = len("<td></td>\n")
+
+_EXTENSIONS: Final = comrak.ExtensionOptions()
+_EXTENSIONS.autolink = _EXTENSIONS.strikethrough = _EXTENSIONS.table = True
+_OPTIONS: Final = comrak.RenderOptions()
+_OPTIONS.escape = _OPTIONS.hardbreaks = True
+
+# In comrak's HTML "<" and quotation marks stand in its own tags only.
+_HEADING: Final = re.compile(r"<(/?)h([1-6])>").sub
+_IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />').sub
+# A block of raw HTML: text on lines of its own that no tag encloses.
+_RAW_BLOCK: Final = re.compile(r"(^|(?<!<br /)>\n)([^<\n][^<]*)\n(?=<|\Z)").sub
+
 _IGNORED_IN_HREF = re.compile(r"[\x00-\x20]+").sub  # WHATWG URL 4.4 strips or ends at these
 
 
@@ -81,47 +53,29 @@ def _own_host_only(url: str) -> str | None:
 
 
 _TAGS = "a blockquote br code del em h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"
-_REL = "nofollow ugc noopener"
 _CLEANER = nh3.Cleaner(
     tags=set(_TAGS.split()),
     attributes={"a": {"href", "title"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}},
     url_schemes={"http", "https", "mailto"},
     url_relative=_own_host_only,
-    link_rel=_REL,
+    link_rel="nofollow ugc noopener",
 )
 
 
-# What needs no HTML parser: paragraphs of text, in them emphasis, code and links to plain
-# addresses, none within another. No two ways through a text exist, which keeps the pattern linear.
-# Hosts have no two hyphens in a row, as encoded names do, and end in letters, as no IPv4 address
-# does: so nh3 can read all of them.
-_LETTERS = r'[^<>&"\x00-\x09\x0b-\x1f\x7f\xa0]*'
-_WORDS = f"{_LETTERS}(?:&(?:amp|lt|gt|quot);{_LETTERS})*"
-_ADDRESS = r"https?://(?:[a-z0-9]+[.-])+[a-z]+(?:/[A-Za-z0-9./_~-]*)?"
-_BARE = "|".join(f"{tag}>{_WORDS}</{tag}>" for tag in ("em", "strong", "code", "del"))
-_INLINE = f'<(?:{_BARE}|br />|a href="{_ADDRESS}">{_WORDS}</a>)'
-_is_simple = re.compile(f"(?:<p>{_WORDS}(?:{_INLINE}{_WORDS})*</p>\n)*").fullmatch
-
-
 def render(source: str) -> str:
-    """Give the HTML of the Markdown `source`, safe to be put into any page.
+    """Return the HTML of the Markdown `source`, safe to be put into any page.
 
-    `source` has no lone surrogates; NUL becomes U+FFFD. Never fails on any other text.
+    It has at most `EXPANSION` times the bytes of `source` and `ALLOWANCE` more. `source` has no
+    lone surrogates; NUL becomes U+FFFD. Never fails on any other text.
     """
-    html = parse(source)
-    return clean_simple(html) if is_simple(html) else clean(html)
-
-
-def is_simple(html: str) -> bool:
-    """Say whether `html` needs no HTML parser to be made clean."""
-    return _is_simple(html) is not None
-
-
-def clean_simple(html: str) -> str:
-    """Give what `clean` gives for simple HTML, in a tenth of the time."""
-    if '"' in html:  # which is found in links only
-        html = html.replace('">', f'" rel="{_REL}">')
-    return html.replace("<br />", "<br>").replace("&quot;", '"')
+    most = EXPANSION * len(source.encode()) + ALLOWANCE
+    if _table_cells(source) * _CELL <= most:
+        html = parse(source)
+        if len(html.encode()) <= most and not _is_nested(html):
+            html = clean(html)
+            if len(html.encode()) <= most:
+                return html
+    return clean("<p>" + escape(source, quote=False).replace("\n", "<br>") + "</p>")
 
 
 def clean(html: str) -> str:
@@ -130,34 +84,15 @@ def clean(html: str) -> str:
 
 
 def parse(source: str) -> str:
-    """Give cmark's HTML of the Markdown `source`, without images and raw HTML."""
-    data = source.encode()
-    try:
-        parser = _idle.pop()
-    except IndexError:
-        parser = _new_parser()
-    _lib.cmark_parser_feed(parser, data, len(data))
-    root = _lib.cmark_parser_finish(parser)
-    _idle.append(parser)
-    if "<" in source or "![" in source:
-        _tame(root)
-    raw = _lib.cmark_render_html(root, _OPTIONS, _ffi.NULL)
-    _node_free(root)
-    html: str = _ffi.string(raw).decode()
-    _html_free(raw)
-    if len(html) > 11 * CONTAINERS and len(_CONTAINER(html)) > CONTAINERS:
-        html = "<p>" + escape(source, quote=False).replace("\n", "<br>") + "</p>"
+    """Return comrak's HTML of the Markdown `source`, without images and raw HTML."""
+    html = comrak.render_markdown(source, _EXTENSIONS, None, _OPTIONS)
     if "<h" in html:
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
+    if "<img" in html:
+        html = _IMAGE(r'<a href="\1"\3>\2</a>', html)
+    if "&lt;" in html:
+        html = _RAW_BLOCK(lambda match: f"{match[1]}<p>{match[2].strip()}</p>\n", html)
     return html
-
-
-def _new_parser() -> Any:
-    """Give a parser that knows our extensions. Any: a cffi pointer."""
-    parser = _lib.cmark_parser_new(_OPTIONS)
-    for extension in _EXTENSIONS:
-        _lib.cmark_parser_attach_syntax_extension(parser, extension)
-    return parser
 
 
 def links(html: str) -> int:
@@ -165,24 +100,24 @@ def links(html: str) -> int:
     return html.count("<a ")
 
 
-def _tame(root: Any) -> None:
-    """Turn raw HTML into text and images into links, in the tree `root`. Any: a cffi pointer."""
-    walk = _iter_new(root)
-    while (event := _iter_next(walk)) != _DONE:
-        node = _iter_node(walk)
-        kind = _lib.cmark_node_get_type(node)
-        if kind == _HTML_INLINE:
-            text = _ffi.string(_literal(node))
-            _set_type(node, _TEXT)
-            _set_literal(node, text)
-        elif kind == _HTML_BLOCK:
-            text = _ffi.string(_literal(node)).strip(b"\n")
-            _set_type(node, _PARAGRAPH)
-            child = _node_new(_TEXT)
-            _set_literal(child, text)
-            _append(node, child)
-        elif kind == _IMAGE and event == _ENTER:
-            address = _ffi.string(_url(node))
-            _set_type(node, _LINK)
-            _set_url(node, address)
-    _iter_free(walk)
+def _table_cells(source: str) -> int:
+    """Return a number that the cells of all tables in `source` do not exceed.
+
+    Columns are counted in delimiter rows, as in ``|-|:-:|``; rows end at a blank line. Both may
+    stand in blockquotes and lists.
+    """
+    cells = columns = 0
+    if "|" not in source:
+        return cells
+    for line in _LINE(source):
+        if not line.strip(" \t>"):
+            columns = 0
+        elif not line.strip(" \t\v\f>|:-"):
+            columns = max(columns, line.count("|") + 1)
+        cells += columns
+    return cells
+
+
+def _is_nested(html: str) -> bool:
+    """Say whether `html` has more than `CONTAINERS` blockquotes and lists."""
+    return len(html) > CONTAINERS * len("<ul></ul>") and len(_CONTAINER(html)) > CONTAINERS
