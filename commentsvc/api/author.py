@@ -103,7 +103,7 @@ class Readers:
         if entry.comment.status == DELETED:
             raise UnknownComment([entry.comment.id])
         message = message_from_json(request.json(), self._intake.bounds)
-        verdict = self._intake.judge_edit(request, _edited(entry, message))
+        verdict = await self._intake.judge_edit(request, _edited(entry, message))
         number, now = entry.comment.id, self._moment()
         comment = await self._database.write(
             lambda tx: author_edits.revise(tx, number, message, verdict, now)

@@ -14,7 +14,6 @@ from typing import get_args
 from commentsvc.api.serialize import Receipt, item, items, status
 from commentsvc.api.submit import Accepted, Intake
 from commentsvc.comments import queries
-from commentsvc.comments.markdown import render
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import Page, Thread
 from commentsvc.comments.submission import from_json, message_from_json
@@ -179,16 +178,18 @@ class Api:
         submission = from_json(body, self._intake.bounds, locate)
         return self._intake.begin(request, submission, _receipt)
 
-    def preview(self, request: Request) -> Response:
+    def preview(self, request: Request) -> Later:
         """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
 
-        Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415.
+        Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415, 429.
         """
         site = self._sites.named(first(request.parameters(), "site"))
         headers = self._origins.check(request, site)
         message = message_from_json(request.json(), self._intake.bounds)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return Response(200, headers, encode({"html": render(message)}))
+        return self._intake.preview(
+            request, message, lambda html: Response(200, headers, encode({"html": html}))
+        )
 
     def stamp(self, request: Request) -> Response:
         """GET /api/stamp?url=U: 200 ``{"stamp", "work"?, "length", "notify"}``, for a new form.

@@ -117,7 +117,7 @@ OPERATIONS = (
         ("site",),
         (("application/json", "Message"),),
         ((200, "Preview"),),
-        (400, 403, 415),
+        (400, 403, 415, 429),
     ),
     Operation(
         "GET", "/api/stamp", "Open a form", ("page", "site"), (), ((200, "Invitation"),), (400,)

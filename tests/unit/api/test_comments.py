@@ -343,3 +343,33 @@ def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
     assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
     assert data(service.get("/api/stamp?url=/p/")) != invitation
     assert service.get("/api/stamp?url=https://evil.example/").status == 400
+
+
+BOMB = ("|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 4_000)[:8_000]
+
+
+def test_a_bomb_is_shown_as_it_was_typed(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, comments=Comments(message_length=8_000))
+    with served(tmp_path, settings) as service:
+        answer = service.submit(BOMB)
+        preview = service.post("/api/preview", {"message": BOMB})
+        [entry] = service.stored()
+    assert (answer.status, preview.status) == (201, 200)
+    for html in (data(answer)["comment"]["html"], data(preview)["html"], entry.comment.html):
+        assert html.startswith("<p>|a|a")
+        assert len(html) < 24_000
+
+
+def test_previews_are_limited_by_network(service: Served) -> None:
+    def previews(number: int, peer: str) -> list[int]:
+        body = b'{"message": "a"}'
+        return [
+            service.ask("POST", "/api/preview", body, peer, content_type="application/json").status
+            for _ in range(number)
+        ]
+
+    assert previews(61, "192.0.2.1") == 60 * [200] + [429]
+    assert previews(1, "198.51.100.1") == [200]
+    service.monotonic += 1
+    assert previews(2, "192.0.2.1") == [200, 429]
+    assert service.submit().status == 201

@@ -171,7 +171,7 @@ def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
         begin_each(*values)
 
     begin_each = service.database.begin_each
-    monkeypatch.setattr("commentsvc.api.submit.render", noted)
+    monkeypatch.setattr("commentsvc.comments.render_queue.render", noted)
     monkeypatch.setattr(service.database, "begin_each", begun)
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi, hi | {"subject": "filled"})
@@ -187,7 +187,7 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
             raise UnknownParent("ours")
         return render(text)
 
-    monkeypatch.setattr("commentsvc.api.submit.render", fails)
+    monkeypatch.setattr("commentsvc.comments.render_queue.render", fails)
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi | {"message": "bad"}, hi)
     assert [answer.status for answer in answers] == [400, 201]

@@ -1,0 +1,81 @@
+"""render_queue: much to render goes into several turns of the loop, in order, and fails alone."""
+
+import asyncio
+
+import pytest
+
+from commentsvc.comments import render_queue
+from commentsvc.comments.render_queue import TURN, RenderQueue
+
+
+class Clock:
+    """Each look at it takes `step` seconds."""
+
+    def __init__(self, step: float) -> None:
+        self.now = 0.0
+        self.step = step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+async def turns(step: float, number: int) -> list[int]:
+    """Add `number` texts in one turn; how many were rendered in each turn after it."""
+    queue, rendered, counts = RenderQueue(Clock(step)), list[str | Exception](), list[int]()
+    for each in range(number):
+        queue.add(str(each), rendered.append)
+    while sum(counts) < number:
+        await asyncio.sleep(0)
+        counts.append(len(rendered) - sum(counts))
+    assert rendered == [f"<p>{each}</p>\n" for each in range(number)]
+    return counts
+
+
+def test_quick_texts_are_rendered_in_one_turn() -> None:
+    assert asyncio.run(turns(0, 40)) == [40]
+
+
+def test_slow_texts_do_not_add_up_in_a_turn() -> None:
+    assert asyncio.run(turns(TURN, 4)) == [1, 1, 1, 1]
+    assert asyncio.run(turns(TURN / 2, 4)) == [2, 2]
+
+
+def test_what_comes_while_others_wait_is_rendered_too() -> None:
+    async def scene() -> list[str | Exception]:
+        queue, rendered = RenderQueue(Clock(TURN)), list[str | Exception]()
+        queue.add("a", rendered.append)
+        queue.add("b", rendered.append)
+        await asyncio.sleep(0)
+        queue.add("c", rendered.append)
+        return [*rendered, await queue.render("d"), *rendered[1:]]
+
+    assert asyncio.run(scene()) == [f"<p>{each}</p>\n" for each in "adbc"]
+
+
+def test_a_text_that_cannot_be_rendered_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(source: str) -> str:
+        if source == "bad":
+            raise ValueError("ours")
+        return source
+
+    monkeypatch.setattr(render_queue, "render", fails)
+
+    async def scene() -> list[str | BaseException]:
+        render = RenderQueue(Clock(0)).render
+        return await asyncio.gather(*map(render, ("a", "bad", "b")), return_exceptions=True)
+
+    first, error, last = asyncio.run(scene())
+    assert (first, str(error), last) == ("a", "ours", "b")
+    assert isinstance(error, ValueError)
+
+
+def test_whoever_stops_waiting_costs_the_others_nothing() -> None:
+    async def scene() -> str:
+        queue = RenderQueue(Clock(0))
+        left = asyncio.create_task(queue.render("a"))
+        await asyncio.sleep(0)
+        left.cancel()
+        return await queue.render("b")
+
+    assert asyncio.run(scene()) == "<p>b</p>\n"
