@@ -48,7 +48,15 @@ from commentsvc.http.router import Route, Router
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import OwnPages
-from commentsvc.runtime import file_limit, handover, logs, maintenance, request_trace, signals
+from commentsvc.runtime import (
+    file_limit,
+    handover,
+    logs,
+    maintenance,
+    request_trace,
+    rerender,
+    signals,
+)
 from commentsvc.runtime.control import Control, NoServer
 from commentsvc.runtime.handover import Place, Succession
 from commentsvc.runtime.https_redirect import redirecting
@@ -145,8 +153,8 @@ async def _compose(
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (maintenance.run(database, settings), backups.run(), start.manager.watch())
-        await stack.enter_async_context(_meanwhile(*works))
+        works = (maintenance.run(database, settings), rerender.run(database), backups.run())
+        await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
         start.announce(address)
         start.manager.tell("READY=1", f"MAINPID={os.getpid()}")

@@ -1,0 +1,80 @@
+"""Rerender: stored HTML is brought up to date after the renderer has changed.
+
+DESIGN. Each start compares all stored HTML with what the renderer makes of its source now, in the
+background and in pieces, and stores what differs. So no version of the renderer has to be
+remembered, or raised by hand. A piece takes BUDGET seconds of a reader's thread, once a second.
+"""
+
+import asyncio
+import time
+from functools import partial
+from typing import Final, NamedTuple
+
+from commentsvc.comments import statements
+from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, render
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
+
+PAUSE: Final = 1.0  # seconds between two pieces
+PIECE: Final = 500  # comments at most
+BUDGET: Final = 0.05  # seconds
+
+# HTML beyond the renderer's bound is certain to differ, and may be too long to look at.
+_LOOK: Final = (
+    "SELECT id, source, CASE WHEN length(html) <= ? * length(CAST(source AS BLOB)) + ? THEN html"
+    " END FROM comment WHERE id > ? ORDER BY id LIMIT ?"
+)
+_STORE: Final = "UPDATE comment SET html = ? WHERE id = ? AND source = ?"
+
+
+class Outdated(NamedTuple):
+    """A comment whose stored HTML is not what its `source` gives now."""
+
+    id: int
+    source: str
+    html: str
+
+
+class Looked(NamedTuple):
+    """What was found, and up to which id was looked; None behind the last one."""
+
+    outdated: list[Outdated]
+    last: int | None
+
+
+async def run(database: Database, pause: float = PAUSE) -> None:
+    """Bring the HTML of all comments up to date."""
+    last: int | None = 0
+    while last is not None:
+        await asyncio.sleep(pause)
+        try:
+            looked = await database.read(partial(look, after=last))
+            if looked.outdated:
+                await database.write(partial(store, outdated=looked.outdated))
+            last = looked.last
+        except DatabaseError:
+            pass  # it is full or busy, as requests tell: the same piece again
+
+
+def look(reader: Reader, after: int) -> Looked:
+    """Look at a piece of the comments with ids above `after`."""
+    end = time.monotonic() + BUDGET
+    outdated: list[Outdated] = []
+    last: int | None = None
+    for number, source, html in reader.execute(_LOOK, (EXPANSION, ALLOWANCE, after, PIECE)):
+        last = number
+        now = render(source)
+        if now != html:
+            outdated.append(Outdated(number, source, now))
+        if time.monotonic() >= end:
+            break
+    return Looked(outdated, last)
+
+
+def store(tx: Transaction, outdated: list[Outdated]) -> None:
+    """Store the new HTML, but for what was edited meanwhile, and purge what shows it."""
+    for each in outdated:
+        if tx.execute(_STORE, (each.html, each.id, each.source)).rowcount:
+            [(*spot, _, _)] = tx.execute(statements.FIND_COMMENT, (each.id,)).fetchall()
+            count_shown(tx, {Spot(*spot): 0})  # for the purge alone

@@ -1,0 +1,67 @@
+"""rerender: stored HTML that the renderer would not make is stored anew, once and in pieces."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from commentsvc.comments import queries
+from commentsvc.comments.markdown import render
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import DatabaseFull
+from commentsvc.runtime import rerender
+from commentsvc.runtime.rerender import Outdated, look, store
+from tests.unit.stored import add, opened
+
+TABLE = "|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 3_000
+
+
+def stored(database: Database) -> list[tuple[str, str]]:
+    """Source and HTML of all comments, the oldest first."""
+    entries = database.read_now(lambda reader: queries.listing(reader, None, 1_000))
+    return [(entry.comment.source, entry.comment.html) for entry in reversed(entries)]
+
+
+def is_right(database: Database) -> bool:
+    return all(render(source) == html for source, html in stored(database))
+
+
+def test_all_that_differs_is_stored_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerender, "PIECE", 2)
+    with opened(tmp_path) as database:
+        for html in (render("*a*"), "<i>a</i>", "", "<script>", "<td>" * 100_000):
+            add(database, source="*a*", html=html)
+        add(database, source=TABLE, html="<td></td>\n" * 500_000)
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        assert is_right(database)
+        assert len(stored(database)) == 6
+
+
+def test_what_was_right_is_not_written(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        for source in ("*a*", "b", TABLE):
+            add(database, source=source, html=render(source))
+        looked = database.read_now(lambda reader: look(reader, 0))
+    assert looked == ([], 3)
+
+
+def test_a_text_that_was_edited_meanwhile_keeps_its_html(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        add(database, source="new", html="<p>new</p>\n")
+        database.write_now(lambda tx: store(tx, [Outdated(1, "old", "<p>old</p>\n")]))
+        assert stored(database) == [("new", "<p>new</p>\n")]
+
+
+def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, failures = rerender.store, iter([True, True])
+
+    def fails(*values: object, **named: object) -> None:
+        if next(failures, False):
+            raise DatabaseFull("no space")
+        real(*values, **named)  # type: ignore[arg-type] # as they came
+
+    monkeypatch.setattr(rerender, "store", fails)
+    with opened(tmp_path) as database:
+        add(database, source="*a*", html="")
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        assert is_right(database)
