@@ -46,7 +46,8 @@ def counted(app: Application, first: str) -> dict[str, int]:
 
 
 def test_every_refusal_of_the_table_is_played_here() -> None:
-    table = re.search(r"REFUSALS\[\] = \{\n(.*?)\n\};", (CORE / "render.c").read_text(), re.DOTALL)
+    source = (CORE / "http/response.c").read_text()
+    table = re.search(r"REFUSALS\[\] = \{\n(.*?)\n\};", source, re.DOTALL)
     assert table
     assert {int(status) for status in re.findall(r"^ +\{(\d+),", table[1], re.M)} == set(REFUSED)
 

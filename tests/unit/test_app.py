@@ -105,7 +105,8 @@ def test_a_failure_of_the_last_step_undoes_all_before(
 def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> None:
     app.run(SETTINGS, start(tmp_path))
     program = (
-        "import sys; from pathlib import Path; from commentsvc import app; from commentsvc.cli import main;"
+        "import sys; from pathlib import Path;"
+        "from commentsvc import app; from commentsvc.cli import main;"
         "from tests.unit.test_app import SETTINGS, start;"
         "app.run(SETTINGS, start(Path(sys.argv[1]))); print(*sys.modules)"
     )
