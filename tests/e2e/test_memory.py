@@ -146,7 +146,7 @@ def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
 
 
 def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
-    """One request for each kind of refusal."""
+    """The largest request for each kind of refusal."""
     found: dict[bytes, bytes] = {}
     nothing: list[Sent] = [((), b""), ((("Cookie", cookie),), b"")]
     asked = [
@@ -164,8 +164,9 @@ def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
     with closing(Client(service)) as client:
         for one in asked:
             for answer in client.ask([one]):
-                if answer[9:12] >= b"400":
-                    found.setdefault(kind_of(answer), one)
+                kind = kind_of(answer)
+                if answer[9:12] >= b"400" and len(one) > len(found.get(kind, b"")):
+                    found[kind] = one
     return [Refusal(*item) for item in found.items()] + REFUSED_BY_THE_CORE
 
 
