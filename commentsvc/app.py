@@ -19,35 +19,35 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, null
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc.admin.routes import Desk
+from commentsvc.admin.routes import AdminPages
 from commentsvc.api import metrics
-from commentsvc.api.author import Readers
+from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
-from commentsvc.api.comments import Api
+from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.health import Ops
+from commentsvc.api.health import Health
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
-from commentsvc.api.stream import Live
-from commentsvc.api.submit import Intake
+from commentsvc.api.stream import CommentStream
+from commentsvc.api.submit import SubmissionService
 from commentsvc.auth import edit_tokens
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.scheduled_backup import Backups
+from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery import channels
-from commentsvc.delivery.worker import Outbox
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.bridge import Bridge
-from commentsvc.http.messages import Origins
+from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.router import Route, Router
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
-from commentsvc.pages.personal_data import OwnPages
+from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.runtime import (
     file_limit,
     handover,
@@ -58,9 +58,9 @@ from commentsvc.runtime import (
     signals,
 )
 from commentsvc.runtime.control import Control, NoServer
-from commentsvc.runtime.handover import Place, Succession
+from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
-from commentsvc.runtime.systemd import Manager
+from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
@@ -88,7 +88,7 @@ class Start(NamedTuple):
     data: Path
     blog: Path | None
     announce: Callable[[str], None]
-    manager: Manager
+    manager: Notifier
     takes_over: bool
     traced: bool = False
 
@@ -106,10 +106,12 @@ def run(settings: Settings, start: Start) -> None:
         place = asyncio.run(_serve(settings, start, place))
 
 
-async def _serve(settings: Settings, start: Start, place: Place | None) -> Place | None:
+async def _serve(
+    settings: Settings, start: Start, place: InheritedState | None
+) -> InheritedState | None:
     """Serve, at the `place` that was ours or at one to be found; ours, if a successor failed."""
     told_to_stop = signals.expect()
-    succession = Succession(told_to_stop, place)
+    succession = Handover(told_to_stop, place)
     try:
         await _compose(settings, start, succession, told_to_stop)
     finally:
@@ -119,7 +121,7 @@ async def _serve(settings: Settings, start: Start, place: Place | None) -> Place
 
 
 async def _compose(
-    settings: Settings, start: Start, succession: Succession, told_to_stop: asyncio.Event
+    settings: Settings, start: Start, succession: Handover, told_to_stop: asyncio.Event
 ) -> None:
     data = start.data
     async with AsyncExitStack() as stack:
@@ -134,14 +136,21 @@ async def _compose(
         database = _open(settings, data / data_dir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
-        ways = channels.channels(settings, Links(keys), time.time, database)
-        outbox = Outbox(database, ways, time.time)
-        backups = Backups(settings.backup, data / data_dir.DATABASE, time.time)
-        ops = Ops(settings, database, bridge.stats, outbox, backups, time.time)
+        ways = channels.channels(settings, SignedLinks(keys), time.time, database)
+        outbox = OutboxWorker(database, ways, time.time)
+        backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, time.time)
+        ops = Health(settings, database, bridge.stats, outbox, backups, time.time)
         files = Files(settings, start.blog)
-        desk = Desk(settings, database, keys, bridge.stats, backups, time.time, time.monotonic)
+        admin_pages = AdminPages(
+            settings, database, keys, bridge.stats, backups, time.time, time.monotonic
+        )
         router = _router(
-            settings, database, keys, bans, bridge, [*desk.routes(), *ops.routes(), *files.routes()]
+            settings,
+            database,
+            keys,
+            bans,
+            bridge,
+            [*admin_pages.routes(), *ops.routes(), *files.routes()],
         )
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
@@ -157,13 +166,13 @@ async def _compose(
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
         start.announce(address)
-        start.manager.tell("READY=1", f"MAINPID={os.getpid()}")
+        start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
         succession.be_ready()
         await told_to_stop.wait()
-        start.manager.tell("STOPPING=1")
+        start.manager.notify("STOPPING=1")
 
 
-async def _find_place(start: Start, succession: Succession) -> None:
+async def _find_place(start: Start, succession: Handover) -> None:
     """What others have opened for us: the service manager, the server whose place we take."""
     if succession.place.lock >= 0:
         return
@@ -192,7 +201,7 @@ def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Databas
 
 
 def _control(
-    start: Start, settings: Settings, database: Database, address: str, succession: Succession
+    start: Start, settings: Settings, database: Database, address: str, succession: Handover
 ) -> Control:
     return Control(
         start.data / data_dir.CONTROL,
@@ -216,9 +225,9 @@ async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _stop(bridge: Bridge, grace: float, succession: Succession, lock: Lock) -> None:
+async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) -> None:
     """Answer what was read; keep the sockets where somebody waits for them."""
-    if succession.keeps:
+    if succession.has_other_server:
         await bridge.stop(min(grace, handover.GRACE), keep=True)
         succession.hold(bridge.release(), lock.fileno())
     else:
@@ -243,21 +252,27 @@ def _router(
 ) -> Router:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
     sites = Sites(settings.sites)
-    origins = Origins(settings.sites)
-    intake = Intake(settings, database, sites, origins, keys, bans, time.time, time.monotonic)
-    api = Api(settings, database, sites, origins, intake)
-    live = Live(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
-    readers = Readers(settings, database, sites, origins, intake, keys, time.time, time.monotonic)
+    origins = CorsPolicy(settings.sites)
+    submissions = SubmissionService(
+        settings, database, sites, origins, keys, bans, time.time, time.monotonic
+    )
+    api = CommentsApi(settings, database, sites, origins, submissions)
+    live = CommentStream(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
+    readers = AuthorActions(
+        settings, database, sites, origins, submissions, keys, time.time, time.monotonic
+    )
     routes = [
         *api.routes(),
         *readers.routes(),
         *live.routes(),
         *Avatars(settings, sites, time.monotonic).routes(),
         *Feeds(settings, database, sites).routes(),
-        *Embed(settings, database, sites, intake).routes(),
-        *Stacosys(settings, intake, api).routes(),
-        *LinkPages(settings, database, Links(keys), time.time).routes(),
-        *OwnPages(settings, database, Links(keys), time.time, time.monotonic).routes(),
+        *Embed(settings, database, sites, submissions).routes(),
+        *Stacosys(settings, submissions, api).routes(),
+        *LinkPages(settings, database, SignedLinks(keys), time.time).routes(),
+        *PersonalDataPages(
+            settings, database, SignedLinks(keys), time.time, time.monotonic
+        ).routes(),
         *others,
     ]
     return Router(routes, origins, as_http)

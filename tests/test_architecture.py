@@ -56,7 +56,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
     "api.errors": "http/test_router: what each failure means to a client",
     "api.static_files": "api/test_health: files are found by name only",
-    "cli.doctor.advice": "tests/proxy/test_doctor.py: the line is told for each fault",
+    "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
     "comments.errors": "http/test_router: what each failure means to a client",
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",

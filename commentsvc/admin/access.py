@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from commentsvc.admin.render import see, show
+from commentsvc.admin.render import redirect, render
 from commentsvc.api.errors import as_http
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import Cookies, Lifetime, Session
@@ -38,7 +38,7 @@ TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come
 SIGN_IN: Final = "sign-in"
 
 
-class Visit(msgspec.Struct, frozen=True):
+class RequestContext(msgspec.Struct, frozen=True):
     """Who asks, at the moment `now` (Unix milliseconds)."""
 
     token: str
@@ -58,10 +58,10 @@ class Visit(msgspec.Struct, frozen=True):
 
 
 # Any: what a coroutine yields to the event loop is not ours to know.
-Answer = Coroutine[Any, Any, Response]
-Shown = Callable[[Request, Visit], Answer]
-Acted = Callable[[Request, Visit, Form], Answer]
-Handler = Callable[[Request], Answer]
+PageResult = Coroutine[Any, Any, Response]
+Shown = Callable[[Request, RequestContext], PageResult]
+Acted = Callable[[Request, RequestContext, Form], PageResult]
+Handler = Callable[[Request], PageResult]
 
 
 def foreign_form() -> HttpError:
@@ -84,7 +84,7 @@ def no_cookie() -> HttpError:
     )
 
 
-class Gate:
+class AccessControl:
     """The doors. `now` gives the Unix time in seconds, `random` so many random bytes."""
 
     def __init__(
@@ -101,62 +101,62 @@ class Gate:
         self._now = now
         self._random = random
 
-    def open(self, handler: Shown) -> Handler:
+    def public_page(self, handler: Shown) -> Handler:
         """Let anybody see what `handler` shows; who has no cookie yet gets one."""
 
         async def answer(request: Request) -> Response:
-            visit, given = self._greet(request)
-            return _with(await handler(request, visit), given)
+            context, given = self._greet(request)
+            return _with(await handler(request, context), given)
 
         return _told(answer)
 
-    def page(self, handler: Shown) -> Handler:
+    def login_required(self, handler: Shown) -> Handler:
         """Let moderators see what `handler` shows."""
 
         async def answer(request: Request) -> Response:
-            visit = self._visit(request)
-            if visit is None and request.header("sec-fetch-site") == "cross-site":
+            context = self._visit(request)
+            if context is None and request.header("sec-fetch-site") == "cross-site":
                 return _again(request)
-            if visit is None or visit.session is None:
-                return see(f"{SIGN_IN}?to={quote(_target(request), safe='')}")
-            await self._touch(visit.session, visit.now)
-            return await handler(request, visit)
+            if context is None or context.session is None:
+                return redirect(f"{SIGN_IN}?to={quote(_target(request), safe='')}")
+            await self._touch(context.session, context.now)
+            return await handler(request, context)
 
         return _told(answer)
 
-    def enter(self, handler: Acted) -> Handler:
+    def public_form(self, handler: Acted) -> Handler:
         """Let anybody do what `handler` does, by a form of ours."""
 
         async def answer(request: Request) -> Response:
-            visit = self._visit(request)
+            context = self._visit(request)
             if not _is_same_origin(request):
                 raise foreign_form()
-            if visit is None:
+            if context is None:
                 raise no_cookie()
             form = request.form()
-            if not sessions.is_form_token(first(form, TOKEN_FIELD), visit.token):
+            if not sessions.is_form_token(first(form, TOKEN_FIELD), context.token):
                 raise foreign_form()
-            return await handler(request, visit, form)
+            return await handler(request, context, form)
 
         return _told(answer)
 
-    def act(self, handler: Acted) -> Handler:
+    def login_required_form(self, handler: Acted) -> Handler:
         """Let moderators do what `handler` does, by a form of ours."""
 
-        async def act(request: Request, visit: Visit, form: Form) -> Response:
-            if visit.session is None:
-                return see(SIGN_IN)
-            await self._touch(visit.session, visit.now)
-            return await handler(request, visit, form)
+        async def act(request: Request, context: RequestContext, form: Form) -> Response:
+            if context.session is None:
+                return redirect(SIGN_IN)
+            await self._touch(context.session, context.now)
+            return await handler(request, context, form)
 
-        return self.enter(act)
+        return self.public_form(act)
 
     def renew(self) -> tuple[str, Headers]:
         """A new token, and the header that gives it to the browser in place of its old one."""
         token, cookie = self._cookies.visit(self._random(sessions.TOKEN_SIZE))
         return token, (("Set-Cookie", cookie),)
 
-    def _visit(self, request: Request) -> Visit | None:
+    def _visit(self, request: Request) -> RequestContext | None:
         """Who asks; None without a cookie that we signed."""
         token = self._cookies.token(request.header("cookie"))
         if token is None:
@@ -165,15 +165,15 @@ class Gate:
         session = self._database.read_now(
             lambda reader: sessions.find(reader, token, self._lifetime, now)
         )
-        return Visit(token, session, now)
+        return RequestContext(token, session, now)
 
-    def _greet(self, request: Request) -> tuple[Visit, Headers]:
+    def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
         """Who asks; with a new cookie where there is none yet."""
-        visit = self._visit(request)
-        if visit is not None:
-            return visit, ()
+        context = self._visit(request)
+        if context is not None:
+            return context, ()
         token, given = self.renew()
-        return Visit(token, None, int(self._now() * 1_000)), given
+        return RequestContext(token, None, int(self._now() * 1_000)), given
 
     async def _touch(self, session: Session, now: int) -> None:
         if now - session.seen >= sessions.TOUCH:
@@ -190,7 +190,7 @@ def _told(answer: Handler) -> Handler:
             error = as_http(failure)
             if error is None:
                 raise
-        return show("problem.html", error.status, error.headers, message=error.message)
+        return render("problem.html", error.status, error.headers, message=error.message)
 
     return tell
 
@@ -222,4 +222,4 @@ def _again(request: Request) -> Response:
     Who follows a link from another site, such as a web mailer's, comes without the cookie although
     signed in. What our own page asks for then comes with it.
     """
-    return show("again.html", 200, (("Refresh", "0"),), target=_target(request))
+    return render("again.html", 200, (("Refresh", "0"),), target=_target(request))

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.render import number, see
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.comments import errors
 from commentsvc.db.database import Database
@@ -13,7 +13,7 @@ from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import BANS
 from commentsvc.spam import bans
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = {"": "for good", "7": "for a week", "30": "for a month", "365": "for a year"}
 VALUE_LENGTH: Final = 300  # characters of what is to be banned
@@ -23,53 +23,59 @@ DONE: Final = {"added": "That is banned from now on.", "lifted": "The ban is lif
 class BanPages:
     """The handlers of the bans' page."""
 
-    def __init__(self, database: Database, gate: Gate, frame: Frame) -> None:
+    def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
         """Take where bans are."""
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/bans", gate.page(self.page)),
-            Route("POST", "/moderation/ban", gate.act(self.add)),
-            Route("POST", "/moderation/unban", gate.act(self.remove)),
+            Route("GET", "/moderation/bans", access.login_required(self.page)),
+            Route("POST", "/moderation/ban", access.login_required_form(self.add)),
+            Route("POST", "/moderation/unban", access.login_required_form(self.remove)),
         ]
 
-    async def page(self, request: Request, visit: Visit) -> Response:
+    async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/bans[?kind=K&value=V]: 200 with all bans, and a form for a new one."""
         form = request.parameters()
-        return await self._show(visit, form, done=DONE.get(first(form, "done"), ""))
+        return await self._show(context, form, done=DONE.get(first(form, "done"), ""))
 
-    async def add(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def add(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/ban: 303 to the bans, with a new one. 400, 422."""
         kind, value, days = first(form, "kind"), first(form, "value"), first(form, "days")
         if kind not in BANS or days not in SPANS:
             raise unreadable_decision()
-        expires = visit.now + int(days) * DAY if days else None
-        who = visit.moderator.name
+        expires = context.now + int(days) * DAY_MS if days else None
+        who = context.moderator.name
         try:
             await self._database.write(
-                lambda tx: bans.add(tx, kind, value[:VALUE_LENGTH], who, visit.now, expires)
+                lambda tx: bans.add(tx, kind, value[:VALUE_LENGTH], who, context.now, expires)
             )
         except errors.BanRefused as error:
-            return await self._show(visit, form, 422, problem=f"That cannot be done: {error}.")
-        return see("bans?done=added")
+            return await self._show(context, form, 422, problem=f"That cannot be done: {error}.")
+        return redirect("bans?done=added")
 
-    async def remove(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/unban: 303 to the bans, without the one of this `id`. 404, 409."""
         ban_id = number(first(form, "id"))
         await self._database.write(lambda tx: bans.remove(tx, ban_id))
-        return see("bans?done=lifted")
+        return redirect("bans?done=lifted")
 
     async def _show(
-        self, visit: Visit, form: Form, status: int = 200, *, done: str = "", problem: str = ""
+        self,
+        context: RequestContext,
+        form: Form,
+        status: int = 200,
+        *,
+        done: str = "",
+        problem: str = "",
     ) -> Response:
-        return await self._frame.show(
+        return await self._layout.render(
             "bans.html",
-            visit,
+            context,
             status,
             here="bans",
             bans=await self._database.read(bans.listing),

@@ -14,12 +14,12 @@ from markupsafe import Markup
 
 from commentsvc.admin import render
 from commentsvc.model import Entry
-from commentsvc.moderation.verdicts import Told
+from commentsvc.moderation.verdicts import StoredVerdict
 
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters
 
 
-class Card(msgspec.Struct, frozen=True):
+class CommentView(msgspec.Struct, frozen=True):
     """What of a comment is shown: ages in words, `edited` is "" where it was not.
 
     `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
@@ -27,7 +27,7 @@ class Card(msgspec.Struct, frozen=True):
     """
 
     entry: Entry
-    told: Told | None
+    told: StoredVerdict | None
     age: str
     edited: str
     origin: str
@@ -36,22 +36,22 @@ class Card(msgspec.Struct, frozen=True):
     ticked: bool
 
 
-def card(
+def view(
     entry: Entry,
-    told: Mapping[int, Told],
+    told: Mapping[int, StoredVerdict],
     origins: Mapping[str, str],
     now: int,
     sites: Collection[str] = (),
     *,
     found: bool = False,
     ticked: bool = False,
-) -> Card:
+) -> CommentView:
     """The card of a comment at the moment `now` (Unix milliseconds).
 
     `told` are verdicts by id, `origins` those of blogs by their site's name.
     """
     comment = entry.comment
-    return Card(
+    return CommentView(
         entry,
         told.get(comment.id),
         render.ago(comment.created, now),
@@ -64,12 +64,12 @@ def card(
 
 
 @lru_cache(REMEMBERED)
-def html(shown: Card) -> Markup:
+def html(shown: CommentView) -> Markup:
     """A card as an item of a list."""
-    listed: Callable[[Card], Markup] = vars(render.template("item.html").module)["listed"]
+    listed: Callable[[CommentView], Markup] = vars(render.template("item.html").module)["listed"]
     return listed(shown)
 
 
-def items(shown: Iterable[Card]) -> Markup:
+def views(shown: Iterable[CommentView]) -> Markup:
     """The items of a list: put together here, since jinja2 looks at each of many parts."""
     return Markup("".join(map(html, shown)))  # noqa: S704 - each of them is Markup

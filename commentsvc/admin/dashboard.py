@@ -9,19 +9,19 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc.admin import chart
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.layout import Frame
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.layout import Layout
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.scheduled_backup import Backups
+from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import SECTIONS, Settings
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = (14, 30, 90)  # days on the chart
 
@@ -33,41 +33,41 @@ class Dashboard:
         self,
         settings: Settings,
         database: Database,
-        gate: Gate,
-        frame: Frame,
+        access: AccessControl,
+        layout: Layout,
         stats: Callable[[], dict[str, int]],
-        backups: Backups,
+        backups: ScheduledBackup,
     ) -> None:
         """Take the settings, where comments are, the core's `stats`, and the backups."""
         self._sections = told(settings)
         self._kept_days = settings.spam.kept_days
         self._sites = [site.name for site in settings.sites]
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
         self._stats = stats
         self._backups = backups
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/dashboard", gate.page(self.page)),
-            Route("GET", "/moderation/settings", gate.page(self.settings)),
+            Route("GET", "/moderation/dashboard", access.login_required(self.page)),
+            Route("GET", "/moderation/settings", access.login_required(self.settings)),
         ]
 
-    async def page(self, request: Request, visit: Visit) -> Response:
+    async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/dashboard[?days=14|30|90&site=S]: 200 with a chart and some figures."""
         form = request.parameters()
         span = next((s for s in SPANS if str(s) == first(form, "days")), SPANS[1])
         site = first(form, "site")
-        today = visit.now // DAY
+        today = context.now // DAY_MS
         since = today - span + 1
         found = await self._database.read(lambda reader: search.days(reader, site, since))
         days = by_day(found, since, today)
-        return await self._frame.show(
+        return await self._layout.render(
             "dashboard.html",
-            visit,
+            context,
             here="dashboard",
             chart=chart.draw(days),
             days=[(chart.date(day), numbers) for day, numbers in reversed(days) if numbers],
@@ -84,10 +84,10 @@ class Dashboard:
             backup=self._backups.state(),
         )
 
-    async def settings(self, request: Request, visit: Visit) -> Response:
+    async def settings(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/settings: 200 with every setting but the secret ones."""
-        return await self._frame.show(
-            "settings.html", visit, here="settings", sections=self._sections
+        return await self._layout.render(
+            "settings.html", context, here="settings", sections=self._sections
         )
 
 

@@ -7,28 +7,28 @@ thousand it says so, since counting a large queue takes longer than to show it.
 from typing import Any
 
 from commentsvc.admin import render
-from commentsvc.admin.access import Visit
+from commentsvc.admin.access import RequestContext
 from commentsvc.db.database import Database
 from commentsvc.http.messages import Response
 from commentsvc.moderation import lists
 
 
-class Frame:
+class Layout:
     """Shows pages with the list of all pages around them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def show(
+    async def render(
         self,
         name: str,
-        visit: Visit,
+        context: RequestContext,
         code: int = 200,
         /,
         **values: Any,  # Any: what the template shows
     ) -> Response:
         """The page that the template `name` makes of `values` for a moderator."""
         waiting = self._database.read_now(lists.numbers)
-        return render.show(
-            name, code, visit=visit, waiting=waiting, counted=lists.COUNTED, **values
+        return render.render(
+            name, code, context=context, waiting=waiting, counted=lists.COUNTED, **values
         )

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from commentsvc.auth import passwords
 from commentsvc.http.messages import HttpError
 from commentsvc.util.client_network import network
-from commentsvc.util.ratelimit import Limiter
+from commentsvc.util.ratelimit import RateLimiter
 
 T = TypeVar("T")
 
@@ -41,13 +41,13 @@ def _busy() -> HttpError:
     return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
 
-class Throttle:
+class LoginLimiter:
     """The buckets, and the lane in which passwords are checked."""
 
     def __init__(self) -> None:
-        self._networks = Limiter(PER_NETWORK)
-        self._names = Limiter(PER_NAME)
-        self._known = Limiter(PER_KNOWN_BROWSER)
+        self._networks = RateLimiter(PER_NETWORK)
+        self._names = RateLimiter(PER_NAME)
+        self._known = RateLimiter(PER_KNOWN_BROWSER)
         self._lane = asyncio.Lock()
         self._waiting = 0
 
@@ -64,15 +64,15 @@ class Throttle:
         if wait:
             raise _too_many(wait)
 
-    async def fits(self, password: str, stored: str, *, known: bool) -> bool:
+    async def verify(self, password: str, stored: str, *, known: bool) -> bool:
         """Whether the password fits. Raises HttpError 503 where too many strangers guess."""
         if self._waiting >= WAITING and not known:
             raise _busy()
-        return await self._in_lane(passwords.fits, password, stored)
+        return await self._in_lane(passwords.verify, password, stored)
 
-    async def new_hash(self, password: str) -> str:
+    async def hash_password(self, password: str) -> str:
         """As `passwords.new_hash`."""
-        return await self._in_lane(passwords.new_hash, password)
+        return await self._in_lane(passwords.hash_password, password)
 
     async def _in_lane(self, work: Callable[..., T], *arguments: str) -> T:
         self._waiting += 1

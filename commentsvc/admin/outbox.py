@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.render import number, see
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
@@ -21,21 +21,21 @@ DONE: Final = {"again": "It will be sent in a moment.", "nothing": "There was no
 class OutboxPages:
     """The handlers of the outbox's page."""
 
-    def __init__(self, database: Database, gate: Gate, frame: Frame) -> None:
+    def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
         """Take where the outbox is."""
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/outbox", gate.page(self.page)),
-            Route("POST", "/moderation/outbox", gate.act(self.retry)),
+            Route("GET", "/moderation/outbox", access.login_required(self.page)),
+            Route("POST", "/moderation/outbox", access.login_required_form(self.retry)),
         ]
 
-    async def page(self, request: Request, visit: Visit) -> Response:
+    async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/outbox[?state=S&before=N]: 200 with the newest rows, or some of them."""
         form = request.parameters()
         state = first(form, "state") if first(form, "state") in FATES else ""
@@ -44,9 +44,9 @@ class OutboxPages:
             lambda reader: outbox.listing(reader, state or None, before, MOST + 1)
         )
         more = len(rows) > MOST
-        return await self._frame.show(
+        return await self._layout.render(
             "outbox.html",
-            visit,
+            context,
             here="outbox",
             posts=rows[:MOST],
             backlogs=await self._database.read(outbox.backlogs),
@@ -56,8 +56,8 @@ class OutboxPages:
             older=address("outbox", state=state, before=rows[MOST - 1].id) if more else "",
         )
 
-    async def retry(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def retry(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/outbox: 303 to the outbox; the row of this `id` is due now. 404."""
         post_id = number(first(form, "id"))
-        again = await self._database.write(lambda tx: outbox.retry(tx, [post_id], visit.now))
-        return see(f"outbox?done={'again' if again else 'nothing'}")
+        again = await self._database.write(lambda tx: outbox.retry(tx, [post_id], context.now))
+        return redirect(f"outbox?done={'again' if again else 'nothing'}")

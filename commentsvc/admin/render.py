@@ -20,7 +20,7 @@ from jinja2 import Environment, Template
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 from commentsvc.util import templates
 from commentsvc.util.text import whole_number
-from commentsvc.util.timestamps import DAY, HOUR, MINUTE
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
 POLICY: Final = (
@@ -44,11 +44,11 @@ _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
 # The last step that is shorter than its limit, in ms, names an age.
 _AGES: Final = (
-    (MINUTE, 1, "just now"),
-    (HOUR, MINUTE, "{} min ago"),
-    (DAY, HOUR, "{} h ago"),
-    (2 * DAY, DAY, "yesterday"),
-    (14 * DAY, DAY, "{} days ago"),
+    (MINUTE_MS, 1, "just now"),
+    (HOUR_MS, MINUTE_MS, "{} min ago"),
+    (DAY_MS, HOUR_MS, "{} h ago"),
+    (2 * DAY_MS, DAY_MS, "yesterday"),
+    (14 * DAY_MS, DAY_MS, "{} days ago"),
 )
 
 
@@ -57,12 +57,12 @@ def ago(moment: int, now: int) -> str:
     for limit, unit, text in _AGES:
         if now - moment < limit:
             return text.format((now - moment) // unit)
-    return _date(moment // DAY)
+    return _date(moment // DAY_MS)
 
 
 @lru_cache(REMEMBERED)
 def _date(day: int) -> str:
-    return f"{_utc(day * DAY):%-d %b %Y}"
+    return f"{_utc(day * DAY_MS):%-d %b %Y}"
 
 
 def exactly(moment: int) -> str:
@@ -112,7 +112,7 @@ def template(name: str) -> Template:
     return _environment().get_template(name)
 
 
-def show(
+def render(
     name: str,
     code: int = 200,
     headers: Sequence[tuple[str, str]] = (),
@@ -124,7 +124,7 @@ def show(
     return Response(code, (HTML, *HEADERS, *headers), body)
 
 
-def see(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
+def redirect(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
     """Send a browser to the page at `target`, relative to this one (303: by GET)."""
     return Response(303, (("Location", target), *HEADERS, *headers), b"")
 

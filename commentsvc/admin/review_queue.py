@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.comment_view import card, items
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.render import see, target
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.comment_view import view, views
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import redirect, target
 from commentsvc.comments import search
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
@@ -26,8 +26,8 @@ from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import actions, lists, verdicts
-from commentsvc.moderation.actions import Outcome
-from commentsvc.moderation.verdicts import Told
+from commentsvc.moderation.actions import ChangeResult
+from commentsvc.moderation.verdicts import StoredVerdict
 from commentsvc.settings.schema import Site, origins
 from commentsvc.util.text import whole_number
 
@@ -42,7 +42,7 @@ _DONE: Final = re.compile(
 _ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
 
 
-class Done(msgspec.Struct, frozen=True):
+class FlashMessage(msgspec.Struct, frozen=True):
     """What a decision did: to how many comments, how many it left alone; `act` undoes it.
 
     `act` is 0 where it cannot be undone.
@@ -54,45 +54,47 @@ class Done(msgspec.Struct, frozen=True):
     act: int
 
 
-class Part(msgspec.Struct, frozen=True):
+class QueuePage(msgspec.Struct, frozen=True):
     """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
 
-    `unfed` is how many comments are not searched yet.
+    `unindexed` is how many comments are not searched yet.
     """
 
     items: list[Entry]
     next: str
-    unfed: int
-    told: dict[int, Told]
+    unindexed: int
+    told: dict[int, StoredVerdict]
     last_act: int
 
 
-class Reviewing:
+class ReviewPages:
     """The handlers of lists and decisions."""
 
-    def __init__(self, database: Database, gate: Gate, frame: Frame, sites: Sequence[Site]) -> None:
+    def __init__(
+        self, database: Database, access: AccessControl, layout: Layout, sites: Sequence[Site]
+    ) -> None:
         """Take where comments are, and the sites of the settings."""
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
         self._sites = [site.name for site in sites]
         self._origins = origins(sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/queue", gate.page(self.queue)),
-            Route("GET", "/moderation/comments", gate.page(self.comments)),
-            Route("POST", "/moderation/decide", gate.act(self.decide)),
-            Route("POST", "/moderation/undo", gate.act(self.undo)),
+            Route("GET", "/moderation/queue", access.login_required(self.queue)),
+            Route("GET", "/moderation/comments", access.login_required(self.comments)),
+            Route("POST", "/moderation/decide", access.login_required_form(self.decide)),
+            Route("POST", "/moderation/undo", access.login_required_form(self.undo)),
         ]
 
-    async def queue(self, request: Request, visit: Visit) -> Response:
+    async def queue(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/queue[?site=S&after=A]: 200 with the comments that wait."""
-        return await self._list(request, visit, "queue", PENDING, "")
+        return await self._list(request, context, "queue", PENDING, "")
 
-    async def comments(self, request: Request, visit: Visit) -> Response:
+    async def comments(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list or what is found.
 
         Without words to look for, the status is `approved` where none is given.
@@ -101,78 +103,78 @@ class Reviewing:
         query, status = first(form, "q").strip(), first(form, "status")
         if status not in STATUSES:
             status = "" if query else APPROVED
-        return await self._list(request, visit, "comments", status, query)
+        return await self._list(request, context, "comments", status, query)
 
     async def _list(
-        self, request: Request, visit: Visit, here: str, status: str, query: str
+        self, request: Request, context: RequestContext, here: str, status: str, query: str
     ) -> Response:
         form = request.parameters()
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
         part = await self._database.read(
-            lambda reader: _part(reader, status, query, site, after, visit.moderator.name)
+            lambda reader: _part(reader, status, query, site, after, context.moderator.name)
         )
         how = {"found": bool(query), "ticked": bool(first(form, "tick"))}
         shown = (
-            card(entry, part.told, self._origins, visit.now, self._sites, **how)
+            view(entry, part.told, self._origins, context.now, self._sites, **how)
             for entry in part.items
         )
-        return await self._frame.show(
+        return await self._layout.render(
             "comments.html",
-            visit,
+            context,
             here=here if here == "queue" or query else f"comments?status={status}",
-            cards=items(shown),
-            unfed=part.unfed,
+            cards=views(shown),
+            unindexed=part.unindexed,
             status=status,
             query=query,
             site=site,
             sites=self._sites,
-            done=read_done(first(form, "done"), part.last_act),
+            done=flash_message(first(form, "done"), part.last_act),
             back=address(here, **place, after=after),
             older=address(here, **place, after=part.next) if part.next else "",
             newest=address(here, **place) if after else "",
             every=address(here, **place, after=after, tick="all"),
         )
 
-    async def decide(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def decide(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/decide: 303 back, with what was done.
 
         `one` is a verb and an id, as in ``spam.5``; `all` a verb for each `id`. 400 for anything
         else, 404 for ids that do not exist.
         """
         verb, ids = _decision(form)
-        who = visit.moderator.name
+        who = context.moderator.name
 
-        def work(tx: Transaction) -> Outcome:
+        def work(tx: Transaction) -> ChangeResult:
             if verb == TAKE_BACK:
-                return actions.undo_last(tx, ids, who, visit.now)
-            return actions.change(tx, ids, verb, who, visit.now)
+                return actions.undo_last(tx, ids, who, context.now)
+            return actions.change(tx, ids, verb, who, context.now)
 
         if not ids:
-            return see(target(first(form, "back")))
+            return redirect(target(first(form, "back")))
         return _back(form, verb, await self._database.write(work))
 
-    async def undo(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def undo(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
-        act, who = whole_number(first(form, "act")), visit.moderator.name
+        act, who = whole_number(first(form, "act")), context.moderator.name
         if act is None:
             raise unreadable_decision()
-        outcome = await self._database.write(lambda tx: actions.undo(tx, act, who, visit.now))
+        outcome = await self._database.write(lambda tx: actions.undo(tx, act, who, context.now))
         return _back(form, TAKE_BACK, outcome)
 
 
-def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> Part:
+def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> QueuePage:
     """What a list shows after `after`, "" for its beginning. Raises BadCursor."""
     if query:
         before = whole_number(after)
         found = search.find(reader, query, status=status, site=site, limit=MOST, before=before)
-        items, unfed = found.items, found.unfed
+        items, unindexed = found.items, found.unindexed
         more = "" if found.next is None else str(found.next)
     else:
-        sheet = lists.sheet(reader, status, site, MOST, after or None)
-        items, more, unfed = sheet.items, sheet.next or "", 0
-    told = verdicts.of(reader, [entry.comment.id for entry in items])
-    return Part(items, more, unfed, told, actions.last_act(reader, who))
+        sheet = lists.list_page(reader, status, site, MOST, after or None)
+        items, more, unindexed = sheet.items, sheet.next or "", 0
+    told = verdicts.find(reader, [entry.comment.id for entry in items])
+    return QueuePage(items, more, unindexed, told, actions.last_act(reader, who))
 
 
 def unreadable_decision() -> HttpError:
@@ -191,14 +193,14 @@ def _decision(form: Form) -> tuple[str, list[int]]:
     return VERBS[verb], ids
 
 
-def _back(form: Form, what: str, outcome: Outcome) -> Response:
+def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
     """Send the browser back to where it decided, with what was done."""
     back = target(first(form, "back"))
     done = f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.act}"
-    return see(f"{back}{'&' if '?' in back else '?'}done={done}")
+    return redirect(f"{back}{'&' if '?' in back else '?'}done={done}")
 
 
-def read_done(text: str, last_act: int) -> Done | None:
+def flash_message(text: str, last_act: int) -> FlashMessage | None:
     """What the address of a page says was done; None where it says nothing that we wrote.
 
     Anybody can make a moderator open an address, so only the moderator's own last act is offered
@@ -208,7 +210,7 @@ def read_done(text: str, last_act: int) -> Done | None:
     if found is None:
         return None
     act = int(found[4])
-    return Done(found[1], int(found[2]), int(found[3]), act if act == last_act else 0)
+    return FlashMessage(found[1], int(found[2]), int(found[3]), act if act == last_act else 0)
 
 
 def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text

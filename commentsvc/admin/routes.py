@@ -3,30 +3,30 @@
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
-from commentsvc.admin.access import Gate
+from commentsvc.admin.access import AccessControl
 from commentsvc.admin.account import Account
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.login_limit import Throttle
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.outbox import OutboxPages
-from commentsvc.admin.review_queue import Reviewing
+from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.sign_in import SignIn
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.two_factor import FactorPages
 from commentsvc.auth.sessions import Cookies, Lifetime
-from commentsvc.auth.signed_links import Links
-from commentsvc.auth.two_factor import Factors
+from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.auth.two_factor import TwoFactor
 from commentsvc.db.database import Database
-from commentsvc.db.scheduled_backup import Backups
-from commentsvc.http.messages import Proxies
+from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.http.messages import TrustedProxies
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
-from commentsvc.util.timestamps import DAY, HOUR
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 
-class Desk:
+class AdminPages:
     """All handlers below /moderation."""
 
     def __init__(
@@ -35,30 +35,35 @@ class Desk:
         database: Database,
         keys: Sequence[bytes],
         stats: Callable[[], dict[str, int]],
-        backups: Backups,
+        backups: ScheduledBackup,
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
         """Take the secret `keys`, the core's `stats`, the backups, and two clocks in seconds."""
         lifetime = Lifetime(
-            most=settings.moderation.session_days * DAY,
-            idle=settings.moderation.session_idle_hours * HOUR,
+            most=settings.moderation.session_days * DAY_MS,
+            idle=settings.moderation.session_idle_hours * HOUR_MS,
         )
-        cookies, throttle, keyed, links = Cookies(keys), Throttle(), Factors(keys), Links(keys)
+        cookies, limiter, keyed, links = (
+            Cookies(keys),
+            LoginLimiter(),
+            TwoFactor(keys),
+            SignedLinks(keys),
+        )
         issuer = urlsplit(settings.server.public_url).hostname or "Comments"
-        frame = Frame(database)
-        gate = Gate(database, cookies, lifetime, now)
-        proxies = Proxies(settings.server.trusted_proxies)
+        layout = Layout(database)
+        access = AccessControl(database, cookies, lifetime, now)
+        proxies = TrustedProxies(settings.server.trusted_proxies)
         self._parts = (
-            SignIn(database, gate, cookies, proxies, throttle, lifetime, keyed, links, monotonic),
-            Reviewing(database, gate, frame, settings.sites),
-            CommentPage(database, gate, frame, settings.sites, settings.comments),
-            ThreadPages(database, gate, frame, settings.sites),
-            BanPages(database, gate, frame),
-            OutboxPages(database, gate, frame),
-            Dashboard(settings, database, gate, frame, stats, backups),
-            Account(database, gate, frame, cookies, throttle, lifetime, monotonic),
-            FactorPages(database, gate, frame, keyed, throttle, issuer, monotonic),
+            SignIn(database, access, cookies, proxies, limiter, lifetime, keyed, links, monotonic),
+            ReviewPages(database, access, layout, settings.sites),
+            CommentPage(database, access, layout, settings.sites, settings.comments),
+            ThreadPages(database, access, layout, settings.sites),
+            BanPages(database, access, layout),
+            OutboxPages(database, access, layout),
+            Dashboard(settings, database, access, layout, stats, backups),
+            Account(database, access, layout, cookies, limiter, lifetime, monotonic),
+            FactorPages(database, access, layout, keyed, limiter, issuer, monotonic),
         )
 
     def routes(self) -> list[Route]:

@@ -10,27 +10,27 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.login_limit import Throttle
-from commentsvc.admin.render import HOME, see, show, target
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.login_limit import LoginLimiter
+from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, passwords, sessions, two_factor
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.sessions import Cookies, Lifetime
-from commentsvc.auth.signed_links import LinkError, Links
-from commentsvc.auth.two_factor import WRONG_CODE, Factors
+from commentsvc.auth.signed_links import LinkError, SignedLinks
+from commentsvc.auth.two_factor import WRONG_CODE, TwoFactor
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
-from commentsvc.http.messages import Proxies, Request, Response, first
+from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
-from commentsvc.util.timestamps import MINUTE
+from commentsvc.util.timestamps import MINUTE_MS
 
 log = logging.getLogger(__name__)
 
 WRONG: Final = "This name and this password do not fit together."
 TOO_LATE: Final = "That took too long. Please begin anew."
 STEP: Final = "second step"
-STEP_TIME: Final = 5 * MINUTE  # to find the phone
+STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
 
 
 class SignIn:
@@ -39,50 +39,50 @@ class SignIn:
     def __init__(
         self,
         database: Database,
-        gate: Gate,
+        access: AccessControl,
         cookies: Cookies,
-        proxies: Proxies,
-        throttle: Throttle,
+        proxies: TrustedProxies,
+        limiter: LoginLimiter,
         lifetime: Lifetime,
-        keyed: Factors,
-        links: Links,
+        keyed: TwoFactor,
+        links: SignedLinks,
         monotonic: Callable[[], float],
     ) -> None:
         """Take who may be asked, and a clock that never goes back, in seconds."""
         self._database = database
-        self._gate = gate
+        self._access = access
         self._cookies = cookies
         self._proxies = proxies
         self._lifetime = lifetime
         self._monotonic = monotonic
-        self._throttle = throttle
+        self._limiter = limiter
         self._factors = keyed
         self._links = links
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
             Route("GET", "/moderation", self.home),
-            Route("GET", "/moderation/sign-in", gate.open(self.form)),
-            Route("POST", "/moderation/sign-in", gate.enter(self.sign_in)),
-            Route("POST", "/moderation/code", gate.enter(self.code)),
-            Route("POST", "/moderation/sign-out", gate.act(self.sign_out)),
+            Route("GET", "/moderation/sign-in", access.public_page(self.form)),
+            Route("POST", "/moderation/sign-in", access.public_form(self.sign_in)),
+            Route("POST", "/moderation/code", access.public_form(self.code)),
+            Route("POST", "/moderation/sign-out", access.login_required_form(self.sign_out)),
         ]
 
     def home(self, request: Request) -> Response:
         """GET /moderation: 303 to the first page."""
-        return see(f"moderation/{HOME}")
+        return redirect(f"moderation/{HOME}")
 
-    async def form(self, request: Request, visit: Visit) -> Response:
+    async def form(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/sign-in[?to=PAGE]: 200 with the form."""
         to = target(first(request.parameters(), "to"))
-        if visit.session is not None:
-            return see(to)
+        if context.session is not None:
+            return redirect(to)
         empty = not await self._database.read(accounts.everyone)
-        return _form(visit, to=to, empty=empty)
+        return _form(context, to=to, empty=empty)
 
-    async def sign_in(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def sign_in(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: wants a code.
 
         403 where name and password do not fit, 429 or 503 where too many were tried.
@@ -90,69 +90,71 @@ class SignIn:
         name, to = first(form, "name").strip(), target(first(form, "to"))
         account = await self._database.read(lambda reader: accounts.find(reader, name))
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
-        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
         stored = account.password if account else passwords.NOBODY
-        fits = await self._throttle.fits(first(form, "password"), stored, known=known)
+        fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
             log.warning("somebody could not sign in as %s", ascii(name[:40]))
-            return _form(visit, 403, name=name[:40], to=to, problem=WRONG)
+            return _form(context, 403, name=name[:40], to=to, problem=WRONG)
         number = account.id
         if await self._database.read(lambda reader: two_factor.is_on(reader, number)):
             step = self._links.make(
-                STEP, account.name, visit.form_token, expires=visit.now + STEP_TIME
+                STEP, account.name, context.form_token, expires=context.now + STEP_TIME
             )
-            return _code_form(visit, step=step, to=to)
-        return await self._let_in(request, visit, account, to)
+            return _code_form(context, step=step, to=to)
+        return await self._let_in(request, context, account, to)
 
-    async def code(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def code(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/code: 303 as for signing in, where `code` is right. 403, 429."""
         to, step = target(first(form, "to")), first(form, "step")
         try:
-            name, browser = self._links.read(STEP, step, visit.now)
+            name, browser = self._links.read(STEP, step, context.now)
         except LinkError:
-            return _form(visit, 403, to=to, problem=TOO_LATE)
+            return _form(context, 403, to=to, problem=TOO_LATE)
         account = await self._database.read(lambda reader: accounts.find(reader, name))
-        if account is None or browser != visit.form_token:
-            return _form(visit, 403, to=to, problem=TOO_LATE)
+        if account is None or browser != context.form_token:
+            return _form(context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
-        self._throttle.count(self._proxies.client(request), name, self._monotonic(), known=known)
-        number, given, now = account.id, first(form, "code"), visit.now / 1_000
+        self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        number, given, now = account.id, first(form, "code"), context.now / 1_000
         if not await self._database.write(lambda tx: self._factors.accept(tx, number, given, now)):
             log.warning("somebody with the password of %s gave a wrong code", ascii(name))
-            return _code_form(visit, 403, step=step, to=to, problem=WRONG_CODE)
-        return await self._let_in(request, visit, account, to)
+            return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
+        return await self._let_in(request, context, account, to)
 
     async def _let_in(
-        self, request: Request, visit: Visit, account: Moderator, to: str
+        self, request: Request, context: RequestContext, account: Moderator, to: str
     ) -> Response:
-        token, cookie = self._gate.renew()
+        token, cookie = self._access.renew()
         agent = request.header("user-agent") or ""
 
         def work(tx: Transaction) -> None:
-            sessions.sweep(tx, self._lifetime, visit.now)
-            if visit.session is not None:
-                sessions.end(tx, visit.session.id, visit.session.moderator_id)
-            sessions.begin(tx, token, account, agent, visit.now)
+            sessions.sweep(tx, self._lifetime, context.now)
+            if context.session is not None:
+                sessions.end(tx, context.session.id, context.session.moderator_id)
+            sessions.begin(tx, token, account, agent, context.now)
 
         await self._database.write(work)
-        return see(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
+        return redirect(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
 
-    async def sign_out(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
-        session = visit.moderator
+        session = context.moderator
         await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
-        _, cookie = self._gate.renew()
-        return see("sign-in", cookie)
+        _, cookie = self._access.renew()
+        return redirect("sign-in", cookie)
 
 
 def _code_form(
-    visit: Visit, status: int = 200, *, step: str, to: str, problem: str = ""
+    context: RequestContext, status: int = 200, *, step: str, to: str, problem: str = ""
 ) -> Response:
-    return show("code.html", status, form_token=visit.form_token, step=step, to=to, problem=problem)
+    return render(
+        "code.html", status, form_token=context.form_token, step=step, to=to, problem=problem
+    )
 
 
 def _form(
-    visit: Visit,
+    context: RequestContext,
     status: int = 200,
     *,
     name: str = "",
@@ -160,10 +162,10 @@ def _form(
     problem: str = "",
     empty: bool = False,
 ) -> Response:
-    return show(
+    return render(
         "sign-in.html",
         status,
-        form_token=visit.form_token,
+        form_token=context.form_token,
         name=name,
         to=to,
         problem=problem,

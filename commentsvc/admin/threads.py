@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.render import number, see
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
 from commentsvc.comments import threads
-from commentsvc.comments.threads import Listed
+from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
@@ -34,25 +34,27 @@ DONE: Final = {
 class ThreadPages:
     """The handlers of the list of threads and of a thread's page."""
 
-    def __init__(self, database: Database, gate: Gate, frame: Frame, sites: Sequence[Site]) -> None:
+    def __init__(
+        self, database: Database, access: AccessControl, layout: Layout, sites: Sequence[Site]
+    ) -> None:
         """Take where threads are, and the sites of the settings."""
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
         self._places = Sites(sites)
         self._days = {site.name: site.close_days for site in sites}
         self._origins = origins(sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/threads", gate.page(self.listing)),
-            Route("GET", "/moderation/thread", gate.page(self.page)),
-            Route("POST", "/moderation/thread", gate.act(self.change)),
+            Route("GET", "/moderation/threads", access.login_required(self.listing)),
+            Route("GET", "/moderation/thread", access.login_required(self.page)),
+            Route("POST", "/moderation/thread", access.login_required_form(self.change)),
         ]
 
-    async def listing(self, request: Request, visit: Visit) -> Response:
+    async def listing(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/threads[?q=Q&before=N]: 200 with the newest threads, or some of them."""
         form = request.parameters()
         query, before = first(form, "q").strip(), first(form, "before")
@@ -61,9 +63,9 @@ class ThreadPages:
             lambda reader: threads.listing(reader, query, MOST + 1, least)
         )
         more = len(rows) > MOST
-        return await self._frame.show(
+        return await self._layout.render(
             "threads.html",
-            visit,
+            context,
             here="threads",
             threads=rows[:MOST],
             query=query,
@@ -71,29 +73,31 @@ class ThreadPages:
             older=address("threads", q=query, before=rows[MOST - 1].id) if more else "",
         )
 
-    async def page(self, request: Request, visit: Visit) -> Response:
+    async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/thread?id=N: 200 with what can be done with a thread. 404."""
         form = request.parameters()
         done = DONE.get(first(form, "done"), "")
-        return await self._show(visit, await self._find(first(form, "id")), done=done)
+        return await self._show(context, await self._find(first(form, "id")), done=done)
 
-    async def change(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/thread: 303 to the thread, on which the verb `do` was done.
 
         404, and 400 or 409 with the reason where it cannot be done.
         """
         thread = await self._find(first(form, "id"))
         try:
-            work = self._work(thread, form, visit)
+            work = self._work(thread, form, context)
             thread_id = await self._database.write(work)
         except Exception as failure:
             error = as_http(failure)
             if error is None:
                 raise
-            return await self._show(visit, thread, error.status, problem=error.message)
-        return see(f"thread?id={thread_id}&done={first(form, 'do')}")
+            return await self._show(context, thread, error.status, problem=error.message)
+        return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
-    def _work(self, thread: Listed, form: Form, visit: Visit) -> Callable[[Transaction], int]:
+    def _work(
+        self, thread: ThreadSummary, form: Form, context: RequestContext
+    ) -> Callable[[Transaction], int]:
         """What a form asks for; it gives the id of the thread to show. Raises UrlError, HttpError.
 
         A url is brought to its canonical form here, so that it names what readers see.
@@ -119,12 +123,12 @@ class ThreadPages:
             raise HttpError(400, "invalid", "This cannot be undone: tick the box to go on.")
 
         def merge(tx: Transaction) -> int:
-            threads.merge(tx, site, url, place.url, visit.moderator.name, visit.now)
+            threads.merge(tx, site, url, place.url, context.moderator.name, context.now)
             return threads.find(tx, site, place.url).thread_id
 
         return merge
 
-    async def _find(self, text: str) -> Listed:
+    async def _find(self, text: str) -> ThreadSummary:
         """The thread of that id. Raises HttpError 404."""
         thread_id = number(text)
         rows = await self._database.read(
@@ -135,11 +139,17 @@ class ThreadPages:
         return rows[0]
 
     async def _show(
-        self, visit: Visit, thread: Listed, status: int = 200, *, done: str = "", problem: str = ""
+        self,
+        context: RequestContext,
+        thread: ThreadSummary,
+        status: int = 200,
+        *,
+        done: str = "",
+        problem: str = "",
     ) -> Response:
-        return await self._frame.show(
+        return await self._layout.render(
             "thread.html",
-            visit,
+            context,
             status,
             here="threads",
             thread=thread,
@@ -150,7 +160,9 @@ class ThreadPages:
         )
 
 
-def _same(thread: Listed, work: Callable[[Transaction], None]) -> Callable[[Transaction], int]:
+def _same(
+    thread: ThreadSummary, work: Callable[[Transaction], None]
+) -> Callable[[Transaction], int]:
     """Do `work` and stay with the thread."""
 
     def done(tx: Transaction) -> int:

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from os import urandom
 
-from commentsvc.admin.access import Gate, Visit
-from commentsvc.admin.layout import Frame
-from commentsvc.admin.login_limit import Throttle
-from commentsvc.admin.render import see
+from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.login_limit import LoginLimiter
+from commentsvc.admin.render import redirect
 from commentsvc.auth import totp, two_factor
 from commentsvc.auth.two_factor import (
     RECOVERY_CODES,
     RECOVERY_SIZE,
     SECRET_SIZE,
     WRONG_CODE,
-    Factors,
+    TwoFactor,
 )
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
@@ -28,52 +28,52 @@ class FactorPages:
     def __init__(
         self,
         database: Database,
-        gate: Gate,
-        frame: Frame,
-        keyed: Factors,
-        throttle: Throttle,
+        access: AccessControl,
+        layout: Layout,
+        keyed: TwoFactor,
+        limiter: LoginLimiter,
         issuer: str,
         monotonic: Callable[[], float],
     ) -> None:
         """Take where codes are kept, and the name of the service that an app shows."""
         self._database = database
-        self._gate = gate
-        self._frame = frame
+        self._access = access
+        self._layout = layout
         self._factors = keyed
-        self._throttle = throttle
+        self._limiter = limiter
         self._issuer = issuer
         self._monotonic = monotonic
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        gate = self._gate
+        access = self._access
         return [
-            Route("GET", "/moderation/factor", gate.page(self.page)),
-            Route("POST", "/moderation/factor", gate.act(self.change)),
+            Route("GET", "/moderation/factor", access.login_required(self.page)),
+            Route("POST", "/moderation/factor", access.login_required_form(self.change)),
         ]
 
-    async def page(self, request: Request, visit: Visit) -> Response:
+    async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/factor: 200 with what is set up, or how to."""
-        return await self._show(visit)
+        return await self._show(context)
 
-    async def change(self, request: Request, visit: Visit, form: Form) -> Response:
+    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/factor: `do` is begin, confirm or off; the last two take a `code`.
 
         303 to the page; 200 with the recovery codes, once; 403 for a wrong code, 429.
         """
-        who, now = visit.moderator, visit.now / 1_000
+        who, now = context.moderator, context.now / 1_000
         what, code = first(form, "do"), first(form, "code")
         if what == "begin":
             word = urandom(SECRET_SIZE)
             await self._database.write(lambda tx: self._factors.begin(tx, who.moderator_id, word))
-            return see("factor")
-        self._throttle.count("", who.name, self._monotonic(), known=True)
+            return redirect("factor")
+        self._limiter.count("", who.name, self._monotonic(), known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(
                 lambda tx: self._factors.confirm(tx, who.moderator_id, code, random, now)
             )
-            return await self._show(visit, codes=codes, problem="" if codes else WRONG_CODE)
+            return await self._show(context, codes=codes, problem="" if codes else WRONG_CODE)
 
         def switch_off(tx: Transaction) -> bool:
             good = self._factors.accept(tx, who.moderator_id, code, now)
@@ -82,13 +82,13 @@ class FactorPages:
             return good
 
         if await self._database.write(switch_off):
-            return see("factor")
-        return await self._show(visit, problem=WRONG_CODE)
+            return redirect("factor")
+        return await self._show(context, problem=WRONG_CODE)
 
     async def _show(
-        self, visit: Visit, *, codes: list[str] | None = None, problem: str = ""
+        self, context: RequestContext, *, codes: list[str] | None = None, problem: str = ""
     ) -> Response:
-        who = visit.moderator
+        who = context.moderator
 
         def work(reader: Reader) -> tuple[bool, int, bytes | None]:
             number = who.moderator_id
@@ -99,9 +99,9 @@ class FactorPages:
             )
 
         on, left, secret = await self._database.read(work)
-        return await self._frame.show(
+        return await self._layout.render(
             "factor.html",
-            visit,
+            context,
             403 if problem else 200,
             on=on,
             left=left,

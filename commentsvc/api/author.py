@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.api.serialize import Revised, item, status
-from commentsvc.api.submit import Intake
+from commentsvc.api.submit import SubmissionService
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, voting
 from commentsvc.comments.errors import UnknownComment
@@ -22,42 +22,42 @@ from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,
     NOT_STORED,
+    CorsPolicy,
     Headers,
     HttpError,
-    Origins,
-    Proxies,
     Request,
     Response,
+    TrustedProxies,
     encode,
 )
 from commentsvc.http.router import Route
 from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
-from commentsvc.moderation.author_edits import Own
+from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import NetworkHashes, network
-from commentsvc.util.ratelimit import Limiter
+from commentsvc.util.ratelimit import RateLimiter
 
 # What one may vote, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
 
-class Ballot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A vote as sent: see `Readers.vote`. Any: each is checked by what it may be."""
 
     vote: Any = None
     voter: Any = None
 
 
-class Claim(NamedTuple):
+class AuthorizedComment(NamedTuple):
     """A comment that somebody says is theirs, and the CORS fields of the answer."""
 
     entry: Entry
     headers: Headers
 
 
-class Readers:
+class AuthorActions:
     """The handlers of what is about one comment."""
 
     def __init__(
@@ -65,22 +65,22 @@ class Readers:
         settings: Settings,
         database: Database,
         sites: Sites,
-        origins: Origins,
-        intake: Intake,
+        origins: CorsPolicy,
+        submissions: SubmissionService,
         keys: Sequence[bytes],
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
         """Take the settings and what was built of them; both clocks are in seconds."""
         self._votes = VALUES[settings.comments.votes]
-        self._limiter = Limiter(settings.spam.vote_limit)
+        self._limiter = RateLimiter(settings.spam.vote_limit)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
         self._database = database
         self._sites = sites
         self._origins = origins
-        self._intake = intake
+        self._submissions = submissions
         self._now = now
         self._monotonic = monotonic
 
@@ -88,7 +88,7 @@ class Readers:
         """Give the table of routes."""
         return [
             Route("PATCH", "/api/comments/{id}", self.edit),
-            Route("DELETE", "/api/comments/{id}", self.withdraw),
+            Route("DELETE", "/api/comments/{id}", self.delete),
             Route("POST", "/api/comments/{id}/votes", self.vote),
         ]
 
@@ -102,16 +102,16 @@ class Readers:
         entry, headers = self._claim(request)
         if entry.comment.status == DELETED:
             raise UnknownComment([entry.comment.id])
-        message = message_from_json(request.json(), self._intake.bounds)
-        verdict = await self._intake.judge_edit(request, _edited(entry, message))
+        message = message_from_json(request.json(), self._submissions.bounds)
+        verdict = await self._submissions.judge_edit(request, _edited(entry, message))
         number, now = entry.comment.id, self._moment()
         comment = await self._database.write(
-            lambda tx: author_edits.revise(tx, number, message, verdict, now)
+            lambda tx: author_edits.edit(tx, number, message, verdict, now)
         )
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(200, headers, encode(Revised(status(comment), item(comment))))
 
-    async def withdraw(self, request: Request) -> Response:
+    async def delete(self, request: Request) -> Response:
         """DELETE /api/comments/ID: 204; the comment is shown no more, answers to it are.
 
         The edit token stands in `Authorization: Bearer`. Again for a deleted one: 204. 401, 403,
@@ -119,7 +119,7 @@ class Readers:
         """
         entry, headers = self._claim(request)
         number, now = entry.comment.id, self._moment()
-        await self._database.write(lambda tx: author_edits.withdraw(tx, number, now))
+        await self._database.write(lambda tx: author_edits.delete(tx, number, now))
         return Response(204, (NOT_STORED, *headers), b"")
 
     async def vote(self, request: Request) -> Response:
@@ -150,15 +150,15 @@ class Readers:
         headers = (("Content-Type", JSON), NOT_STORED, *headers)
         return Response(200, headers, b'{"votes":%d,"vote":%d}' % (votes, value))
 
-    def _claim(self, request: Request) -> Claim:
+    def _claim(self, request: Request) -> AuthorizedComment:
         """Find the comment that a request is about, if the token is its own.
 
         Raises HttpError 401 or 403, UnknownComment.
         """
         number = request.number()
 
-        def work(reader: Reader) -> tuple[Entry | None, Own | None]:
-            return queries.find(reader, number), author_edits.own(reader, number)
+        def work(reader: Reader) -> tuple[Entry | None, EditCredentials | None]:
+            return queries.find(reader, number), author_edits.authorize(reader, number)
 
         entry, own = self._database.read_now(work)
         if entry is None or own is None:
@@ -171,7 +171,7 @@ class Readers:
         if own.token_expires <= self._moment():
             message = "The time in which this comment could be changed is over."
             raise HttpError(403, "too_late", message)
-        return Claim(entry, headers)
+        return AuthorizedComment(entry, headers)
 
     def _check(self, request: Request, entry: Entry) -> Headers:
         """Give the CORS fields. Raises HttpError 403, UnknownSiteError for a site of the past."""
@@ -180,7 +180,7 @@ class Readers:
     def _ballot(self, body: bytes) -> tuple[int, str]:
         """Read a vote and its voter. Raises HttpError 400 that names all faulty fields."""
         try:
-            sent = msgspec.json.decode(body, type=Ballot)
+            sent = msgspec.json.decode(body, type=VoteRequest)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise MalformedError('The body must be JSON as {"vote": 1, "voter": "…"}.') from None
         wrong = {}

@@ -21,12 +21,12 @@ from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
 from commentsvc.util import http_client
 from commentsvc.util.http_client import Fetched, RemoteError
-from commentsvc.util.ratelimit import Limiter
+from commentsvc.util.ratelimit import RateLimiter
 
 PREFIX: Final = "/api/avatar/"
 BYTES: Final = 32_768  # of a picture; one of 96 pixels has 2 to 12 KiB
 KEPT: Final = 256  # answers, so at most 8 MiB
-DAY: Final = 86_400.0  # seconds that an answer is kept, by us and by browsers
+DAY_S: Final = 86_400.0  # seconds that an answer is kept, by us and by browsers
 PAUSE: Final = 300.0  # seconds without another attempt after a failure
 AT_ONCE: Final = 8  # fetches
 RATE: Final = "300/minute"  # of fetches
@@ -34,7 +34,7 @@ QUERY: Final = "?d=404&s=96"  # Gravatar's words: none instead of a drawn one, a
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
 _HEADERS: Final = (
-    ("Cache-Control", f"public, max-age={DAY:.0f}"),
+    ("Cache-Control", f"public, max-age={DAY_S:.0f}"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -54,7 +54,7 @@ class Avatars:
         self._sites = sites
         self._monotonic = monotonic
         self._kept: OrderedDict[str, tuple[float, Fetched | None]] = OrderedDict()
-        self._limiter = Limiter(RATE)
+        self._limiter = RateLimiter(RATE)
         self._lane = asyncio.Semaphore(AT_ONCE)
 
     def routes(self) -> list[Route]:
@@ -93,7 +93,7 @@ class Avatars:
         found: Fetched | None = None
         try:
             found = await http_client.get(url, BYTES, self._networks)
-            good_for = DAY if found.status in (200, 404) else PAUSE
+            good_for = DAY_S if found.status in (200, 404) else PAUSE
         except RemoteError:
             good_for = PAUSE
         if found and (found.status != 200 or found.type not in TYPES):

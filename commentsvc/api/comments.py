@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import get_args
 
 from commentsvc.api.serialize import Receipt, item, items, status
-from commentsvc.api.submit import Accepted, Intake
+from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
 from commentsvc.comments.pagination import Sort
-from commentsvc.comments.queries import Page, Thread
+from commentsvc.comments.queries import CommentList, Thread
 from commentsvc.comments.submission import from_json, message_from_json
-from commentsvc.comments.urls import Place, Sites
+from commentsvc.comments.urls import PageRef, Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
@@ -26,16 +26,16 @@ from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,
     NOT_STORED,
+    CorsPolicy,
+    Deferred,
     Headers,
     HttpError,
-    Later,
-    Origins,
     Request,
     Response,
     encode,
     first,
 )
-from commentsvc.http.router import Answer, Route
+from commentsvc.http.router import HandlerResult, Route
 from commentsvc.model import APPROVED, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
 from commentsvc.util.text import whole_number
@@ -46,7 +46,7 @@ SHORT = 100  # comments of a list that is read on the event loop: what the widge
 SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
 
 
-class Api:
+class CommentsApi:
     """The handlers of group A, but for the embedded thread and what operators ask."""
 
     def __init__(
@@ -54,15 +54,15 @@ class Api:
         settings: Settings,
         database: Database,
         sites: Sites,
-        origins: Origins,
-        intake: Intake,
+        origins: CorsPolicy,
+        submissions: SubmissionService,
     ) -> None:
         """Take the settings, what was built of them, and where comments come from and go to."""
         self._settings = settings
         self._database = database
         self._sites = sites
         self._origins = origins
-        self._intake = intake
+        self._submissions = submissions
         shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
@@ -120,7 +120,7 @@ class Api:
         numbers = {url: thread.count for url, thread in threads.items()}
         return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
 
-    def list_comments(self, request: Request) -> Answer:
+    def list_comments(self, request: Request) -> HandlerResult:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
@@ -136,24 +136,24 @@ class Api:
         sort, limit, after, since = self._range(form)
         open_for = self._sites.open_for(place.site)
 
-        def work(reader: Reader) -> Page:
+        def work(reader: Reader) -> CommentList:
             if since is not None:
                 return queries.changed(reader, place, since, limit, open_for)
-            return queries.page(reader, place, sort, limit, after, open_for)
+            return queries.list_comments(reader, place, sort, limit, after, open_for)
 
         if since is None and sort != "top" and limit <= SHORT:
             page = self._database.read_now(lambda reader: reader.whole(work))
             return self._show_list(page, place)
         return self._read_list(work, place)
 
-    async def _read_list(self, work: Callable[[Reader], Page], place: Place) -> Response:
+    async def _read_list(self, work: Callable[[Reader], CommentList], place: PageRef) -> Response:
         return self._show_list(await self._database.read(work), place)
 
-    def _show_list(self, page: Page, place: Place) -> Response:
+    def _show_list(self, page: CommentList, place: PageRef) -> Response:
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
-    def _listed(self, page: Page, site: str) -> dict[str, object]:
+    def _listed(self, page: CommentList, site: str) -> dict[str, object]:
         data = items(page.items, self._sites.pictures(site))
         answer: dict[str, object] = {"data": data, "count": page.thread.count}
         if page.next is not None:
@@ -166,7 +166,7 @@ class Api:
             answer["votes"] = page.votes
         return answer
 
-    def submit(self, request: Request) -> Later:
+    def submit(self, request: Request) -> Deferred:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
 
         Both say ``{"status", "comment", "token", "token_expires"}``; the token is null where an
@@ -174,20 +174,20 @@ class Api:
         403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
         the site; `site` in the body is the author's.
         """
-        body, locate = request.json(), self._intake.locator(request)
-        submission = from_json(body, self._intake.bounds, locate)
-        return self._intake.begin(request, submission, _receipt)
+        body, locate = request.json(), self._submissions.locator(request)
+        submission = from_json(body, self._submissions.bounds, locate)
+        return self._submissions.begin(request, submission, _receipt)
 
-    def preview(self, request: Request) -> Later:
+    def preview(self, request: Request) -> Deferred:
         """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
 
         Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415, 429.
         """
         site = self._sites.named(first(request.parameters(), "site"))
         headers = self._origins.check(request, site)
-        message = message_from_json(request.json(), self._intake.bounds)
+        message = message_from_json(request.json(), self._submissions.bounds)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return self._intake.preview(
+        return self._submissions.preview(
             request, message, lambda html: Response(200, headers, encode({"html": html}))
         )
 
@@ -201,9 +201,9 @@ class Api:
         """
         site, _ = self._place(request.parameters())
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
-        return Response(200, headers, encode(self._intake.invite(site)))
+        return Response(200, headers, encode(self._submissions.invite(site)))
 
-    def _place(self, form: Form) -> Place:
+    def _place(self, form: Form) -> PageRef:
         """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
         return self._sites.place(first(form, "url"), first(form, "site"))
 

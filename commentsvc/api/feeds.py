@@ -32,7 +32,7 @@ from commentsvc.http.messages import (
     encode,
     first,
 )
-from commentsvc.http.router import Answer, Route
+from commentsvc.http.router import HandlerResult, Route
 from commentsvc.model import Entry, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
 from commentsvc.util import templates
@@ -143,18 +143,18 @@ class Feeds:
             Route("GET", "/feed.json", self.json),
         ]
 
-    def atom(self, request: Request) -> Answer:
+    def atom(self, request: Request) -> HandlerResult:
         """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
 
         Atom (RFC 4287). 400 for a bad url or site. Stored.
         """
         return self._answer(request, atom, "application/atom+xml")
 
-    def rss(self, request: Request) -> Answer:
+    def rss(self, request: Request) -> HandlerResult:
         """GET /feed.rss[?url=U]: as /feed.atom, RSS 2.0."""
         return self._answer(request, rss, "application/rss+xml")
 
-    def json(self, request: Request) -> Answer:
+    def json(self, request: Request) -> HandlerResult:
         """GET /feed.json[?url=U]: as /feed.atom, JSON Feed 1.1."""
         return self._answer(request, json_feed, "application/feed+json")
 

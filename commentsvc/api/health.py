@@ -11,9 +11,9 @@ from commentsvc.api import openapi
 from commentsvc.api.metrics import CoreCollector
 from commentsvc.api.static_files import TAG, public_headers
 from commentsvc.db.database import Database
-from commentsvc.db.scheduled_backup import Backups
-from commentsvc.delivery.worker import Outbox
-from commentsvc.http.messages import JSON, NOT_STORED, Proxies, Request, Response, encode
+from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.delivery.worker import OutboxWorker
+from commentsvc.http.messages import JSON, NOT_STORED, Request, Response, TrustedProxies, encode
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
 from commentsvc.util.timestamps import rfc3339
@@ -22,7 +22,7 @@ from commentsvc.util.timestamps import rfc3339
 class OutboxCollector(Collector):
     """What was sent and what waits, by channel; the rows as of the outbox's last round."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: OutboxWorker) -> None:
         self._outbox = outbox
 
     def collect(self) -> Iterable[Metric]:
@@ -50,7 +50,7 @@ class OutboxCollector(Collector):
 class BackupCollector(Collector):
     """What became of the backups that the server makes; nothing where it makes none."""
 
-    def __init__(self, backups: Backups) -> None:
+    def __init__(self, backups: ScheduledBackup) -> None:
         self._backups = backups
 
     def collect(self) -> Iterable[Metric]:
@@ -69,7 +69,7 @@ class BackupCollector(Collector):
         )
 
 
-class Ops:
+class Health:
     """The handlers for health, metrics and the OpenAPI document."""
 
     def __init__(
@@ -77,14 +77,14 @@ class Ops:
         settings: Settings,
         database: Database,
         stats: Callable[[], dict[str, int]],
-        outbox: Outbox,
-        backups: Backups,
+        outbox: OutboxWorker,
+        backups: ScheduledBackup,
         now: Callable[[], float],
     ) -> None:
         """Take the core's `stats` and a clock."""
         self._database = database
         self._now = now
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._public = public_headers(settings)
         self._document = encode(openapi.document(settings))
         self._registry = CollectorRegistry(auto_describe=False)

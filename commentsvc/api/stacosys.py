@@ -14,8 +14,8 @@ import re
 
 import msgspec
 
-from commentsvc.api.comments import Api
-from commentsvc.api.submit import Intake
+from commentsvc.api.comments import CommentsApi
+from commentsvc.api.submit import SubmissionService
 from commentsvc.comments.submission import (
     Fields,
     Submission,
@@ -51,10 +51,12 @@ _decode = msgspec.json.Decoder(Legacy).decode
 class Stacosys:
     """The handlers of group B."""
 
-    def __init__(self, settings: Settings, intake: Intake, api: Api) -> None:
+    def __init__(
+        self, settings: Settings, submissions: SubmissionService, api: CommentsApi
+    ) -> None:
         """Take where submissions go to, and our own handlers for what is the same."""
         self._redirect = (("Location", settings.stacosys.redirect), NOT_STORED)
-        self._intake = intake
+        self._submissions = submissions
         self._api = api
 
     def routes(self) -> list[Route]:
@@ -101,7 +103,7 @@ class Stacosys:
         return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
 
     async def _submit(self, request: Request, legacy: Legacy) -> None:
-        locate = self._intake.locator(request)
+        locate = self._submissions.locator(request)
         fields = Fields(
             legacy.url,
             legacy.author,
@@ -109,8 +111,10 @@ class Stacosys:
             site=stacosys_site(legacy.site or ""),
             subject=legacy.captcha,
         )
-        submission = check(fields, self._intake.bounds, locate)
-        await self._intake.submit(request, _as_sent_by_old_clients(submission, legacy.email or ""))
+        submission = check(fields, self._submissions.bounds, locate)
+        await self._submissions.submit(
+            request, _as_sent_by_old_clients(submission, legacy.email or "")
+        )
 
 
 def _known(form: dict[str, str]) -> dict[str, str]:

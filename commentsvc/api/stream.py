@@ -62,7 +62,7 @@ class Publisher(Protocol):
         """Send `data` on all streams that follow `tag`; False where that must wait."""
 
 
-class Live:
+class CommentStream:
     """The handler that begins streams, and the telling of changes.
 
     `life` tells this start of the program from others, since numbers of purges begin anew with

@@ -15,20 +15,20 @@ from typing import Any, Final, NamedTuple
 
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import create
-from commentsvc.comments.create import Added, NewComment
+from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.render_queue import RenderQueue
 from commentsvc.comments.submission import Locate, Submission
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.db.jobs import Job
 from commentsvc.http.messages import (
+    CorsPolicy,
+    Deferred,
     Headers,
     HttpError,
-    Later,
-    Origins,
-    Proxies,
     Request,
     Response,
+    TrustedProxies,
     encode,
     first,
 )
@@ -36,13 +36,13 @@ from commentsvc.model import APPROVED, PENDING, SPAM, Comment
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import score
 from commentsvc.spam.bans import Bans
-from commentsvc.spam.checks import Layers
-from commentsvc.spam.policy import House, Standing
+from commentsvc.spam.checks import SpamChecker
+from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes, network
 from commentsvc.util.messages import Fault
-from commentsvc.util.ratelimit import Limiter
-from commentsvc.util.timestamps import MINUTE
+from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.timestamps import MINUTE_MS
 
 # A text of 8,000 characters takes up to 16 ms, so a network takes 2 % of the loop at most.
 PREVIEWS: Final = "60/minute"
@@ -68,7 +68,7 @@ class Accepted(NamedTuple):
     headers: Headers
 
 
-class Arrival(NamedTuple):
+class PendingSubmission(NamedTuple):
     """A submission that may come in: its network, the monotonic moment, and the CORS fields."""
 
     submission: Submission
@@ -77,7 +77,7 @@ class Arrival(NamedTuple):
     headers: Headers
 
 
-class Draft(NamedTuple):
+class PreparedComment(NamedTuple):
     """What is about to be stored, when it came, its edit token, and the CORS fields."""
 
     new: NewComment
@@ -90,7 +90,7 @@ class Draft(NamedTuple):
 Tell = Callable[[Accepted], Response]
 
 
-class Intake:
+class SubmissionService:
     """Takes submissions for all sites."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Intake:
         settings: Settings,
         database: Database,
         sites: Sites,
-        origins: Origins,
+        origins: CorsPolicy,
         keys: Sequence[bytes],
         bans: Bans,
         now: Callable[[], float],
@@ -109,14 +109,14 @@ class Intake:
         The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
         """
         self.bounds = settings.comments
-        self._edit = settings.moderation.edit_minutes * MINUTE
-        self._layers = Layers(settings, keys)
-        self._house = House(settings, database, bans)
-        self._limiter = Limiter(settings.spam.rate_limit)
-        self._previews = Limiter(PREVIEWS)
+        self._edit = settings.moderation.edit_minutes * MINUTE_MS
+        self._spam_checker = SpamChecker(settings, keys)
+        self._spam_policy = SpamPolicy(settings, database, bans)
+        self._limiter = RateLimiter(settings.spam.rate_limit)
+        self._previews = RateLimiter(PREVIEWS)
         self._rendering = RenderQueue(monotonic)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._replies = bool(settings.mail.host) and settings.mail.replies
         self._database = database
         self._sites = sites
@@ -133,14 +133,14 @@ class Intake:
 
     def stamp(self, site: str) -> str:
         """Give a form of `site` a stamp alone: it cannot do any work."""
-        return self._layers.stamp(site, self._now())
+        return self._spam_checker.form_token(site, self._now())
 
     def invite(self, site: str) -> dict[str, Any]:
         """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
 
         Any: JSON for the client.
         """
-        invitation = self._layers.invite(site, self._now(), self._monotonic())
+        invitation = self._spam_checker.invite(site, self._now(), self._monotonic())
         return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
 
     async def submit(self, request: Request, submission: Submission) -> Accepted:
@@ -153,25 +153,28 @@ class Intake:
         added = await self._database.write_each(create.ADD, (draft.new, draft.now))
         return self._accept(draft, added)
 
-    def begin(self, request: Request, submission: Submission, tell: Tell) -> Later:
+    def begin(self, request: Request, submission: Submission, tell: Tell) -> Deferred:
         """As `submit`, but what `tell` makes of the outcome is given later.
 
         Raises HttpError 403 or 429; all else is given.
         """
-        arrival, later = self._admit(request, submission), Later()
+        arrival, later = self._admit(request, submission), Deferred()
         self._rendering.add(submission.message, partial(self._store, arrival, tell, later))
         return later
 
-    def preview(self, request: Request, message: str, tell: Callable[[str], Response]) -> Later:
+    def preview(self, request: Request, message: str, tell: Callable[[str], Response]) -> Deferred:
         """Render `message`; what `tell` makes of the HTML is given later. Raises HttpError 429."""
         self._visit(request, self._previews, "Too many previews. Try again in {} seconds.")
-        later = Later()
+        later = Deferred()
         self._rendering.add(
-            message, lambda html: later.give(html if isinstance(html, Exception) else tell(html))
+            message,
+            lambda html: later.set_result(html if isinstance(html, Exception) else tell(html)),
         )
         return later
 
-    def _store(self, arrival: Arrival, tell: Tell, later: Later, html: str | Exception) -> None:
+    def _store(
+        self, arrival: PendingSubmission, tell: Tell, later: Deferred, html: str | Exception
+    ) -> None:
         try:
             if isinstance(html, Exception):
                 raise html
@@ -179,9 +182,11 @@ class Intake:
             done = partial(self._conclude, draft, tell, later)
             self._database.begin_each(create.ADD, (draft.new, draft.now), done)
         except Exception as error:
-            later.give(error)
+            later.set_result(error)
 
-    def _conclude(self, draft: Draft, tell: Tell, later: Later, job: Job[Added]) -> None:
+    def _conclude(
+        self, draft: PreparedComment, tell: Tell, later: Deferred, job: Job[InsertResult]
+    ) -> None:
         outcome: Response | Exception | None = job.error
         if job.result is not None:
             try:
@@ -189,27 +194,29 @@ class Intake:
             except Exception as error:
                 outcome = error
         assert outcome is not None, "a job has a result or an error"
-        later.give(outcome)
+        later.set_result(outcome)
 
     async def judge_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raises HttpError 429."""
         place, monotonic = self._visit(request, self._limiter, TOO_FAST)
         html = await self._rendering.render(submission.message)
-        standing = self._standing(submission, html, place, self._now())
-        return self._layers.judge_edit(submission, html, place, standing, monotonic)
+        policy = self._standing(submission, html, place, self._now())
+        return self._spam_checker.check_edit(submission, html, place, policy, monotonic)
 
     def is_past(self, moment: int | None) -> bool:
         """Whether `moment` (Unix milliseconds) has come; None never does."""
         return moment is not None and moment <= self._now() * 1_000
 
-    def _admit(self, request: Request, submission: Submission) -> Arrival:
+    def _admit(self, request: Request, submission: Submission) -> PendingSubmission:
         headers = self._origins.check(request, submission.place[0])
-        return Arrival(submission, *self._visit(request, self._limiter, TOO_FAST), headers)
+        return PendingSubmission(
+            submission, *self._visit(request, self._limiter, TOO_FAST), headers
+        )
 
-    def _judge(self, arrival: Arrival, html: str) -> Draft:
+    def _judge(self, arrival: PendingSubmission, html: str) -> PreparedComment:
         (submission, place, monotonic, headers), now = arrival, self._now()
-        standing = self._standing(submission, html, place, now)
-        verdict = self._layers.judge(submission, html, place, standing, (now, monotonic))
+        policy = self._standing(submission, html, place, now)
+        verdict = self._spam_checker.check(submission, html, place, policy, (now, monotonic))
         if verdict.decision == "reject":
             fault = REFUSED[verdict]
             raise HttpError(400, fault.code, fault)
@@ -222,14 +229,14 @@ class Intake:
             self._hashes.hash(place, now),
             (token_hash, moment + self._edit),
         )
-        return Draft(new, moment, token, headers)
+        return PreparedComment(new, moment, token, headers)
 
-    def _accept(self, draft: Draft, added: Added) -> Accepted:
+    def _accept(self, draft: PreparedComment, added: InsertResult) -> Accepted:
         valid = added.token_valid and self._edit > 0
         token = draft.token if valid else None
         return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
 
-    def _visit(self, request: Request, limiter: Limiter, refusal: str) -> tuple[bytes, float]:
+    def _visit(self, request: Request, limiter: RateLimiter, refusal: str) -> tuple[bytes, float]:
         """Give the network and the monotonic moment of a request.
 
         Raises HttpError 429 with the text `refusal` where `limiter` lets the network wait.
@@ -241,9 +248,11 @@ class Intake:
             raise HttpError(429, "too_many", refusal.format(wait), headers=headers)
         return place, monotonic
 
-    def _standing(self, submission: Submission, html: str, place: bytes, now: float) -> Standing:
+    def _standing(
+        self, submission: Submission, html: str, place: bytes, now: float
+    ) -> PolicyResult:
         hashes = partial(self._hashes.hashes, place, now)
-        return self._house.look(submission, html, hashes, now)
+        return self._spam_policy.check(submission, html, hashes, now)
 
     def _new(
         self,

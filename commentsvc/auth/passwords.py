@@ -28,7 +28,7 @@ class PasswordRefused(Exception):
     """This cannot be a password; the text says why."""
 
 
-def new_hash(password: str) -> str:
+def hash_password(password: str) -> str:
     """The hash of a new password, with a random salt. Raises PasswordRefused."""
     from nacl.pwhash import argon2id
 
@@ -39,7 +39,7 @@ def new_hash(password: str) -> str:
     return argon2id.str(_prepared(password), PASSES, MEMORY).decode()
 
 
-def fits(password: str, stored: str) -> bool:
+def verify(password: str, stored: str) -> bool:
     """Whether `stored` was made of `password`; takes 8 ms and 7 MiB."""
     from nacl.exceptions import CryptoError
     from nacl.pwhash import argon2id

@@ -25,7 +25,7 @@ from itsdangerous import BadSignature, Signer
 
 from commentsvc.auth.accounts import Moderator
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.util.timestamps import MINUTE
+from commentsvc.util.timestamps import MINUTE_MS
 
 # The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
 COOKIE: Final = "__Host-commentsvc"
@@ -36,7 +36,7 @@ KNOWN_AGE: Final = 365 * 86_400  # seconds that a browser is known
 TOKEN_SIZE: Final = 32  # random bytes
 COOKIE_LENGTH: Final = 256  # characters; ours have 90
 AGENT_LENGTH: Final = 120  # characters that are kept of what a browser calls itself
-TOUCH: Final = 5 * MINUTE  # between two notes of when a session was seen: few writes
+TOUCH: Final = 5 * MINUTE_MS  # between two notes of when a session was seen: few writes
 
 
 class Lifetime(msgspec.Struct, frozen=True):

@@ -32,11 +32,11 @@ class LinkError(Exception):
     """The link is not ours; the text is for the person who followed it."""
 
 
-class LinkOver(LinkError):
+class LinkExpired(LinkError):
     """The link has expired, or was used."""
 
 
-class Links:
+class SignedLinks:
     """Makes and reads the tokens of links. A token carries a few numbers or texts."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
@@ -57,7 +57,7 @@ class Links:
                 "This link is not complete, or not ours. Please copy all of it from the mail."
             ) from error
         if now // 1_000 >= content.pop(0):
-            raise LinkOver("This link has expired. Links in mails work for a limited time only.")
+            raise LinkExpired("This link has expired. Links in mails work for a limited time only.")
         return content
 
     def _serializer(self, purpose: str) -> URLSafeSerializer:
@@ -68,7 +68,7 @@ class Links:
         )
 
 
-def spend(tx: Transaction, what: str, now: int, kept: int) -> None:
+def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     """Note that the link for `what` did what it is for; after `kept` milliseconds it is forgotten.
 
     `what` is what the token says, not its text: one signature may be written in several ways.
@@ -77,4 +77,4 @@ def spend(tx: Transaction, what: str, now: int, kept: int) -> None:
     tx.execute(FORGET, (now,))
     digest = hashlib.blake2b(what.encode(), digest_size=16).digest()
     if not tx.execute(SPEND, (digest, now + kept)).rowcount:
-        raise LinkOver("This link was used before. Each link in a mail works once.")
+        raise LinkExpired("This link was used before. Each link in a mail works once.")

@@ -29,7 +29,7 @@ _USE: Final = (
 )
 
 
-class Factors:
+class TwoFactor:
     """Codes by the secret `keys`, of which the first makes new secrets, as the others once did."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:

@@ -25,11 +25,11 @@ from commentsvc.runtime.control_commands import Alias, Close, Move
 LIMIT: Final = 16 * 1024 * 1024
 
 
-class BadList(UrlError):
+class InvalidAliasList(UrlError):
     """This is no list of pages."""
 
 
-class Page(msgspec.Struct, frozen=True):
+class AliasedPage(msgspec.Struct, frozen=True):
     """A page, the addresses it had, and whether it takes no more comments."""
 
     url: str
@@ -38,7 +38,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class _List(msgspec.Struct, frozen=True):
-    pages: tuple[Page, ...]
+    pages: tuple[AliasedPage, ...]
 
 
 class Clash(msgspec.Struct, frozen=True):
@@ -52,21 +52,21 @@ class Clash(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_List).decode
 
 
-def read(text: bytes) -> tuple[Page, ...]:
+def read(text: bytes) -> tuple[AliasedPage, ...]:
     """Give the pages of a list, JSON of at most `LIMIT` bytes. Raises BadList."""
     if len(text) > LIMIT:
-        raise BadList(f"The list is larger than {LIMIT} bytes.")
+        raise InvalidAliasList(f"The list is larger than {LIMIT} bytes.")
     try:
         return _decode(text).pages
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadList(
+        raise InvalidAliasList(
             f'This is no list of pages: {error}. It begins with {{"pages": [{{"url":'
             ' "/a/", "aliases": ["/b/"]}]}, and a build with static/hugo writes it.'
         ) from None
 
 
 def plan(
-    reader: Reader, sites: Sites, name: str, pages: Sequence[Page]
+    reader: Reader, sites: Sites, name: str, pages: Sequence[AliasedPage]
 ) -> Iterator[Alias | Move | Close | Clash]:
     """Give what is to be done so that comments are where `pages` says, of the site `name`.
 

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from commentsvc.cli.common import data_option
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 
 @click.group()
@@ -31,10 +31,10 @@ def add(
 ) -> None:
     """File comments as spam: by an author's name or e-mail address, with a word, and so on."""
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Ban
+    from commentsvc.runtime.control_commands import AddBan
 
-    expires = time.time_ns() // 1_000_000 + days * DAY if days else None
-    [ban_id] = client.write(data, Ban(kind=kind, value=value, expires=expires)).changed
+    expires = time.time_ns() // 1_000_000 + days * DAY_MS if days else None
+    [ban_id] = client.write(data, AddBan(kind=kind, value=value, expires=expires)).changed
     click.echo(f"banned {ban_id}")
 
 
@@ -44,9 +44,9 @@ def add(
 def remove(data: Path, id_: int) -> None:
     """Lift the ban ID; what it filed as spam stays there."""
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Unban
+    from commentsvc.runtime.control_commands import RemoveBan
 
-    client.write(data, Unban(id=id_))
+    client.write(data, RemoveBan(id=id_))
     click.echo(f"lifted {id_}")
 
 

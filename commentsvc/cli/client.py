@@ -17,8 +17,8 @@ from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator
 from commentsvc.cli import alias_import
 from commentsvc.comments import queries, search, threads
-from commentsvc.comments.search import Found
-from commentsvc.comments.threads import Listed
+from commentsvc.comments.search import SearchResult
+from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites
 from commentsvc.db import integrity, sqlite
 from commentsvc.db.database import Database
@@ -27,10 +27,10 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import actions
-from commentsvc.moderation.actions import Change
+from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
-from commentsvc.runtime.control_commands import Alias, Answer, Close, Move, Order
+from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Move, Order
 from commentsvc.settings import data_dir
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
@@ -51,7 +51,7 @@ READ_PATIENCE: Final = 5.0
 LINE_LENGTH: Final = 60
 
 
-def write(data: Path, order: Order) -> Answer:
+def write(data: Path, order: Order) -> CommandResult:
     """Have `order` written, by the running server or alone; returns what changed.
 
     Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
@@ -70,13 +70,13 @@ def write(data: Path, order: Order) -> Answer:
         time.sleep(PAUSE)
 
 
-def _write_alone(path: Path, order: Order) -> Answer:
+def _write_alone(path: Path, order: Order) -> CommandResult:
     upgrade.upgrade(path)
     database = Database(path, purge=lambda _tags: None)  # no server, so no stored answers
     database.open()
     try:
         now = time.time_ns() // 1_000_000
-        return database.write_now(lambda tx: order.work(tx, now))
+        return database.write_now(lambda tx: order.apply(tx, now))
     finally:
         database.close_now()
 
@@ -91,7 +91,7 @@ def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
     return _read(data, lambda reader: queries.listing(reader, status, limit))
 
 
-def history(data: Path, comment_id: int) -> list[Change]:
+def history(data: Path, comment_id: int) -> list[HistoryEntry]:
     """What happened to a comment, the newest first. Raises DatabaseError."""
     return _read(data, lambda reader: actions.history(reader, comment_id))
 
@@ -106,22 +106,22 @@ def bans_listing(data: Path) -> list[Ban]:
     return _read(data, bans.listing)
 
 
-def find(data: Path, query: str, status: str, site: str, limit: int) -> Found:
+def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
     """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
 
-    def work(reader: Reader) -> Found:
+    def work(reader: Reader) -> SearchResult:
         return search.find(reader, query, status=status, site=site, limit=limit, before=None)
 
     return _read(data, work)
 
 
-def threads_listing(data: Path, containing: str, limit: int) -> list[Listed]:
+def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:
     """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
     return _read(data, lambda reader: threads.listing(reader, containing, limit, None))
 
 
 def aliases_plan(
-    data: Path, sites: Sites, site: str, pages: Sequence[alias_import.Page]
+    data: Path, sites: Sites, site: str, pages: Sequence[alias_import.AliasedPage]
 ) -> list[Alias | Move | Close | alias_import.Clash]:
     """What is to be done so that comments are where a blog's list says. Raises DatabaseError."""
     return _read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
@@ -152,7 +152,7 @@ def as_line(entry: Entry) -> str:
     )
 
 
-def change_line(change: Change) -> str:
+def change_line(change: HistoryEntry) -> str:
     """One line for a terminal: when, from what to what, who, and who took it back."""
     what = "another text" if change.what == TEXT else f"{change.was} -> {change.became}"
     line = f"{timestamps.local(change.made)}  {what}  by {change.who}"
@@ -161,7 +161,7 @@ def change_line(change: Change) -> str:
     return _plain(line)
 
 
-def thread_line(thread: Listed) -> str:
+def thread_line(thread: ThreadSummary) -> str:
     """One line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
     return _plain(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")

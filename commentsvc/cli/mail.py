@@ -44,13 +44,13 @@ def test(data: Path, settings_file: Path | None, to: str | None) -> None:
 
 
 async def _send(settings: Settings, recipient: str) -> None:
-    from commentsvc.auth.signed_links import Links
+    from commentsvc.auth.signed_links import SignedLinks
     from commentsvc.delivery.channel import DeliveryError
-    from commentsvc.delivery.mail import Mails
+    from commentsvc.delivery.mail import MailComposer
     from commentsvc.delivery.smtp import Deadlines, Smtp
 
     now = time.time_ns() // 1_000_000
-    mails = Mails(settings, Links([b""]))  # it holds no link that needs a key
+    mails = MailComposer(settings, SignedLinks([b""]))  # it holds no link that needs a key
     smtp = Smtp(settings.mail, mails.hostname, Deadlines(PATIENCE, PATIENCE))
     try:
         async with smtp.connect() as conversation:

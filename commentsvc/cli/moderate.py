@@ -50,9 +50,9 @@ def _change(
     if bool(ids) == everything:
         raise click.UsageError("Give the ids of comments, or --all.")
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Change
+    from commentsvc.runtime.control_commands import ChangeStatus
 
-    answer = client.write(data, Change(to=to, ids=ids, all=everything))
+    answer = client.write(data, ChangeStatus(to=to, ids=ids, all=everything))
     for id_ in answer.changed:
         click.echo(f"{to} {id_}")
     if everything and not answer.changed:
@@ -67,9 +67,9 @@ def _change(
 def undo(data: Path, ids: tuple[int, ...]) -> None:
     """Take back what the last command changed, or the last change of each comment ID...."""
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Undo
+    from commentsvc.runtime.control_commands import UndoChange
 
-    answer = client.write(data, Undo(ids=ids))
+    answer = client.write(data, UndoChange(ids=ids))
     for id_ in answer.changed:
         click.echo(f"undone {id_}")
     for id_, status in sorted(answer.unchanged.items()):
@@ -84,7 +84,7 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     """Give the comment ID the text (Markdown) that stdin holds; `undo` brings the old one back."""
     from commentsvc.cli import client
     from commentsvc.comments.submission import SubmissionError, message_from_text
-    from commentsvc.runtime.control_commands import Edit
+    from commentsvc.runtime.control_commands import EditText
     from commentsvc.settings import loader
 
     bounds = loader.load(find_settings(settings_file, data)).comments
@@ -94,7 +94,7 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
         message = message_from_text(text, bounds)
     except SubmissionError as error:
         raise click.UsageError(" ".join(error.problems.values())) from error
-    changed = client.write(data, Edit(id=id_, message=message)).changed
+    changed = client.write(data, EditText(id=id_, message=message)).changed
     click.echo(f"edited {id_}" if changed else f"unchanged {id_}: this is its text already")
 
 
@@ -162,8 +162,8 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
         click.echo(
             "no comments" if found.next is None else "none among the newest with these words"
         )
-    if found.unfed:
-        click.echo(f"not searched yet: the newest {found.unfed}", err=True)
+    if found.unindexed:
+        click.echo(f"not searched yet: the newest {found.unindexed}", err=True)
 
 
 ALL: Final = (approve, spam, delete, undo, edit, history, list_, search)

@@ -78,9 +78,9 @@ def _write(
     data: Path, verb: Literal["add", "remove", "passwd", "no-code"], name: str, hash_: str = ""
 ) -> None:
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Staff
+    from commentsvc.runtime.control_commands import ManageAccount
 
-    client.write(data, Staff(verb=verb, name=name, password=hash_))
+    client.write(data, ManageAccount(verb=verb, name=name, password=hash_))
 
 
 def _new_hash() -> str:
@@ -91,4 +91,4 @@ def _new_hash() -> str:
         password = click.prompt("Password", hide_input=True, confirmation_prompt="Again")
     else:
         password = sys.stdin.readline(passwords.LONGEST + 2).rstrip("\r\n")
-    return passwords.new_hash(password)
+    return passwords.hash_password(password)

@@ -16,9 +16,9 @@ def forget(data: Path, email: str) -> None:
     if "@" not in email.strip():
         raise click.UsageError("Give an e-mail address: it is by what an author is known.")
     from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import Forget
+    from commentsvc.runtime.control_commands import ErasePerson
 
-    erased = client.write(data, Forget(email=email.strip())).changed
+    erased = client.write(data, ErasePerson(email=email.strip())).changed
     for comment_id in erased:
         click.echo(f"erased {comment_id}")
     if not erased:

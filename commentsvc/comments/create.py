@@ -32,12 +32,12 @@ from commentsvc.comments.errors import (
     UnknownSite,
 )
 from commentsvc.db import outbox
-from commentsvc.db.jobs import Bulk
+from commentsvc.db.jobs import BatchOperation
 from commentsvc.db.sqlite import Row, Transaction
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
-from commentsvc.util.timestamps import HOUR
+from commentsvc.util.timestamps import HOUR_MS
 
-RETRY: Final = HOUR  # in which the same content counts as a retry
+RETRY: Final = HOUR_MS  # in which the same content counts as a retry
 KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
 
 
@@ -76,7 +76,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     notify: bool = False
 
 
-class Spot(NamedTuple):
+class ThreadRef(NamedTuple):
     """Where a thread is stored: its site's name, its canonical url, and the ids of both."""
 
     site: str
@@ -85,7 +85,7 @@ class Spot(NamedTuple):
     thread_id: int
 
 
-class Added(msgspec.Struct, frozen=True, gc=False):
+class InsertResult(msgspec.Struct, frozen=True, gc=False):
     """The outcome of a submission; `token_valid` says whether its edit token was stored."""
 
     comment: Comment
@@ -93,41 +93,41 @@ class Added(msgspec.Struct, frozen=True, gc=False):
     repeated: bool
 
 
-def add(tx: Transaction, new: NewComment, now: int) -> Added:
+def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
 
     Raises UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
-    spot, closed = _thread(tx, new, now)
-    fits = not closed and _knows_parent(tx, new, spot)
+    ref, closed = _thread(tx, new, now)
+    fits = not closed and _knows_parent(tx, new, ref)
     key = digest(new.key, new.derived)
-    comment = _insert(tx, new, now, spot, key) if fits else None
+    comment = _insert(tx, new, now, ref, key) if fits else None
     if comment is None:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
             if not new.derived or now - stored.created < RETRY:
-                return _repeat(tx, new, stored, spot)
+                return _repeat(tx, new, stored, ref)
             tx.execute(statements.CLEAR_KEY, (stored.id,))
         if closed:
-            raise ThreadClosed(f"the thread {spot.url} takes no more comments")
+            raise ThreadClosed(f"the thread {ref.url} takes no more comments")
         if not fits:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
-        comment = _insert(tx, new, now, spot, key)
+        comment = _insert(tx, new, now, ref, key)
         assert comment is not None, "its key was cleared above"
     if new.status == APPROVED:
-        count_shown(tx, {spot: 1})
+        add_to_counts(tx, {ref: 1})
     _tell(tx, [new], [comment], now)
-    return Added(comment, token_valid=True, repeated=False)
+    return InsertResult(comment, token_valid=True, repeated=False)
 
 
-def count_shown(tx: Transaction, shown: Mapping[Spot, int]) -> None:
+def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
     """Count so many approved comments more in each thread (fewer, below 0), and purge for it."""
     sites: Counter[int] = Counter()
-    for spot, number in shown.items():
-        sites[spot.site_id] += number
-        tx.purge(thread_tag(spot.site, spot.url), site_tag(spot.site))
+    for ref, number in shown.items():
+        sites[ref.site_id] += number
+        tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
     tx.execute_many(
-        statements.RAISE_THREAD, [(number, spot.thread_id) for spot, number in shown.items()]
+        statements.RAISE_THREAD, [(number, ref.thread_id) for ref, number in shown.items()]
     )
     tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
 
@@ -153,7 +153,7 @@ def digest(key: str, derived: bool) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
 
-def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[Spot, bool]:
+def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[ThreadRef, bool]:
     """Where `new` goes, and whether that is closed.
 
     The first submission makes the thread, the first title stays.
@@ -167,7 +167,7 @@ def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[Spot, bool]:
     if thread_id is None:
         inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
         assert inserted is not None, "an INSERT gives an id"
-        return Spot(new.site, new.url, site_id, inserted), False
+        return ThreadRef(new.site, new.url, site_id, inserted), False
     if new.title and not title:
         tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
     closed = state == CLOSED or (
@@ -175,7 +175,7 @@ def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[Spot, bool]:
         and new.open_for > 0
         and _first_published(tx, thread_id, now) + new.open_for <= now
     )
-    return Spot(new.site, url, site_id, thread_id), closed
+    return ThreadRef(new.site, url, site_id, thread_id), closed
 
 
 def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
@@ -183,18 +183,18 @@ def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
     return row[0] if row else now
 
 
-def _knows_parent(tx: Transaction, new: NewComment, spot: Spot) -> bool:
+def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
     """Whether what `new` answers to, if anything, is there."""
     return new.parent is None or bool(
-        tx.execute(statements.FIND_PARENT, (new.parent, spot.thread_id)).fetchone()
+        tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone()
     )
 
 
-def _row(new: NewComment, now: int, spot: Spot, key: bytes) -> Row:
+def _row(new: NewComment, now: int, ref: ThreadRef, key: bytes) -> Row:
     """The parameters of INSERT_COMMENT."""
     return (
-        spot.site_id,
-        spot.thread_id,
+        ref.site_id,
+        ref.thread_id,
         new.parent,
         new.status,
         new.author,
@@ -219,9 +219,11 @@ def _comment(comment_id: int, row: Row) -> Comment:
     return Comment(*(comment_id, *row[1:12], None, 0))
 
 
-def _insert(tx: Transaction, new: NewComment, now: int, spot: Spot, key: bytes) -> Comment | None:
+def _insert(
+    tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
+) -> Comment | None:
     """Insert a comment; None if there is one with that key."""
-    row = _row(new, now, spot, key)
+    row = _row(new, now, ref, key)
     cursor = tx.execute(statements.INSERT_COMMENT, row)
     if not cursor.rowcount:
         return None
@@ -229,10 +231,10 @@ def _insert(tx: Transaction, new: NewComment, now: int, spot: Spot, key: bytes) 
     return _comment(cursor.lastrowid, row)
 
 
-def _repeat(tx: Transaction, new: NewComment, stored: Comment, spot: Spot) -> Added:
+def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -> InsertResult:
     if new.derived:
-        return Added(stored, token_valid=False, repeated=True)
-    sent = (spot.thread_id, new.parent, new.author, new.email, new.author_site, new.source)
+        return InsertResult(stored, token_valid=False, repeated=True)
+    sent = (ref.thread_id, new.parent, new.author, new.email, new.author_site, new.source)
     if sent != (
         stored.thread_id,
         stored.parent_id,
@@ -243,14 +245,14 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, spot: Spot) -> Ad
     ):
         raise KeyConflict("the key was used before, for another comment")
     tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires, stored.id))
-    return Added(stored, token_valid=True, repeated=True)
+    return InsertResult(stored, token_valid=True, repeated=True)
 
 
-def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[Added]:
+def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
     """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
-    places: dict[tuple[str, str], Spot] = {}
+    places: dict[tuple[str, str], ThreadRef] = {}
     titled: set[tuple[str, str]] = set()
-    rows, shown = [], Counter[Spot]()
+    rows, shown = [], Counter[ThreadRef]()
     for new, now in items:
         page = (new.site, new.url)
         if page not in places or (new.title and page not in titled):
@@ -259,25 +261,25 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
                 raise NotPlain
             if new.title:
                 titled.add(page)
-        spot = places[page]
-        if not _knows_parent(tx, new, spot):
+        ref = places[page]
+        if not _knows_parent(tx, new, ref):
             raise NotPlain
-        rows.append(_row(new, now, spot, digest(new.key, new.derived)))
+        rows.append(_row(new, now, ref, digest(new.key, new.derived)))
         if new.status == APPROVED:
-            shown[spot] += 1
+            shown[ref] += 1
     if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
         raise NotPlain
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()
-    count_shown(tx, shown)
+    add_to_counts(tx, shown)
     first = last - len(rows) + 1
     stored = [_comment(number, row) for number, row in enumerate(rows, first)]
     _tell(tx, [new for new, _ in items], stored, items[0][1])
-    return [Added(comment, True, False) for comment in stored]
+    return [InsertResult(comment, True, False) for comment in stored]
 
 
-def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> Added:
+def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> InsertResult:
     return add(tx, *item)
 
 
 # For `Database.write_each`: its items are what `add` takes besides the transaction.
-ADD: Final = Bulk(_add_one, _add_many)
+ADD: Final = BatchOperation(_add_one, _add_many)

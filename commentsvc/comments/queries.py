@@ -35,7 +35,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     state: str
 
 
-class Page(msgspec.Struct, frozen=True):
+class CommentList(msgspec.Struct, frozen=True):
     """A piece of a list, the thread it is of, and the cursor of the next piece if any.
 
     From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
@@ -79,14 +79,14 @@ def site_count(reader: Reader, site: str) -> int:
     return row[0] if row else 0
 
 
-def page(
+def list_comments(
     reader: Reader,
     place: tuple[str, str],
     sort: Sort,
     limit: int,
     after: str | None,
     open_for: int = 0,
-) -> Page:
+) -> CommentList:
     """At most `limit` approved comments of a thread, those behind the cursor `after` if given.
 
     `place` names its site and url, `open_for` is how long the site's threads take comments, in
@@ -97,12 +97,12 @@ def page(
     rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
     items = [Comment(*row) for row in rows[:limit]]
     more = pagination.encode(sort, items[-1]) if len(rows) > limit and items else None
-    return Page(items, found, more, _closes(reader, found, open_for))
+    return CommentList(items, found, more, _closes(reader, found, open_for))
 
 
 def changed(
     reader: Reader, place: tuple[str, str], since: int, limit: int, open_for: int = 0
-) -> Page:
+) -> CommentList:
     """At most `limit` approved comments of a thread that are new or changed, the oldest first.
 
     Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
@@ -113,7 +113,7 @@ def changed(
     bound = (found.id, since, since, limit)
     items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
-    return Page(items, found, None, _closes(reader, found, open_for), votes)
+    return CommentList(items, found, None, _closes(reader, found, open_for), votes)
 
 
 def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:

@@ -1,8 +1,8 @@
 """Search: comments by their words, for moderators, and how many came on each day.
 
-DESIGN. The index (FTS5) is fed in pieces when nobody waits (`feed`); `derived` says how it stays in
-step. What is not fed yet is not found, and `Found.unfed` says how much that is. A found comment is
-shown as it is now, never as the index knew it.
+The index (FTS5) is filled in pieces while no comments come (`index_pending`); `db.schema.search`
+says how it stays in step. What is not indexed yet is not found; `SearchResult.unindexed` says how
+much that is. A found comment is shown as it is now, never as the index knew it.
 
 What a moderator types is taken as words that all must occur, in any field; quotation marks keep
 words together. A word with an @ is an e-mail address, or all of a domain's where it begins with it;
@@ -47,12 +47,12 @@ _DAYS: Final = (
 _FED: Final = "SELECT comment_id, (SELECT seq FROM sqlite_sequence WHERE name = 'comment') FROM fed"
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchResult(msgspec.Struct, frozen=True):
     """What was found, before which id to go on (None at the end), how many are not searched yet."""
 
     items: list[Entry]
     next: int | None
-    unfed: int
+    unindexed: int
 
 
 class Day(msgspec.Struct, frozen=True, gc=False):
@@ -65,22 +65,22 @@ class Day(msgspec.Struct, frozen=True, gc=False):
 
 def find(
     reader: Reader, query: str, *, status: str, site: str, limit: int, before: int | None
-) -> Found:
+) -> SearchResult:
     """At most `limit` comments with the words of `query`, those with ids below `before`.
 
     `status` and `site` narrow it down, "" does not.
     """
-    match, behind = parse(query), unfed(reader)
+    match, behind = parse(query), unindexed(reader)
     if not match:
-        return Found([], None, behind)
+        return SearchResult([], None, behind)
     look = LOOK if status or site else limit + 1
     bound = (match, _LAST if before is None else before, look)
     ids = [row[0] for row in reader.execute(_FIND, bound).fetchall()]
     shown = (msgspec.json.encode(ids).decode(), status, site, limit + 1)
     items = [queries.entry(row) for row in reader.execute(_SHOW, shown).fetchall()]
     if len(items) > limit:
-        return Found(items[:limit], items[limit - 1].comment.id, behind)
-    return Found(items, ids[-1] if len(ids) == look else None, behind)
+        return SearchResult(items[:limit], items[limit - 1].comment.id, behind)
+    return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
 
 
 def parse(query: str) -> str:
@@ -119,13 +119,13 @@ def last(reader: Reader) -> int:
     return int(reader.execute(_FED).fetchone()[1] or 0)
 
 
-def unfed(reader: Reader) -> int:
+def unindexed(reader: Reader) -> int:
     """How many comments are neither searched nor counted by day yet, at most."""
     [(fed, last)] = reader.execute(_FED).fetchall()
     return int((last or 0) - fed)
 
 
-def feed(tx: Transaction, most: int) -> bool:
+def index_pending(tx: Transaction, most: int) -> bool:
     """Feed the next `most` comments; say whether that was not all."""
     [(fed, last)] = tx.execute(_FED).fetchall()
     begin, end = fed + 1, min(fed + most, last or 0)

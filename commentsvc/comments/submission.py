@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from commentsvc.settings.schema import Comments
+from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.messages import Fault
 from commentsvc.util.text import one_line, whole_number
 
@@ -87,7 +87,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     stamp: str | None = ""
     work: str = ""
 
-    def itself(self) -> int:
+    def fingerprint(self) -> int:
         """Give a number that a retry of this submission has too, and hardly another one."""
         return hash((self.key or (self.author, self.message), self.place))
 
@@ -135,7 +135,7 @@ def is_key(text: str) -> bool:
     return bool(_KEY.fullmatch(text))
 
 
-def from_json(body: bytes, bounds: Comments, locate: Locate) -> Submission:
+def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submission:
     """Read a submission from a JSON body; `locate` finds its page. Raises SubmissionError."""
     problems: dict[str, str] = {}
     try:
@@ -147,7 +147,7 @@ def from_json(body: bytes, bounds: Comments, locate: Locate) -> Submission:
     return check(fields, bounds, locate, problems)
 
 
-def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Submission:
+def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate) -> Submission:
     """Read a submission from the fields of a posted form, as `from_json` does."""
     problems: dict[str, str] = {}
     values: dict[str, object] = {name: text for name, text in form.items() if text}
@@ -158,7 +158,7 @@ def from_form(form: Mapping[str, str], bounds: Comments, locate: Locate) -> Subm
     return check(_convert(values, problems), bounds, locate, problems)
 
 
-def message_from_json(body: bytes, bounds: Comments) -> str:
+def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
     """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
     problems: dict[str, str] = {}
     fields = _read_loosely(body, problems)
@@ -168,12 +168,12 @@ def message_from_json(body: bytes, bounds: Comments) -> str:
     return _checked(fields, bounds, problems)
 
 
-def message_from_text(text: str, bounds: Comments) -> str:
+def message_from_text(text: str, bounds: CommentsSettings) -> str:
     """Read a message that a moderator wrote. Raises SubmissionError."""
     return _checked(Fields(message=text), bounds, {})
 
 
-def _checked(fields: Fields, bounds: Comments, problems: dict[str, str]) -> str:
+def _checked(fields: Fields, bounds: CommentsSettings, problems: dict[str, str]) -> str:
     message = _message(fields)
     _check_text(problems, "message", message, bounds.message_length)
     if problems:
@@ -215,7 +215,7 @@ def _unknown(name: str) -> str:
 
 
 def check(
-    fields: Fields, bounds: Comments, locate: Locate, problems: dict[str, str] | None = None
+    fields: Fields, bounds: CommentsSettings, locate: Locate, problems: dict[str, str] | None = None
 ) -> Submission:
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems

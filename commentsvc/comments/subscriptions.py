@@ -15,10 +15,10 @@ from typing import Final
 from commentsvc.db.outbox import PATIENCE
 from commentsvc.db.schema.outbox import CONFIRMED, STOPPED
 from commentsvc.db.sqlite import Reader, Row, Transaction
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 # A question may be repeated after this: it may have been lost; in milliseconds.
-REPEAT: Final = DAY
+REPEAT: Final = DAY_MS
 
 WISH: Final = (
     "INSERT INTO subscriber (site_id, email, wish, mailed)"

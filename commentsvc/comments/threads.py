@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import statements
-from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import THREAD, site_tag, thread_tag
@@ -46,7 +46,7 @@ _LIST: Final = (
 )
 
 
-class Listed(msgspec.Struct, frozen=True, gc=False):
+class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
     """A thread as a moderator sees it. `count` is of approved comments, `aliases` are urls."""
 
     id: int
@@ -58,12 +58,12 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
     aliases: tuple[str, ...]
 
 
-def find(reader: Reader, site: str, url: str) -> Spot:
+def find(reader: Reader, site: str, url: str) -> ThreadRef:
     """Where the thread is that `url`, canonical, leads to. Raises UnknownThread."""
     row = reader.execute(_FIND, (site, url)).fetchone()
     if row is None:
         raise UnknownThread(f"no comment was ever sent for {url} on {site}")
-    return Spot(site, *row[:3])
+    return ThreadRef(site, *row[:3])
 
 
 def has_comments(reader: Reader, thread_id: int) -> bool:
@@ -76,9 +76,9 @@ def has_comments(reader: Reader, thread_id: int) -> bool:
 
 def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
     """Let a thread close by its age, keep it open, or close it. Raises UnknownThread."""
-    spot = find(tx, site, url)
-    tx.execute("UPDATE thread SET state = ? WHERE id = ?", (state, spot.thread_id))
-    tx.purge(thread_tag(site, spot.url))
+    ref = find(tx, site, url)
+    tx.execute("UPDATE thread SET state = ? WHERE id = ?", (state, ref.thread_id))
+    tx.purge(thread_tag(site, ref.url))
 
 
 def move(tx: Transaction, site: str, url: str, to: str) -> None:
@@ -86,14 +86,14 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
 
     Raises UnknownThread, and UrlTaken where another thread is at `to`.
     """
-    spot = find(tx, site, url)
-    if spot.url == to:
+    ref = find(tx, site, url)
+    if ref.url == to:
         return
-    if (vacant := _vacant(tx, spot, to)) is not None:  # no url may stand there twice
+    if (vacant := _vacant(tx, ref, to)) is not None:  # no url may stand there twice
         tx.execute("UPDATE thread SET url = '' WHERE id = ?", (vacant,))
-    tx.execute("UPDATE thread SET url = ? WHERE id = ?", (to, spot.thread_id))
-    _put_alias(tx, spot, spot.url, vacant)
-    tx.purge(thread_tag(site, spot.url), thread_tag(site, to), site_tag(site))
+    tx.execute("UPDATE thread SET url = ? WHERE id = ?", (to, ref.thread_id))
+    _put_alias(tx, ref, ref.url, vacant)
+    tx.purge(thread_tag(site, ref.url), thread_tag(site, to), site_tag(site))
 
 
 def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
@@ -101,11 +101,11 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
 
     Raises UnknownThread, and UrlTaken where another thread is at `alias`.
     """
-    spot = find(tx, site, url)
-    if spot.url == alias:
+    ref = find(tx, site, url)
+    if ref.url == alias:
         raise UrlTaken(f"{alias} is the page's own url")
-    _put_alias(tx, spot, alias, _vacant(tx, spot, alias))
-    tx.purge(thread_tag(site, alias), thread_tag(site, spot.url))
+    _put_alias(tx, ref, alias, _vacant(tx, ref, alias))
+    tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
 
 
 def remove_alias(tx: Transaction, site: str, alias: str) -> None:
@@ -113,12 +113,12 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
 
     The row stays: to take it away, SQLite would look through all comments for one that needs it.
     """
-    spot = find(tx, site, alias)
-    if spot.url == alias:
+    ref = find(tx, site, alias)
+    if ref.url == alias:
         raise UnknownThread(f"{alias} is no alias of another page on {site}")
-    place = (spot.site_id, alias)
+    place = (ref.site_id, alias)
     tx.execute("UPDATE thread SET alias_id = NULL WHERE site_id = ? AND url = ?", place)
-    tx.purge(thread_tag(site, alias), thread_tag(site, spot.url))
+    tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
 
 
 def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> int:
@@ -150,32 +150,32 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
         (target.thread_id, source.thread_id, source.thread_id),
     )
     tx.execute("UPDATE thread SET title = ? WHERE id = ? AND title = ''", (title, target.thread_id))
-    count_shown(tx, {source: -count, target: count})
+    add_to_counts(tx, {source: -count, target: count})
     return moved
 
 
-def listing(reader: Reader, containing: str, limit: int, before: int | None) -> list[Listed]:
+def listing(reader: Reader, containing: str, limit: int, before: int | None) -> list[ThreadSummary]:
     """The newest threads whose url or title contains a text, those made before the id `before`."""
     least = 2**63 - 1 if before is None else before
     rows = reader.execute(_LIST, (least, not containing, containing, containing, limit))
     return [_listed(row) for row in rows.fetchall()]
 
 
-def _listed(row: Row) -> Listed:
+def _listed(row: Row) -> ThreadSummary:
     *columns, aliases = row
-    return Listed(*(*columns, tuple(sorted(aliases.split("\n"))) if aliases else ()))
+    return ThreadSummary(*(*columns, tuple(sorted(aliases.split("\n"))) if aliases else ()))
 
 
-def _vacant(tx: Transaction, spot: Spot, url: str) -> int | None:
+def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
     """The row of `url` that may become an alias of `spot`, None where there is none.
 
     Raises UrlTaken where it holds comments, or is an alias of another thread.
     """
     rows = tx.execute(
-        "SELECT id, alias_id FROM thread WHERE site_id = ? AND url = ?", (spot.site_id, url)
+        "SELECT id, alias_id FROM thread WHERE site_id = ? AND url = ?", (ref.site_id, url)
     )
     for row_id, alias_id in rows.fetchall():
-        if alias_id is not None and alias_id != spot.thread_id:
+        if alias_id is not None and alias_id != ref.thread_id:
             raise UrlTaken(f"{url} is an alias of another page: take that away first")
         if has_comments(tx, row_id):
             raise UrlTaken(f"there are comments under {url}: merge the two pages instead")
@@ -183,13 +183,13 @@ def _vacant(tx: Transaction, spot: Spot, url: str) -> int | None:
     return None
 
 
-def _put_alias(tx: Transaction, spot: Spot, url: str, vacant: int | None) -> None:
+def _put_alias(tx: Transaction, ref: ThreadRef, url: str, vacant: int | None) -> None:
     if vacant is None:
         tx.execute(
             "INSERT INTO thread (site_id, url, title, alias_id) VALUES (?, ?, '', ?)",
-            (spot.site_id, url, spot.thread_id),
+            (ref.site_id, url, ref.thread_id),
         )
     else:
         tx.execute(
-            "UPDATE thread SET url = ?, alias_id = ? WHERE id = ?", (url, spot.thread_id, vacant)
+            "UPDATE thread SET url = ?, alias_id = ? WHERE id = ?", (url, ref.thread_id, vacant)
         )

@@ -32,7 +32,7 @@ from urllib.parse import quote
 
 from commentsvc.settings.schema import Site
 from commentsvc.util.origin import origin
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
 
@@ -54,7 +54,7 @@ class UnknownSiteError(UrlError):
     """No configured site has this name."""
 
 
-class Place(NamedTuple):
+class PageRef(NamedTuple):
     """Where a thread is: the name of its site and the canonical url of its page."""
 
     site: str
@@ -161,7 +161,7 @@ class Sites:
         """
         return self._named(name).name
 
-    def locate(self, url: str, name: str = "") -> Place:
+    def locate(self, url: str, name: str = "") -> PageRef:
         """Find the thread that `url` names: site by `name`, else by origin, else the first.
 
         Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
@@ -170,15 +170,15 @@ class Sites:
         if url[:1] != "/" and _SCHEME(url := url.strip(" ")):
             return self._absolute(url, name)
         site = self._named(name) if name else self._first
-        return Place(site.name, canonical(url, site.trailing_slash))
+        return PageRef(site.name, canonical(url, site.trailing_slash))
 
-    def place(self, url: str, name: str) -> Place:
+    def place(self, url: str, name: str) -> PageRef:
         """As `locate`; without a url it is the whole site, whose url is ""."""
-        return self.locate(url, name) if url else Place(self.named(name), "")
+        return self.locate(url, name) if url else PageRef(self.named(name), "")
 
     def open_for(self, name: str) -> int:
         """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
-        return self._sites[name].close_days * DAY
+        return self._sites[name].close_days * DAY_MS
 
     def pictures(self, name: str) -> str:
         """The address of an author's picture on the site `name`, for `item`; "" without any."""
@@ -186,7 +186,7 @@ class Sites:
         query = "" if site is self._first else f"?site={quote(name, safe='')}"
         return f"api/avatar/*{query}" if site.pictures else ""
 
-    def _absolute(self, url: str, name: str) -> Place:
+    def _absolute(self, url: str, name: str) -> PageRef:
         head, mark, query = _clean(url).partition("?")
         head = head.replace("\\", "/")
         exact = origin(head)
@@ -199,7 +199,9 @@ class Sites:
                 " Add it to the site's origins in the settings, or send the path alone."
             )
         path = head.split("/", 3)[3:]
-        return Place(site.name, canonical("/" + "".join(path) + mark + query, site.trailing_slash))
+        return PageRef(
+            site.name, canonical("/" + "".join(path) + mark + query, site.trailing_slash)
+        )
 
     def _named(self, name: str) -> Site:
         if not name:

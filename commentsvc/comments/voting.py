@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from commentsvc.comments import statements
-from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
@@ -63,7 +63,7 @@ def vote(
         tx.execute(PUT, (comment_id, voter, value, network, now))
     [(votes,)] = tx.execute(ADD, (value - was, comment_id)).fetchall()
     if value != was:
-        count_shown(tx, {Spot(*row[:4]): 0})  # for the purge alone
+        add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # for the purge alone
     return int(votes)
 
 

@@ -51,7 +51,7 @@ class BackupError(Exception):
     """No copy was made, or nothing was restored; the text says why, and what to do."""
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """What is in place now: its comments, the moment of the newest (Unix milliseconds), where the
     database before it is kept, its faults, and how many mails and messages were held back."""
 
@@ -168,7 +168,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def restore(data: Path, source: Path, *, force: bool = False, send: bool = False) -> Restored:
+def restore(data: Path, source: Path, *, force: bool = False, send: bool = False) -> RestoreResult:
     """Put the database in the file `source` in the place of that in the folder `data`.
 
     What waits in its outbox is sent only where told to `send`.
@@ -197,7 +197,7 @@ def restore(data: Path, source: Path, *, force: bool = False, send: bool = False
                 "backup, or this one all the same with --force."
             )
         held = 0 if send else _hold(new)
-        return Restored(number, newest, _exchange(current, new), faults, held)
+        return RestoreResult(number, newest, _exchange(current, new), faults, held)
 
 
 def _hold(path: Path) -> int:

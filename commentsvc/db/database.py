@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc.db import writer
-from commentsvc.db.jobs import Backlog, Bulk, I, Job, T, hand_back
+from commentsvc.db.jobs import BatchOperation, I, Job, T, WorkQueue, hand_back
 from commentsvc.db.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
@@ -54,8 +54,8 @@ class Database:
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
         self._purge = purge
         self._patience = patience
-        self._writes = Backlog(queue)
-        self._reads = Backlog(queue)
+        self._writes = WorkQueue(queue)
+        self._reads = WorkQueue(queue)
         self._runners: list[threading.Thread] = []
         self._connections: list[sqlite3.Connection] = []
         self._inline: Reader | None = None
@@ -94,14 +94,16 @@ class Database:
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
-    async def write_each(self, bulk: Bulk[I, T], item: I) -> T:
+    async def write_each(self, bulk: BatchOperation[I, T], item: I) -> T:
         """As `write` with `bulk.one` on `item`; what waits with it is done by `bulk.many`."""
         loop = asyncio.get_running_loop()
         job = Job(lambda tx: bulk.one(tx, item), loop, bulk, item)
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
-    def begin_each(self, bulk: Bulk[I, T], item: I, done: Callable[[Job[T]], None]) -> None:
+    def begin_each(
+        self, bulk: BatchOperation[I, T], item: I, done: Callable[[Job[T]], None]
+    ) -> None:
         """As `write_each`, but `done` is called on the loop, with the job. It raises nothing."""
         loop = asyncio.get_running_loop()
         self._writes.put(Job(lambda tx: bulk.one(tx, item), loop, bulk, item, done))

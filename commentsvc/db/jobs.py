@@ -19,7 +19,7 @@ T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741 - an item
 
 
-class Bulk(Generic[I, T]):
+class BatchOperation(Generic[I, T]):
     """Work that costs less for many items together than for each alone.
 
     `many` gives one outcome for each item, in their order. Where it raises, whatever it raises, it
@@ -50,7 +50,7 @@ class Job(Generic[T]):
         self,
         work: Callable[..., T],
         loop: asyncio.AbstractEventLoop | None,
-        bulk: Bulk[Any, T] | None = None,
+        bulk: BatchOperation[Any, T] | None = None,
         item: Any = None,
         done: "Callable[[Job[T]], None] | None" = None,
     ) -> None:
@@ -97,7 +97,7 @@ def hand_back(jobs: Sequence[Job[Any]]) -> None:
                 loop.call_soon_threadsafe(_settle, theirs)
 
 
-class Backlog:
+class WorkQueue:
     """Jobs that wait for an OS thread of ours: bounded, first in first out."""
 
     def __init__(self, limit: int) -> None:

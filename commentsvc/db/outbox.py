@@ -20,18 +20,18 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db.schema.outbox import FAILED, MAIL, QUEUED, SENT, Post, Target
+from commentsvc.db.schema.outbox import FAILED, MAIL, QUEUED, SENT, OutboxRow, Target
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.util.timestamps import DAY, HOUR, MINUTE
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 # RFC 5321, 4.5.4.1: give up after 4 to 5 days at the earliest. A server may be down for five.
-PATIENCE: Final = 7 * DAY
+PATIENCE: Final = 7 * DAY_MS
 # Greylisting lets a mail pass after 5 minutes, mostly; later pauses double.
-FIRST_PAUSE: Final = MINUTE
-LONGEST_PAUSE: Final = 6 * HOUR
+FIRST_PAUSE: Final = MINUTE_MS
+LONGEST_PAUSE: Final = 6 * HOUR_MS
 # For the moderator to look back; what failed can be sent again.
-SENT_KEPT: Final = 30 * DAY
-FAILED_KEPT: Final = 90 * DAY
+SENT_KEPT: Final = 30 * DAY_MS
+FAILED_KEPT: Final = 90 * DAY_MS
 TIDIED: Final = 1_000  # rows of one transaction
 ERROR_LENGTH: Final = 500  # characters kept of what a server said
 
@@ -92,7 +92,7 @@ FAILURES: Final = (
 )
 
 
-class Backlog(msgspec.Struct, frozen=True, gc=False):
+class ChannelBacklog(msgspec.Struct, frozen=True, gc=False):
     """What a channel has not sent: how many rows wait and failed, and since when the oldest waits.
 
     `oldest` is in Unix milliseconds, 0 where none waits.
@@ -131,7 +131,7 @@ def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
 
 def own(tx: Transaction, email: str, now: int) -> None:
     """Mail that address the links to all that was written with it."""
-    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY))
+    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY_MS))
 
 
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
@@ -140,27 +140,27 @@ def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
         tx.execute_many(TELL_CHANGE, [(number, now, PATIENCE) for number in ids])
 
 
-def due(reader: Reader, channel: str, now: int, limit: int) -> list[Post]:
+def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
     """The rows that `channel` has to send by now, at most `limit`, the longest due first."""
-    return [Post(*row) for row in reader.execute(DUE, (channel, now, limit)).fetchall()]
+    return [OutboxRow(*row) for row in reader.execute(DUE, (channel, now, limit)).fetchall()]
 
 
-def settle(tx: Transaction, post: Post, error: str, now: int) -> None:
+def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Note that a row was sent, or with an `error` that it never will be."""
     tx.execute(SETTLE, (FAILED if error else SENT, now, _bounded(error), post.id))
 
 
-def put_off(tx: Transaction, post: Post, error: str, now: int) -> None:
+def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Try this row again after a pause, or give it up at its deadline."""
     tx.execute(PUT_OFF, (_bounded(error), now, FIRST_PAUSE, LONGEST_PAUSE, post.id))
 
 
-def put_all_off(tx: Transaction, channel: str, error: str, now: int) -> None:
+def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
     """As `put_off`, for all rows that are due on `channel`."""
     tx.execute(PUT_OFF_ALL, (_bounded(error), now, FIRST_PAUSE, LONGEST_PAUSE, channel))
 
 
-def drop(tx: Transaction, post: Post) -> None:
+def drop(tx: Transaction, post: OutboxRow) -> None:
     """Forget a row that has nothing to tell any more."""
     tx.execute("DELETE FROM outbox WHERE id = ?", (post.id,))
 
@@ -175,28 +175,28 @@ def hold(tx: Transaction, error: str, now: int) -> int:
     return tx.execute(HOLD, (now, error)).rowcount
 
 
-def tidy(tx: Transaction, now: int) -> None:
+def delete_old(tx: Transaction, now: int) -> None:
     """Forget what was sent, and what failed, long ago; some of it where it is much."""
     for state, kept in ((SENT, SENT_KEPT), (FAILED, FAILED_KEPT)):
         tx.execute(TIDY, (state, now - kept, TIDIED))
 
 
-def backlogs(reader: Reader) -> dict[str, Backlog]:
+def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
     """What each channel has not sent; those that have sent everything are not in it."""
     failed = dict(reader.execute(FAILURES).fetchall())
     waiting = {
-        channel: Backlog(queued, failed.pop(channel, 0), oldest)
+        channel: ChannelBacklog(queued, failed.pop(channel, 0), oldest)
         for channel, queued, oldest in reader.execute(WAITING).fetchall()
     }
-    return waiting | {channel: Backlog(failed=count) for channel, count in failed.items()}
+    return waiting | {channel: ChannelBacklog(failed=count) for channel, count in failed.items()}
 
 
-def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[Post]:
+def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[OutboxRow]:
     """The newest rows with an id below `before`, those in `state` where one is given."""
     condition = "" if state is None else " AND state = ?"
     values = (before,) if state is None else (before, state)
     sql = f"SELECT {_COLUMNS} FROM outbox WHERE id < ?{condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
-    return [Post(*row) for row in reader.execute(sql, (*values, limit)).fetchall()]
+    return [OutboxRow(*row) for row in reader.execute(sql, (*values, limit)).fetchall()]
 
 
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:

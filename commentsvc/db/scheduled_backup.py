@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from commentsvc.db import backup
 from commentsvc.db.backup import PART, BackupError
 from commentsvc.db.sqlite import DatabaseError
-from commentsvc.settings.schema import Backup
+from commentsvc.settings.schema import BackupSettings
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ _NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.sqlite3", re.ASCII)
 Pause = Callable[[float], Awaitable[None]]
 
 
-class State(NamedTuple):
+class BackupState(NamedTuple):
     """How it stands: the newest backup (Unix seconds, 0 for none) and its bytes, the failures since
     the start, and the reason of the last one while no backup has followed it."""
 
@@ -49,12 +49,12 @@ class State(NamedTuple):
     error: str
 
 
-class Backups:
+class ScheduledBackup:
     """The backups of the database file `database`, made as `settings` say; `now` is in seconds."""
 
     def __init__(
         self,
-        settings: Backup,
+        settings: BackupSettings,
         database: Path,
         now: Callable[[], float],
         pause: Pause = asyncio.sleep,
@@ -69,7 +69,7 @@ class Backups:
         self._failures = 0
         self._error = ""
 
-    def state(self) -> State | None:
+    def state(self) -> BackupState | None:
         """How it stands; None where none are made."""
         if self._folder is None:
             return None
@@ -79,7 +79,7 @@ class Backups:
             size = newest.stat().st_size if newest else 0
         except OSError:
             size = 0
-        return State(_moment(newest) if newest else 0.0, size, self._failures, self._error)
+        return BackupState(_moment(newest) if newest else 0.0, size, self._failures, self._error)
 
     async def run(self) -> None:
         """Make those that are due, until cancelled; then one that is under way is given up."""

@@ -20,7 +20,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
-from commentsvc.db.jobs import Backlog, Bulk, Job, hand_back
+from commentsvc.db.jobs import BatchOperation, Job, WorkQueue, hand_back
 from commentsvc.db.sqlite import Transaction, fault
 
 BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes with it
@@ -28,7 +28,7 @@ BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes
 Purge = Callable[[Sequence[str]], None]
 
 
-def run(connection: sqlite3.Connection, backlog: Backlog, purge: Purge) -> None:
+def run(connection: sqlite3.Connection, backlog: WorkQueue, purge: Purge) -> None:
     """Serve `backlog` until it is closed and empty."""
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
@@ -63,7 +63,7 @@ def write_all(connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: li
 def _do_together(
     connection: sqlite3.Connection,
     transaction: Transaction,
-    bulk: Bulk[Any, Any],
+    bulk: BatchOperation[Any, Any],
     jobs: Sequence[Job[Any]],
 ) -> bool:
     """Do `jobs` by `bulk.many`; False where each has to be done alone."""

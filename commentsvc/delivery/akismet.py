@@ -18,12 +18,12 @@ from urllib.parse import urlencode
 
 from commentsvc.comments import queries
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.delivery.channel import Refused, Unreachable
+from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
-from commentsvc.moderation.actions import Change
+from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.http_client import RemoteError, post
 from commentsvc.util.timestamps import rfc3339
@@ -57,7 +57,7 @@ class Akismet:
         self._now = now
         self._url = url
 
-    def compose(self, reader: Reader, post: Post) -> Question | None:
+    def compose(self, reader: Reader, post: OutboxRow) -> Question | None:
         """As delivery.Channel says."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or not entry.comment.source:  # erased
@@ -76,12 +76,12 @@ class Akismet:
         try:
             answer = await post(url, question.body, _HEADERS, self._networks)
         except RemoteError as error:
-            raise Unreachable(str(error)) from error
+            raise ServerUnreachable(str(error)) from error
         said = answer.text.strip()
         if answer.status != 200 or said == "invalid":
-            raise Unreachable(f"{answer.status} {said}: see spam.akismet_key")
+            raise ServerUnreachable(f"{answer.status} {said}: see spam.akismet_key")
         if question.method == CHECK and said not in ("true", "false"):
-            raise Refused(f"{answer.status} {said}")
+            raise DeliveryRejected(f"{answer.status} {said}")
         if question.method == CHECK and said == "true":
             now = int(self._now() * 1_000)
             await self._database.write(lambda tx: _file(tx, question.comment_id, now))
@@ -104,7 +104,7 @@ class Akismet:
         ).encode()
 
 
-def _method(kind: str, entry: Entry, history: list[Change]) -> str:
+def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
     """What is to be said of a comment, "" for nothing; `history` has the newest change first."""
     decisions = [
         one for one in history if one.what == STATUS and one.undone is None and one.who != AUTHOR

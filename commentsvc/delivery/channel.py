@@ -9,7 +9,7 @@ DeliveryError    it was not taken; the text says what the other side said, for t
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader
 
 
@@ -17,15 +17,15 @@ class DeliveryError(Exception):
     """It was not taken; the text says why."""
 
 
-class Refused(DeliveryError):
+class DeliveryRejected(DeliveryError):
     """The other side will never take it."""
 
 
-class Deferred(DeliveryError):
+class TemporaryFailure(DeliveryError):
     """The other side does not take this one now, as mail servers do that greylist."""
 
 
-class Unreachable(DeliveryError):
+class ServerUnreachable(DeliveryError):
     """The other side takes nothing now: it is down, hangs, or does not know us."""
 
 
@@ -39,7 +39,7 @@ class Connection(Protocol):
 class Channel(Protocol):
     """A way out of the service."""
 
-    def compose(self, reader: Reader, post: Post) -> Any | None:
+    def compose(self, reader: Reader, post: OutboxRow) -> Any | None:
         """The message that a row of the outbox stands for; None if it has nothing to tell."""
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:

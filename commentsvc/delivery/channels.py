@@ -11,34 +11,34 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import MAIL, Post, Target
+from commentsvc.db.schema.outbox import MAIL, OutboxRow, Target
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
-from commentsvc.delivery.webhooks import Hook, Message, Told
+from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET
-from commentsvc.settings.schema import Hooks, Settings
-from commentsvc.util.timestamps import DAY, HOUR
+from commentsvc.settings.schema import HooksSettings, Settings
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
-    from commentsvc.delivery.mail import Mails
-    from commentsvc.delivery.smtp import Letter, Smtp
+    from commentsvc.delivery.mail import MailComposer
+    from commentsvc.delivery.smtp import Envelope, Smtp
 
 
-PERIODS: Final = {"off": 0, "hourly": HOUR, "daily": DAY}
+PERIODS: Final = {"off": 0, "hourly": HOUR_MS, "daily": DAY_MS}
 
 
 class MailChannel:
     """Mail by the SMTP server of the settings."""
 
-    def __init__(self, mails: "Mails", smtp: "Smtp") -> None:
+    def __init__(self, mails: "MailComposer", smtp: "Smtp") -> None:
         self._mails = mails
         self._smtp = smtp
 
-    def compose(self, reader: Reader, post: Post) -> "Letter | None":
+    def compose(self, reader: Reader, post: OutboxRow) -> "Envelope | None":
         """As delivery.Channel says."""
         return self._mails.compose(reader, post)
 
@@ -59,23 +59,23 @@ def targets(settings: Settings) -> list[Target]:
 
 
 def channels(
-    settings: Settings, links: Links, now: Callable[[], float], database: Database
+    settings: Settings, links: SignedLinks, now: Callable[[], float], database: Database
 ) -> dict[str, Channel]:
     """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
     forms = _forms(settings.hooks)
-    found: dict[str, Channel] = {name: Hook(settings, form, now) for name, form in forms.items()}
+    found: dict[str, Channel] = {name: Webhook(settings, form, now) for name, form in forms.items()}
     if settings.spam.akismet_key:
         found[AKISMET] = Akismet(settings, database, now)
     if settings.mail.host:
-        from commentsvc.delivery.mail import Mails
+        from commentsvc.delivery.mail import MailComposer
         from commentsvc.delivery.smtp import Smtp
 
-        mails = Mails(settings, links)
+        mails = MailComposer(settings, links)
         found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))
     return found
 
 
-def _forms(settings: Hooks) -> dict[str, Callable[[Told], Message]]:
+def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], WebhookRequest]]:
     """What is sent to each hook of the settings, by the name of its channel."""
     forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
     for name, wanted, form in (
@@ -89,7 +89,7 @@ def _forms(settings: Hooks) -> dict[str, Callable[[Told], Message]]:
     return forms
 
 
-def _webhooks(settings: Hooks) -> dict[str, str]:
+def _webhooks(settings: HooksSettings) -> dict[str, str]:
     """The webhooks' addresses by channel, named so that a secret path is not shown."""
     return {
         f"webhook {urlsplit(url).hostname} {hashlib.sha256(url.encode()).hexdigest()[:6]}": url

@@ -21,17 +21,17 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment
 
-from commentsvc.auth.signed_links import OWN_DAYS, Links
+from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries, subscriptions
-from commentsvc.db.schema.outbox import ASKED, CONFIRMED, Post
+from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
-from commentsvc.delivery.smtp import Letter
+from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import personal_data
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util import templates
 from commentsvc.util.text import one_line
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 # What a moderator may do by a link, and how it is called there, in this order.
 ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
@@ -50,10 +50,10 @@ COLLECTED: Final = (
 )
 
 
-class Mails:
+class MailComposer:
     """Makes mails for one service."""
 
-    def __init__(self, settings: Settings, links: Links) -> None:
+    def __init__(self, settings: Settings, links: SignedLinks) -> None:
         """Take the settings, and what makes links."""
         self._mail = settings.mail
         self._base = settings.server.public_url.rstrip("/")
@@ -73,16 +73,16 @@ class Mails:
         """The name by which the service greets mail servers."""
         return urlsplit(self._base).hostname or "localhost"
 
-    def compose(self, reader: Reader, post: Post) -> Letter | None:
+    def compose(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """The letter that a row of the outbox stands for; None if it has nothing to tell."""
         return self._kinds[post.kind](reader, post)
 
-    def test(self, recipient: str, number: int, now: int) -> Letter:
+    def test(self, recipient: str, number: int, now: int) -> Envelope:
         """A letter that shows that mail works; `number` makes it unlike others."""
         subject = "Mail from commentsvc works"
         return self._letter("test", recipient, subject, number, now, None, base=self._base)
 
-    def _submitted(self, reader: Reader, post: Post) -> Letter | None:
+    def _submitted(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """A new comment, to a moderator."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
@@ -93,7 +93,7 @@ class Mails:
             "submitted", post.recipient, subject, post.id, post.created, entry, told=told
         )
 
-    def _digest(self, reader: Reader, post: Post) -> Letter | None:
+    def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """All comments of a time, to a moderator."""
         rows = reader.execute(COLLECTED, (post.comment_id, post.until, COUNTED)).fetchall()
         found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
@@ -113,13 +113,13 @@ class Mails:
             number=number,
         )
 
-    def _confirm(self, reader: Reader, post: Post) -> Letter | None:
+    def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """The question whether an address wants to be told of answers: nothing a reader wrote."""
         found = self._watched(reader, post.comment_id or 0, ASKED)
         if found is None:
             return None
         entry, number, email = found
-        expires = post.created + CONFIRM_DAYS * DAY
+        expires = post.created + CONFIRM_DAYS * DAY_MS
         return self._letter(
             "confirm",
             email,
@@ -132,7 +132,7 @@ class Mails:
             link_days=CONFIRM_DAYS,
         )
 
-    def _reply(self, reader: Reader, post: Post) -> Letter | None:
+    def _reply(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """An answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or entry.comment.status != APPROVED:
@@ -141,7 +141,7 @@ class Mails:
         if found is None:
             return None
         parent, number, email = found
-        stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY)
+        stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY_MS)
         subject = f"{entry.comment.author} answered you on “{self._title(entry)}”"
         page = self._page(entry)
         letter = self._letter(
@@ -160,11 +160,11 @@ class Mails:
         letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         return letter
 
-    def _own(self, reader: Reader, post: Post) -> Letter | None:
+    def _own(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """The links to all that was written with an address, to that address."""
         if not personal_data.is_known(reader, post.recipient):
             return None
-        expires = post.created + OWN_DAYS * DAY
+        expires = post.created + OWN_DAYS * DAY_MS
         return self._letter(
             "own",
             post.recipient,
@@ -195,10 +195,10 @@ class Mails:
             "page": self._page(entry),
         }
 
-    def _told(self, entry: Entry, post: Post) -> dict[str, Any]:  # Any: what templates show
+    def _told(self, entry: Entry, post: OutboxRow) -> dict[str, Any]:  # Any: what templates show
         """What a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
-        expires = post.created + self._mail.link_days * DAY
+        expires = post.created + self._mail.link_days * DAY_MS
         actions = [
             (name, self._link("comment", action, comment.id, post.id, expires=expires))
             for action, name in ACTIONS.items()
@@ -226,7 +226,7 @@ class Mails:
         created: int,
         entry: Entry | None,
         **values: Any,  # Any: what the template shows
-    ) -> Letter:
+    ) -> Envelope:
         message = EmailMessage(policy=SMTP)
         site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
         name = one_line(site.title) or site.name
@@ -245,7 +245,7 @@ class Mails:
         )
         message.set_content(text, cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
-        return Letter(self._mail.sender, recipient, message)
+        return Envelope(self._mail.sender, recipient, message)
 
 
 def _header_text(text: str) -> str:

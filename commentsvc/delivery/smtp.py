@@ -28,8 +28,13 @@ from typing import Final, NamedTuple
 import aiosmtplib
 import certifi
 
-from commentsvc.delivery.channel import Deferred, DeliveryError, Refused, Unreachable
-from commentsvc.settings.schema import Mail
+from commentsvc.delivery.channel import (
+    DeliveryError,
+    DeliveryRejected,
+    ServerUnreachable,
+    TemporaryFailure,
+)
+from commentsvc.settings.schema import MailSettings
 
 # A server that is there greets at once; in seconds.
 CONNECT_DEADLINE: Final = 60.0
@@ -51,7 +56,7 @@ class _WholeFields(EmailPolicy):
         """Return the field as bytes. Raise Refused for a value with a line break."""
         field = super().fold_binary(name, value)
         if _BREAK(field.removesuffix(b"\r\n")):
-            raise Refused(f"{name} has a line break")
+            raise DeliveryRejected(f"{name} has a line break")
         return field
 
 
@@ -59,7 +64,7 @@ _ASCII: Final = _WholeFields(linesep="\r\n")
 _UTF8: Final = _ASCII.clone(utf8=True)
 
 
-class Letter(NamedTuple):
+class Envelope(NamedTuple):
     """A message with its envelope."""
 
     sender: str
@@ -80,7 +85,7 @@ PATIENT: Final = Deadlines()
 class Smtp:
     """The way to one server."""
 
-    def __init__(self, mail: Mail, hostname: str, deadlines: Deadlines = PATIENT) -> None:
+    def __init__(self, mail: MailSettings, hostname: str, deadlines: Deadlines = PATIENT) -> None:
         """Take the settings, and the name by which we greet. Raises OSError for the `ca_file`."""
         self._mail = mail
         self._hostname = hostname
@@ -88,7 +93,7 @@ class Smtp:
         self._tls = ssl.create_default_context(cafile=mail.ca_file or certifi.where())
 
     @contextlib.asynccontextmanager
-    async def connect(self) -> AsyncIterator["Conversation"]:
+    async def connect(self) -> AsyncIterator["SmtpConnection"]:
         """Connect, encrypt and log in as the settings say. Raises Unreachable."""
         mail = self._mail
         client = aiosmtplib.SMTP(
@@ -106,9 +111,9 @@ class Smtp:
             async with asyncio.timeout(2 * self._deadlines.connect):
                 await client.connect()
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-            raise Unreachable(f"{mail.host}:{mail.port}: {_tell(error)}") from error
+            raise ServerUnreachable(f"{mail.host}:{mail.port}: {_tell(error)}") from error
         try:
-            yield Conversation(client, self._deadlines.send)
+            yield SmtpConnection(client, self._deadlines.send)
         finally:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
                 if client.is_connected:
@@ -116,18 +121,18 @@ class Smtp:
             client.close()
 
 
-class Conversation:
+class SmtpConnection:
     """A connection on which mails are sent, one after the other."""
 
     def __init__(self, client: aiosmtplib.SMTP, deadline: float) -> None:
         self._client = client
         self._deadline = deadline
 
-    async def send(self, letter: Letter) -> None:
+    async def send(self, letter: Envelope) -> None:
         """Return when the server has taken the letter. Raises DeliveryError."""
         for address in (letter.sender, letter.recipient):
             if not _ADDRESS(address):
-                raise Refused(f"{address!r} is no address")
+                raise DeliveryRejected(f"{address!r} is no address")
         plain = (letter.sender + letter.recipient).isascii()
         data = letter.message.as_bytes(policy=_ASCII if plain else _UTF8)
         options = () if plain else ("SMTPUTF8", "BODY=8BITMIME")
@@ -152,14 +157,14 @@ def _meaning(error: Exception) -> DeliveryError:
         case aiosmtplib.SMTPDataError(code=code):
             return _by_code(code, text)
         case aiosmtplib.SMTPNotSupported():
-            return Refused(text)
-    return Unreachable(text)
+            return DeliveryRejected(text)
+    return ServerUnreachable(text)
 
 
 def _by_code(code: int, text: str) -> DeliveryError:
     if code == 421:  # RFC 5321, 3.8: the server is about to leave
-        return Unreachable(text)
-    return Refused(text) if code >= 500 else Deferred(text)
+        return ServerUnreachable(text)
+    return DeliveryRejected(text) if code >= 500 else TemporaryFailure(text)
 
 
 def _tell(error: BaseException) -> str:

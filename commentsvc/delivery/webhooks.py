@@ -20,11 +20,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.comments import queries
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader
-from commentsvc.delivery.channel import Refused, Unreachable
+from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
 from commentsvc.model import DELETED, SPAM, Entry
-from commentsvc.settings.schema import Hooks, Settings, origins
+from commentsvc.settings.schema import HooksSettings, Settings, origins
 from commentsvc.util.http_client import RemoteError, post
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import rfc3339
@@ -37,7 +37,7 @@ FOR_GOOD: Final = (400, 413, 422)  # statuses that another attempt would not cha
 Json = dict[str, Any]
 
 
-class Message(NamedTuple):
+class WebhookRequest(NamedTuple):
     """A request that tells of a comment."""
 
     url: str
@@ -45,46 +45,49 @@ class Message(NamedTuple):
     headers: dict[str, str]
 
 
-class Hook:
+class Webhook:
     """One receiver of messages, which `form` makes of a comment and its row of the outbox."""
 
     def __init__(
-        self, settings: Settings, form: Callable[["Told"], Message], now: Callable[[], float]
+        self,
+        settings: Settings,
+        form: Callable[["Notification"], WebhookRequest],
+        now: Callable[[], float],
     ) -> None:
         self._origins = origins(settings.sites)
         self._networks = settings.hooks.networks
         self._form = form
         self._now = now
 
-    def compose(self, reader: Reader, post: Post) -> Message | None:
+    def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
         """As delivery.Channel says."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
         page = self._origins.get(entry.site, "") + entry.url
-        return self._form(Told(entry, post, page, int(self._now())))
+        return self._form(Notification(entry, post, page, int(self._now())))
 
     @contextlib.asynccontextmanager
-    async def connect(self) -> AsyncIterator["Hook"]:
+    async def connect(self) -> AsyncIterator["Webhook"]:
         """As delivery.Channel says; each message has a connection of its own."""
         yield self
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: WebhookRequest) -> None:
         """As delivery.Connection says."""
         try:
             answer = await post(message.url, message.body, message.headers, self._networks)
         except RemoteError as error:
-            raise Unreachable(str(error)) from error
+            raise ServerUnreachable(str(error)) from error
         if not 200 <= answer.status < 300:
-            kind = Refused if answer.status in FOR_GOOD else Unreachable
+            kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
             raise kind(f"{answer.status} {one_line(answer.text)}")
 
 
-class Told(NamedTuple):
+class Notification(NamedTuple):
     """A comment, the row that tells of it, the address of its page, and the time (Unix seconds)."""
 
     entry: Entry
-    post: Post
+    post: OutboxRow
     page: str
     now: int
 
@@ -98,14 +101,14 @@ class Told(NamedTuple):
         return f"{comment.author} on {where} ({state.get(comment.status, DELETED)}):\n{short}"
 
 
-def webhook(url: str, secret: str) -> Callable[[Told], Message]:
+def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
     """The form of a webhook at `url`, signed with `secret`."""
     key = secret.encode()
     if secret.startswith("whsec_"):
         with contextlib.suppress(binascii.Error):  # then it is a text like any other
             key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
 
-    def form(told: Told) -> Message:
+    def form(told: Notification) -> WebhookRequest:
         body = msgspec.json.encode(_event(told))
         number = f"commentsvc-{told.post.id}-{told.post.created}"
         signed = f"{number}.{told.now}.".encode() + body
@@ -116,12 +119,12 @@ def webhook(url: str, secret: str) -> Callable[[Told], Message]:
             "webhook-timestamp": str(told.now),
             "webhook-signature": f"v1,{signature}",
         }
-        return Message(url, body, headers)
+        return WebhookRequest(url, body, headers)
 
     return form
 
 
-def _event(told: Told) -> Json:
+def _event(told: Notification) -> Json:
     comment = told.entry.comment
     return {
         "type": f"comment.{told.post.kind}",
@@ -143,7 +146,7 @@ def _event(told: Told) -> Json:
     }
 
 
-def ntfy(hooks: Hooks) -> Callable[[Told], Message]:
+def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """The form of ntfy, published as JSON."""
     base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
@@ -154,7 +157,9 @@ def ntfy(hooks: Hooks) -> Callable[[Told], Message]:
     )
 
 
-def telegram(hooks: Hooks, base: str = TELEGRAM) -> Callable[[Told], Message]:
+def telegram(
+    hooks: HooksSettings, base: str = TELEGRAM
+) -> Callable[[Notification], WebhookRequest]:
     """The form of a Telegram bot: plain text, no parse_mode."""
     url = f"{base}/bot{hooks.telegram_token}/sendMessage"
     return lambda told: _json(
@@ -167,10 +172,10 @@ def telegram(hooks: Hooks, base: str = TELEGRAM) -> Callable[[Told], Message]:
     )
 
 
-def slack(hooks: Hooks) -> Callable[[Told], Message]:
+def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """The form of a Slack webhook: its three signs are escaped, markup is off."""
 
-    def form(told: Told) -> Message:
+    def form(told: Notification) -> WebhookRequest:
         text = f"{told.text()}\n{told.page}"
         for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
             text = text.replace(sign, escaped)
@@ -179,10 +184,10 @@ def slack(hooks: Hooks) -> Callable[[Told], Message]:
     return form
 
 
-def discord(hooks: Hooks) -> Callable[[Told], Message]:
+def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """The form of a Discord webhook: the words stand in a code block, nobody is mentioned."""
 
-    def form(told: Told) -> Message:
+    def form(told: Notification) -> WebhookRequest:
         text = told.text().replace("`", "\u02cb")  # nothing ends the block
         content = f"```\n{text}\n```\n{told.page}"[:2_000]
         return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
@@ -190,6 +195,6 @@ def discord(hooks: Hooks) -> Callable[[Told], Message]:
     return form
 
 
-def _json(url: str, value: Json, headers: dict[str, str] | None = None) -> Message:
+def _json(url: str, value: Json, headers: dict[str, str] | None = None) -> WebhookRequest:
     told = {"Content-Type": "application/json", **(headers or {})}
-    return Message(url, msgspec.json.encode(value), told)
+    return WebhookRequest(url, msgspec.json.encode(value), told)

@@ -29,16 +29,16 @@ from typing import Final
 
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.outbox import Backlog
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.outbox import ChannelBacklog
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.delivery.channel import (
     Channel,
     Connection,
-    Deferred,
     DeliveryError,
-    Refused,
-    Unreachable,
+    DeliveryRejected,
+    ServerUnreachable,
+    TemporaryFailure,
 )
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ Work = Callable[[], Awaitable[None]]
 Note = Callable[[Transaction], None]
 
 
-class Outbox:
+class OutboxWorker:
     """Sends what is due on each of the `channels`."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Outbox:
         """Take the channels by name; `now` is Unix time in seconds, `pause` waits as long."""
         self.sent: Counter[str] = Counter()  # since the start, by channel
         self.errors: Counter[str] = Counter()  # attempts that failed
-        self.backlogs: dict[str, Backlog] = {}  # at the last round
+        self.backlogs: dict[str, ChannelBacklog] = {}  # at the last round
         self._database = database
         self._channels = channels
         self._now = now
@@ -96,7 +96,7 @@ class Outbox:
                 "error_timestamp_seconds": self._last_errors.get(name, 0.0),
             }
             for name in self._channels
-            for backlog in [self.backlogs.get(name, Backlog())]
+            for backlog in [self.backlogs.get(name, ChannelBacklog())]
         }
 
     def start(self) -> None:
@@ -136,7 +136,7 @@ class Outbox:
         """Do what only time brings, and look how much waits."""
         now = self._moment()
         await self._database.write(lambda tx: outbox.close_digests(tx, now))
-        await self._database.write(lambda tx: outbox.tidy(tx, now))
+        await self._database.write(lambda tx: outbox.delete_old(tx, now))
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
@@ -147,10 +147,10 @@ class Outbox:
         try:
             async with self._channels[name].connect() as connection:
                 await self._converse(name, connection, now)
-        except Unreachable as error:
+        except ServerUnreachable as error:
             self._count_error(name, error)
             text, later = str(error), self._moment()
-            await self._note(lambda tx: outbox.put_all_off(tx, name, text, later))
+            await self._note(lambda tx: outbox.retry_all_later(tx, name, text, later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
         """Send what is due on one connection. Raises Unreachable, DatabaseError."""
@@ -164,7 +164,7 @@ class Outbox:
             finally:
                 self._sending.discard(asyncio.current_task())
 
-    async def _send(self, connection: Connection, post: Post) -> Note:
+    async def _send(self, connection: Connection, post: OutboxRow) -> Note:
         """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
         name = post.channel
         try:
@@ -174,20 +174,20 @@ class Outbox:
             if message is None:
                 return partial(outbox.drop, post=post)
             await connection.send(message)
-        except (Unreachable, DatabaseError):
+        except (ServerUnreachable, DatabaseError):
             raise
-        except Deferred as error:
+        except TemporaryFailure as error:
             self._count_error(name, error)
-            return partial(outbox.put_off, post=post, error=str(error), now=self._moment())
-        except Refused as error:
+            return partial(outbox.retry_later, post=post, error=str(error), now=self._moment())
+        except DeliveryRejected as error:
             self._count_error(name, error)
-            return partial(outbox.settle, post=post, error=str(error), now=self._moment())
+            return partial(outbox.mark_sent, post=post, error=str(error), now=self._moment())
         except Exception as error:  # a fault of ours must not keep the others waiting
             _log.exception("no message can be made of row %d of the outbox", post.id)
             text = f"{type(error).__name__}: {error}"
-            return partial(outbox.settle, post=post, error=text, now=self._moment())
+            return partial(outbox.mark_sent, post=post, error=text, now=self._moment())
         self._count_sent(name)
-        return partial(outbox.settle, post=post, error="", now=self._moment())
+        return partial(outbox.mark_sent, post=post, error="", now=self._moment())
 
     async def _note(self, note: Note) -> None:
         """Write down what happened, however long the database takes until it can."""

@@ -23,14 +23,14 @@ from typing import NamedTuple, Protocol
 
 from commentsvc import _core
 from commentsvc.http import messages
-from commentsvc.settings.schema import Server
+from commentsvc.settings.schema import ServerSettings
 
 _log = logging.getLogger(__name__)
 
 # Without a new sign of it for so long, a shortage is over; in seconds.
 RECOVERED = 60.0
 
-Answer = messages.Response | messages.Later | Awaitable[messages.Response]
+Answer = messages.Response | messages.Deferred | Awaitable[messages.Response]
 
 # Answers with tags to what was asked in one turn of the loop: method, path and query.
 Shared = dict[tuple[str, str, str], messages.Response]
@@ -77,10 +77,10 @@ def close_all(descriptors: Iterable[int]) -> None:
             os.close(descriptor)
 
 
-class Answering(Protocol):
+class RequestHandler(Protocol):
     """What the Bridge asks of a router."""
 
-    def answer(self, request: messages.Request) -> Answer:
+    def handle(self, request: messages.Request) -> Answer:
         """The response, or what will give it; raises only what nobody foresaw."""
 
 
@@ -88,7 +88,7 @@ class Bridge:
     """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
     `stats` and `take_trace`, which any OS thread may call."""
 
-    def __init__(self, settings: Server, trace_lines: int = 0) -> None:
+    def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
         """Make the core; raises ValueError when `settings.listen` is no address.
 
         Each of its workers holds `trace_lines` lines for `take_trace`.
@@ -110,7 +110,7 @@ class Bridge:
             prefaced=settings.proxy_protocol,
             hsts=settings.hsts,
         )
-        self._answering: Answering | None = None
+        self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
         self._lent = False
         self._starved = 0
@@ -156,7 +156,7 @@ class Bridge:
 
     def serve(
         self,
-        answering: Answering,
+        answering: RequestHandler,
         sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
     ) -> None:
         """Listen, and answer by it from now on. Raises OSError when the address is taken.
@@ -218,11 +218,11 @@ class Bridge:
         """Give what another one of this turn was given, or ask for an answer."""
         assert self._answering is not None
         if request.method not in STORABLE:
-            return self._answering.answer(request)
+            return self._answering.handle(request)
         question = (request.method, request.path, request.query)
         if question in shared:
             return shared[question]
-        answer = self._answering.answer(request)
+        answer = self._answering.handle(request)
         if isinstance(answer, messages.Response) and answer.tags:
             shared[question] = answer
         return answer
@@ -238,8 +238,8 @@ class Bridge:
         if isinstance(answer, messages.Response):
             self._respond(call, request, answer)
             return
-        if isinstance(answer, messages.Later):
-            answer.listen(partial(self._conclude, call, request))
+        if isinstance(answer, messages.Deferred):
+            answer.add_done_callback(partial(self._conclude, call, request))
             return
         task = asyncio.get_running_loop().create_task(self._finish(call, request, answer))
         self._tasks.add(task)

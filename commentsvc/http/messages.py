@@ -88,7 +88,7 @@ def refusal(error: HttpError, language: str = "") -> Response:
     return Response(error.status, headers, encode({"error": about}))
 
 
-class Later:
+class Deferred:
     """An answer that is given later, from a callback on the event loop.
 
     It is for what waits for one thing only, as a submission for its COMMIT: a coroutine in a task
@@ -102,16 +102,16 @@ class Later:
         self._listener: Callable[[Response | Exception], None] = lambda _: None
         self._mend: Callable[[Exception], Response | Exception] = lambda error: error
 
-    def give(self, outcome: Response | Exception) -> None:
+    def set_result(self, outcome: Response | Exception) -> None:
         """The answer, or why there is none."""
         self._listener(self._mend(outcome) if isinstance(outcome, Exception) else outcome)
 
-    def mended(self, mend: Callable[[Exception], Response | Exception]) -> "Later":
+    def map_error(self, mend: Callable[[Exception], Response | Exception]) -> "Deferred":
         """The same, with `mend` to make answers of errors that it knows."""
         self._mend = mend
         return self
 
-    def listen(self, listener: Callable[[Response | Exception], None]) -> None:
+    def add_done_callback(self, listener: Callable[[Response | Exception], None]) -> None:
         """Let `listener` be told; it raises nothing."""
         self._listener = listener
 
@@ -178,7 +178,7 @@ def _unreadable(error: FormError) -> HttpError:
     return HttpError(400, "invalid", f"The request cannot be read. {error.message}", fields)
 
 
-class Proxies:
+class TrustedProxies:
     """The peers that are believed whom they speak for: by the PROXY protocol, X-Forwarded-For."""
 
     def __init__(self, trusted: Sequence[str]) -> None:
@@ -237,7 +237,7 @@ def _without_port(text: str) -> str:
     return text
 
 
-class Origins:
+class CorsPolicy:
     """Which pages may write: those of the site's origins, and our own."""
 
     def __init__(self, sites: Sequence[Site]) -> None:

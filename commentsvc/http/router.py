@@ -16,12 +16,20 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from commentsvc.http.messages import NUMBER, HttpError, Later, Origins, Request, Response, refusal
+from commentsvc.http.messages import (
+    NUMBER,
+    CorsPolicy,
+    Deferred,
+    HttpError,
+    Request,
+    Response,
+    refusal,
+)
 from commentsvc.util.languages import asked
 
 # Any: what a coroutine yields to the event loop is not ours to know.
-Answer = Response | Later | Coroutine[Any, Any, Response]
-Handler = Callable[[Request], Answer]
+HandlerResult = Response | Deferred | Coroutine[Any, Any, Response]
+Handler = Callable[[Request], HandlerResult]
 ToHttp = Callable[[Exception], HttpError | None]
 
 
@@ -40,7 +48,7 @@ class Route:
 class Router:
     """Answers requests by the table of routes."""
 
-    def __init__(self, routes: Iterable[Route], origins: Origins, to_http: ToHttp) -> None:
+    def __init__(self, routes: Iterable[Route], origins: CorsPolicy, to_http: ToHttp) -> None:
         """Take the routes; of two for the same method and pattern the first one counts.
 
         `to_http` gives the HttpError that an exception means, None for one that nobody foresaw.
@@ -55,7 +63,7 @@ class Router:
         self._origins = origins
         self._to_http = to_http
 
-    def answer(self, request: Request) -> Response | Later | Awaitable[Response]:
+    def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Answer a request now, or give what will. Raises nothing that a client can cause."""
         try:
             handler = self._handler(request)
@@ -64,8 +72,8 @@ class Router:
             return self._refuse(request, error)
         if isinstance(answer, Response):
             return answer
-        if isinstance(answer, Later):
-            return answer.mended(partial(self._mend, request))
+        if isinstance(answer, Deferred):
+            return answer.map_error(partial(self._mend, request))
         return self._await(request, answer)
 
     async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 import msgspec
 
 from commentsvc.comments import statements, subscriptions
-from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
 from commentsvc.db import outbox
@@ -29,7 +29,7 @@ from commentsvc.model import APPROVED, MOVES, STATUS, TEXT
 from commentsvc.spam import training
 
 
-class Outcome(msgspec.Struct, frozen=True, gc=False):
+class ChangeResult(msgspec.Struct, frozen=True, gc=False):
     """What an act did: its number (0 if it changed nothing), and to which comments.
 
     `unchanged` are the ids that it left alone, with the status they are in.
@@ -40,7 +40,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     unchanged: dict[int, str]
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     """A row of a comment's history. Moments are Unix milliseconds; see decisions.ChangeTable."""
 
     id: int
@@ -55,15 +55,15 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     undone_by: str | None
 
 
-def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> Outcome:
+def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> ChangeResult:
     """Give the comments `ids` the status `to`, at the moment `now` (Unix milliseconds).
 
     `who` decided is a moderator's name or what stands for one. Those that may not become `to` (see
     MOVES) stay as they are. Raises UnknownComment with all unknown ids; then nothing is changed.
     """
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
-    changed, unchanged, shown = [], {}, Counter[Spot]()
-    for comment_id, spot, status, published in _find(tx, ids):
+    changed, unchanged, shown = [], {}, Counter[ThreadRef]()
+    for comment_id, ref, status, published in _find(tx, ids):
         if status not in MOVES[to]:
             unchanged[comment_id] = status
             continue
@@ -72,36 +72,36 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         if to == APPROVED and published is None:
             published = now
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
-        _tally(shown, spot, status, to)
+        _tally(shown, ref, status, to)
         changed.append(comment_id)
-    count_shown(tx, shown)
+    add_to_counts(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscriptions.published(tx, comment_id, comment_id, now)
-    training.teach(tx, changed)
+    training.update(tx, changed)
     outbox.changed(tx, changed, now)
-    return Outcome(act if changed else 0, tuple(changed), unchanged)
+    return ChangeResult(act if changed else 0, tuple(changed), unchanged)
 
 
-def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> Outcome:
+def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:
     """Give a comment another text, Markdown within the bounds of a message, at the moment `now`.
 
     Its author's first words stay in its history. Raises UnknownComment.
     """
-    [(_, spot, status, _)] = _find(tx, [comment_id])
+    [(_, ref, status, _)] = _find(tx, [comment_id])
     [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
     if was == source:
-        return Outcome(0, (), {comment_id: status})
+        return ChangeResult(0, (), {comment_id: status})
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     row = (act, comment_id, TEXT, was, source, edited, now, who)
     tx.execute(statements.INSERT_CHANGE, row)
     tx.execute(statements.SET_TEXT, (source, render(source), now, comment_id))
     if status == APPROVED:
-        count_shown(tx, {spot: 0})
+        add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)
-    return Outcome(act, (comment_id,), {})
+    return ChangeResult(act, (comment_id,), {})
 
 
-def undo(tx: Transaction, act: int, who: str, now: int) -> Outcome:
+def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
     """Take back what `act` changed, at the moment `now` (Unix milliseconds).
 
     Comments that were changed again since then stay as they are. Raises NothingToUndo.
@@ -112,7 +112,7 @@ def undo(tx: Transaction, act: int, who: str, now: int) -> Outcome:
     return _undo(tx, rows, who, now)
 
 
-def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Outcome:
+def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> ChangeResult:
     """Take back the last change of each of the comments `ids`, at the moment `now`.
 
     Raises UnknownComment, and NothingToUndo for the first that was never changed.
@@ -132,12 +132,14 @@ def last_act(reader: Reader, who: str) -> int:
     return row[0] if row else 0
 
 
-def history(reader: Reader, comment_id: int) -> list[Change]:
+def history(reader: Reader, comment_id: int) -> list[HistoryEntry]:
     """What happened to a comment, the newest first; [] for one we never heard of."""
-    return [Change(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()]
+    return [
+        HistoryEntry(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()
+    ]
 
 
-def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, Spot, str, int | None]]:
+def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:
     """Each comment once: its id, spot, status and moment of publication. Raises UnknownComment."""
     found, unknown = [], []
     for comment_id in dict.fromkeys(ids):
@@ -145,35 +147,35 @@ def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, Spot, str, int
         if row is None:
             unknown.append(comment_id)
         else:
-            found.append((comment_id, Spot(*row[:4]), *row[4:]))
+            found.append((comment_id, ThreadRef(*row[:4]), *row[4:]))
     if unknown:
         raise UnknownComment(unknown)
     return found
 
 
-def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> Outcome:
+def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeResult:
     """Take back the changes in `rows`, as CHANGES_OF_ACT gives them."""
-    changed, unchanged, shown = [], {}, Counter[Spot]()
-    for *spot, comment_id, status, change_id, what, was, moment, changed_again in rows:
+    changed, unchanged, shown = [], {}, Counter[ThreadRef]()
+    for *ref, comment_id, status, change_id, what, was, moment, changed_again in rows:
         if changed_again:
             unchanged[comment_id] = status
             continue
         if what == TEXT:
             tx.execute(statements.SET_TEXT, (was, render(was), moment, comment_id))
             if status == APPROVED:
-                shown[Spot(*spot)] += 0  # for the purge alone
+                shown[ThreadRef(*ref)] += 0  # for the purge alone
         else:
             tx.execute(statements.SET_STATUS, (was, moment, comment_id))
-            _tally(shown, Spot(*spot), status, was)
+            _tally(shown, ThreadRef(*ref), status, was)
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
         changed.append(comment_id)
-    count_shown(tx, shown)
-    training.teach(tx, changed)
+    add_to_counts(tx, shown)
+    training.update(tx, changed)
     outbox.changed(tx, changed, now)
-    return Outcome(0, tuple(changed), unchanged)
+    return ChangeResult(0, tuple(changed), unchanged)
 
 
-def _tally(shown: Counter[Spot], spot: Spot, was: str, becomes: str) -> None:
+def _tally(shown: Counter[ThreadRef], ref: ThreadRef, was: str, becomes: str) -> None:
     """Count in `shown` what the step from `was` to `becomes` does to what readers see."""
     if APPROVED in (was, becomes):
-        shown[spot] += 1 if becomes == APPROVED else -1
+        shown[ref] += 1 if becomes == APPROVED else -1

@@ -30,20 +30,20 @@ BECOMES: Final = {
 }
 
 
-class Own(msgspec.Struct, frozen=True, gc=False):
+class EditCredentials(msgspec.Struct, frozen=True, gc=False):
     """By what an author is known: the hash of the edit token, and until when it is good (ms)."""
 
     token_hash: bytes
     token_expires: int
 
 
-def own(reader: Reader, comment_id: int) -> Own | None:
+def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
     """What the token of a comment must fit; None for one we never heard of."""
     row = reader.execute(OWN, (comment_id,)).fetchone()
-    return Own(*row) if row else None
+    return EditCredentials(*row) if row else None
 
 
-def revise(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
+def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
     """Give a comment another text, on which `verdict` is, at the moment `now` (Unix milliseconds).
 
     Returns it as it is then. Raises UnknownComment, for a deleted one too.
@@ -64,7 +64,7 @@ def revise(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now:
     return Comment(*columns)
 
 
-def withdraw(tx: Transaction, comment_id: int, now: int) -> None:
+def delete(tx: Transaction, comment_id: int, now: int) -> None:
     """Delete a comment at the moment `now` (Unix milliseconds), if it is not; answers to it stay.
 
     Raises UnknownComment.

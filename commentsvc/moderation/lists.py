@@ -39,14 +39,14 @@ NUMBER: Final = (
 )
 
 
-class Sheet(msgspec.Struct, frozen=True):
+class ReviewPage(msgspec.Struct, frozen=True):
     """A piece of a list, and what to give as `after` to go on; None at the end."""
 
     items: list[Entry]
     next: str | None
 
 
-def sheet(reader: Reader, status: str, site: str, limit: int, after: str | None) -> Sheet:
+def list_page(reader: Reader, status: str, site: str, limit: int, after: str | None) -> ReviewPage:
     """At most `limit` comments with a status, of a site or of all where it is "".
 
     Raises BadCursor where `after` is not from the sheet before.
@@ -70,7 +70,7 @@ def sheet(reader: Reader, status: str, site: str, limit: int, after: str | None)
     if len(rows) > limit:
         last = items[-1].comment
         more = f"{last.published if status == APPROVED else 0}.{last.id}"
-    return Sheet(items, more)
+    return ReviewPage(items, more)
 
 
 def _approved(reader: Reader, sites: list[int], place: tuple[int, int], most: int) -> list[Row]:

@@ -25,7 +25,7 @@ _WISHES: Final = (
 )
 
 
-class Written(msgspec.Struct, frozen=True, gc=False):
+class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     """A comment, for the one who wrote it. Moments are RFC 3339."""
 
     id: int
@@ -43,7 +43,7 @@ class Written(msgspec.Struct, frozen=True, gc=False):
     votes: int
 
 
-class Wish(msgspec.Struct, frozen=True, gc=False):
+class Consent(msgspec.Struct, frozen=True, gc=False):
     """Whether answers are told by mail: "asked", "confirmed" or "stopped"."""
 
     site: str
@@ -55,8 +55,8 @@ class Export(msgspec.Struct, frozen=True):
 
     email: str
     exported: str
-    comments: list[Written]
-    wishes: list[Wish]
+    comments: list[ExportedComment]
+    wishes: list[Consent]
 
 
 def ids(reader: Reader, email: str) -> list[int]:
@@ -76,18 +76,18 @@ def export(reader: Reader, email: str, now: int) -> Export:
     Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
     """
     entries = [queries.find(reader, number) for number in ids(reader, email)]
-    wishes = [Wish(*row) for row in reader.execute(_WISHES, (email,)).fetchall()]
+    wishes = [Consent(*row) for row in reader.execute(_WISHES, (email,)).fetchall()]
     return Export(email, rfc3339(now), [_written(entry) for entry in entries if entry], wishes)
 
 
-def _written(entry: Entry) -> Written:
+def _written(entry: Entry) -> ExportedComment:
     comment = entry.comment
     created, published, edited = (
         None if moment is None else rfc3339(moment)
         for moment in (comment.created, comment.published, comment.edited)
     )
     assert created, "every comment has a moment when it came"
-    return Written(
+    return ExportedComment(
         comment.id,
         entry.site,
         entry.url,

@@ -17,7 +17,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import DELETED
 from commentsvc.moderation import actions, personal_data
 from commentsvc.spam import training
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 DUE: Final = "SELECT 1 FROM comment WHERE network IS NOT NULL AND created < ? LIMIT 1"
 DROP: Final = (
@@ -72,7 +72,7 @@ def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
     ids = old_spam(tx, before, most)
     tx.execute_many("DELETE FROM comment WHERE id = ?", [(number,) for number in ids])
     if ids:
-        tx.execute(_COUNT, (now // DAY, len(ids)))
+        tx.execute(_COUNT, (now // DAY_MS, len(ids)))
     return len(ids)
 
 
@@ -92,7 +92,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for sql in (*_TRACES, _EMPTY):
             tx.execute(sql, (comment_id,))
-    training.teach(tx, ids)  # nobody has decided on them any more
+    training.update(tx, ids)  # nobody has decided on them any more
     for sql in _OWN:
         tx.execute(sql, (email,))
     return ids

@@ -13,14 +13,16 @@ _FIND: Final = (
 )
 
 
-class Told(msgspec.Struct, frozen=True):
+class StoredVerdict(msgspec.Struct, frozen=True):
     """The points of a comment, and a few words for each reason."""
 
     score: int
     reasons: tuple[str, ...]
 
 
-def of(reader: Reader, ids: Sequence[int]) -> dict[int, Told]:
+def find(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
     """The verdicts on those of the comments `ids` that had reasons."""
     rows = reader.execute(_FIND, (msgspec.json.encode(ids).decode(),)).fetchall()
-    return {number: Told(score, tuple(reasons.split("\n"))) for number, score, reasons in rows}
+    return {
+        number: StoredVerdict(score, tuple(reasons.split("\n"))) for number, score, reasons in rows
+    }

@@ -24,11 +24,11 @@ from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.serialize import Item, items, status
-from commentsvc.api.submit import Accepted, Intake
+from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
-from commentsvc.comments.queries import Page
+from commentsvc.comments.queries import CommentList
 from commentsvc.comments.submission import from_form, is_site
-from commentsvc.comments.urls import Place, Sites, UrlError
+from commentsvc.comments.urls import PageRef, Sites, UrlError
 from commentsvc.db.database import Database
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import (
@@ -48,13 +48,13 @@ from commentsvc.util import templates as templating
 from commentsvc.util.languages import ENGLISH, Language, Languages, asked
 from commentsvc.util.messages import sentence, told
 from commentsvc.util.text import whole_number
-from commentsvc.util.timestamps import MINUTE, rfc3339
+from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
 DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
 
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
-OVERLAP = MINUTE
+OVERLAP = MINUTE_MS
 KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -67,7 +67,7 @@ POLICY = (
 Branch = tuple[Item, list["Branch"]]
 
 
-def grow(shown: Sequence[Item]) -> list[Branch]:
+def build_tree(shown: Sequence[Item]) -> list[Branch]:
     """Order comments as a tree, in their own order on each level.
 
     A comment whose parent is not among them stands on the first level.
@@ -96,7 +96,7 @@ def _known(comment: Item) -> str:
     return encode({name: shown[name] for name in KNOWN if shown[name]}).decode()
 
 
-def _since(page: Page) -> str:
+def _since(page: CommentList) -> str:
     """The moment from which on a reader of all of `page` has to ask for more; "" without any."""
     newest = max((max(each.published or 0, each.edited or 0) for each in page.items), default=0)
     return rfc3339(newest - OVERLAP) if newest else ""
@@ -129,12 +129,12 @@ class Embed:
     """The handlers of the embedded thread."""
 
     def __init__(
-        self, settings: Settings, database: Database, sites: Sites, intake: Intake
+        self, settings: Settings, database: Database, sites: Sites, submissions: SubmissionService
     ) -> None:
         """Take the settings, and where comments come from and go to."""
         self._database = database
         self._sites = sites
-        self._intake = intake
+        self._submissions = submissions
         self._most = settings.comments.list_limit
         self._origins = origins(settings.sites)
         cache_control = ("Cache-Control", settings.server.cache_control)
@@ -170,13 +170,17 @@ class Embed:
         place = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.open_for(place.site), given.after or None
         page = await self._database.read(
-            lambda reader: queries.page(reader, place, "oldest", self._most, after, open_for)
+            lambda reader: queries.list_comments(
+                reader, place, "oldest", self._most, after, open_for
+            )
         )
         html = self._show(given, self._languages.find(asked(request.query)), place, page)
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
-    def _show(self, given: Parameters, language: Language, place: Place, page: Page) -> str:
+    def _show(
+        self, given: Parameters, language: Language, place: PageRef, page: CommentList
+    ) -> str:
         shown = items(page.items, self._sites.pictures(place.site))
         parent = whole_number(given.parent)
         whole = not (given.view or given.after or page.next)
@@ -190,14 +194,14 @@ class Embed:
             replies=self._replies,
             mails=self._mails,
             back=self._page(*place),
-            branches=grow(shown),
+            branches=build_tree(shown),
             answered=next((each for each in shown if each.id == parent), None),
             after=given.after,
             next=page.next,
             site=given.site,
             preset=given.closed,
             count=page.thread.count,
-            closed=given.closed or self._intake.is_past(page.closes),
+            closed=given.closed or self._submissions.is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",
         )
@@ -211,9 +215,9 @@ class Embed:
         values: dict[str, str] = {}
         try:
             values.update((name, texts[0]) for name, texts in request.form().items())
-            locate = self._intake.locator(request)
-            submission = from_form(values, self._intake.bounds, locate)
-            accepted = await self._intake.submit(request, submission)
+            locate = self._submissions.locator(request)
+            submission = from_form(values, self._submissions.bounds, locate)
+            accepted = await self._submissions.submit(request, submission)
         except Exception as failure:
             error = as_http(failure)
             if error is None:
@@ -240,7 +244,10 @@ class Embed:
         try:
             name = first(request.parameters(), "site")
             place = self._sites.locate(values.get("url", ""), name)
-            back, values = self._page(*place), values | {"stamp": self._intake.stamp(place.site)}
+            back, values = (
+                self._page(*place),
+                values | {"stamp": self._submissions.stamp(place.site)},
+            )
         except (UrlError, HttpError):
             name = back = ""
         html = self._result.render(

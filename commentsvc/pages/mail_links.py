@@ -13,7 +13,7 @@ from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
 from commentsvc.auth import signed_links
-from commentsvc.auth.signed_links import LinkError, LinkOver, Links
+from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
@@ -23,7 +23,7 @@ from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util import templates
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
@@ -50,25 +50,25 @@ class LinkPages:
     """The handlers of the links in mails."""
 
     def __init__(
-        self, settings: Settings, database: Database, links: Links, now: Callable[[], float]
+        self, settings: Settings, database: Database, links: SignedLinks, now: Callable[[], float]
     ) -> None:
         """Take the settings, what links act on, and the clock (Unix seconds)."""
         self._database = database
         self._links = links
         self._now = now
-        self._kept = settings.mail.link_days * DAY
+        self._kept = settings.mail.link_days * DAY_MS
         self._titles = {site.name: site.title for site in settings.sites}
         self._origins = origins(settings.sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/comment", telling(self.ask)),
-            Route("POST", "/mail/comment", telling(self.act)),
-            Route("GET", "/mail/confirm", telling(self.ask_to_confirm)),
-            Route("POST", "/mail/confirm", telling(self.confirm)),
-            Route("GET", "/mail/stop", telling(self.ask_to_stop)),
-            Route("POST", "/mail/stop", telling(self.stop)),
+            Route("GET", "/mail/comment", errors_as_pages(self.ask)),
+            Route("POST", "/mail/comment", errors_as_pages(self.act)),
+            Route("GET", "/mail/confirm", errors_as_pages(self.ask_to_confirm)),
+            Route("POST", "/mail/confirm", errors_as_pages(self.confirm)),
+            Route("GET", "/mail/stop", errors_as_pages(self.ask_to_stop)),
+            Route("POST", "/mail/stop", errors_as_pages(self.stop)),
         ]
 
     async def ask(self, request: Request) -> Response:
@@ -85,7 +85,7 @@ class LinkPages:
         now = int(self._now() * 1_000)
 
         def work(tx: Transaction) -> None:
-            signed_links.spend(tx, f"{action} {comment_id} {post_id}", now, self._kept)
+            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
             who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
             actions.change(tx, [comment_id], action, who[0] if who else "mail", now)
 
@@ -103,7 +103,7 @@ class LinkPages:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
         number, _ = await self._subscriber("confirm", request)
         if not await self._database.write(lambda tx: subscriptions.confirm(tx, number)):
-            raise LinkOver("This link was used before. Each link in a mail works once.")
+            raise LinkExpired("This link was used before. Each link in a mail works once.")
         return rendered("link.html", 200, title="You will get a mail when somebody answers you")
 
     async def ask_to_stop(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class LinkPages:
         [number] = self._links.read(purpose, token, int(self._now() * 1_000))
         name = await self._database.read(lambda reader: subscriptions.site_of(reader, number))
         if name is None:
-            raise LinkOver("We know of no such wish any more. You get no mails of answers.")
+            raise LinkExpired("We know of no such wish any more. You get no mails of answers.")
         return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:
@@ -137,7 +137,7 @@ class LinkPages:
     async def _find(self, comment_id: int) -> Entry:
         entry = await self._database.read(lambda reader: queries.find(reader, comment_id))
         if entry is None:
-            raise LinkOver("The comment does not exist any more.")
+            raise LinkExpired("The comment does not exist any more.")
         return entry
 
     def _shown(self, action: str, entry: Entry) -> Response:
@@ -153,14 +153,14 @@ class LinkPages:
         return self._origins.get(entry.site, "") + entry.url
 
 
-def telling(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
+def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
     """The same handler, whose failures are pages."""
 
     async def tell(request: Request) -> Response:
         try:
             return await handler(request)
         except LinkError as failure:
-            status = 410 if isinstance(failure, LinkOver) else 400
+            status = 410 if isinstance(failure, LinkExpired) else 400
             return _failed(HttpError(status, "link", str(failure)))
         except Exception as failure:
             error = as_http(failure)

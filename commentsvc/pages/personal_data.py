@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc.auth import signed_links
-from commentsvc.auth.signed_links import OWN_DAYS, Links
+from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import is_email
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
@@ -22,19 +22,19 @@ from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
     HttpError,
-    Proxies,
     Request,
     Response,
+    TrustedProxies,
     first,
 )
 from commentsvc.http.router import Route
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
-from commentsvc.pages.mail_links import rendered, telling
+from commentsvc.pages.mail_links import errors_as_pages, rendered
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network
-from commentsvc.util.ratelimit import Limiter
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.timestamps import DAY_MS
 
 PER_NETWORK: Final = "10/day"
 PER_ADDRESS: Final = "3/day"
@@ -54,36 +54,36 @@ def _no_mail() -> HttpError:
     return HttpError(404, "no_mail", message)
 
 
-class OwnPages:
+class PersonalDataPages:
     """The handlers."""
 
     def __init__(
         self,
         settings: Settings,
         database: Database,
-        links: Links,
+        links: SignedLinks,
         now: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
         """Take the settings, what is kept, what reads links, and two clocks in seconds."""
         self._sends = bool(settings.mail.host)
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._database = database
         self._links = links
         self._now = now
         self._monotonic = monotonic
-        self._networks = Limiter(PER_NETWORK)
-        self._addresses = Limiter(PER_ADDRESS)
+        self._networks = RateLimiter(PER_NETWORK)
+        self._addresses = RateLimiter(PER_ADDRESS)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/own", telling(self.page)),
-            Route("POST", "/mail/own", telling(self.ask)),
-            Route("GET", "/mail/export", telling(self.ask_to_export)),
-            Route("POST", "/mail/export", telling(self.export)),
-            Route("GET", "/mail/erase", telling(self.ask_to_erase)),
-            Route("POST", "/mail/erase", telling(self.erase)),
+            Route("GET", "/mail/own", errors_as_pages(self.page)),
+            Route("POST", "/mail/own", errors_as_pages(self.ask)),
+            Route("GET", "/mail/export", errors_as_pages(self.ask_to_export)),
+            Route("POST", "/mail/export", errors_as_pages(self.export)),
+            Route("GET", "/mail/erase", errors_as_pages(self.ask_to_erase)),
+            Route("POST", "/mail/erase", errors_as_pages(self.erase)),
         ]
 
     async def page(self, request: Request) -> Response:
@@ -146,7 +146,7 @@ class OwnPages:
         now = int(self._now() * 1_000)
 
         def work(tx: Transaction) -> int:
-            signed_links.spend(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY)
+            signed_links.mark_used(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY_MS)
             return len(retention.forget(tx, email, AUTHOR, now))
 
         number = await self._database.write(work)

@@ -35,7 +35,7 @@ from commentsvc.auth import accounts
 from commentsvc.comments import errors
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
-from commentsvc.runtime.control_commands import Answer, Order
+from commentsvc.runtime.control_commands import CommandResult, Order
 
 # Some 10,000 ids, more than a shell takes; in bytes.
 LINE_LIMIT: Final = 131_072
@@ -92,7 +92,7 @@ class Control:
         self._path = path
         self._give_way = give_way
         self._database = database
-        self._ready = Answer(address=address, prefaced=prefaced)
+        self._ready = CommandResult(address=address, prefaced=prefaced)
         self._now = now
         self._talks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -145,26 +145,26 @@ class Control:
             writer.close()
             self._talks.discard(task)
 
-    async def _answer(self, line: bytes, talk: TransportSocket) -> Answer | None:
+    async def _answer(self, line: bytes, talk: TransportSocket) -> CommandResult | None:
         try:
             request = _decode(line)
         except msgspec.MsgspecError as error:
-            return Answer(error=f"this server does not understand the command: {error}")
+            return CommandResult(error=f"this server does not understand the command: {error}")
         if isinstance(request, Ping):
             return self._ready
         if isinstance(request, HandOver):
             return self._hand_over(talk.dup())
         try:
             now = int(self._now() * 1000)
-            return await self._database.write(lambda tx: request.work(tx, now))
+            return await self._database.write(lambda tx: request.apply(tx, now))
         except (errors.CommentsError, accounts.ModeratorError, DatabaseError) as error:
-            return Answer(error=str(error))
+            return CommandResult(error=str(error))
 
-    def _hand_over(self, talk: socket.socket) -> Answer | None:
+    def _hand_over(self, talk: socket.socket) -> CommandResult | None:
         if self._give_way(talk):
             return None  # the talk goes on elsewhere
         talk.close()
-        return Answer(error="the server is about to stop already")
+        return CommandResult(error="the server is about to stop already")
 
 
 @contextlib.contextmanager
@@ -189,14 +189,14 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
         yield client
 
 
-def ask(path: Path, request: Ping | Order) -> Answer:
+def ask(path: Path, request: Ping | Order) -> CommandResult:
     """Send `request` to the server at the socket `path` and wait for its answer.
 
     Raises ControlError, NoServer where none runs.
     """
     try:
         with dial(path, request) as client, client.makefile("rb") as file:
-            answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=Answer)
+            answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=CommandResult)
     except OSError as error:
         raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
     except msgspec.MsgspecError as error:
@@ -206,7 +206,7 @@ def ask(path: Path, request: Ping | Order) -> Answer:
     return answer
 
 
-def connect(server: Answer, deadline: float) -> socket.socket:
+def connect(server: CommandResult, deadline: float) -> socket.socket:
     """A connection to the server that a Ping told of, ready for HTTP. Raises OSError.
 
     `deadline` is in seconds, for each step.

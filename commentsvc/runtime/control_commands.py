@@ -21,7 +21,7 @@ COMMAND_LINE: Final = "command line"
 Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of it: ids that changed, those that did not with their status, or a number.
 
     `address` is where the server listens, and `prefaced` whether it wants the PROXY protocol there;
@@ -36,31 +36,31 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
-class _Order(
+class ControlCommand(
     msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbid_unknown_fields=True
 ):
     """What all orders share: a name on the wire, and no unknown fields."""
 
 
-class Change(_Order, frozen=True):
+class ChangeStatus(ControlCommand, frozen=True):
     """Give the status `to` to the comments `ids`, or to `all` that are pending."""
 
     to: Literal["approved", "spam", "deleted"]
     ids: tuple[Id, ...] = ()
     all: bool = False
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now` (Unix milliseconds)."""
         ids = queries.pending_ids(tx) if self.all else self.ids
         return _told(actions.change(tx, ids, self.to, COMMAND_LINE, now))
 
 
-class Undo(_Order, frozen=True):
+class UndoChange(ControlCommand, frozen=True):
     """Take back the last change of each of `ids`, or what the last command changed."""
 
     ids: tuple[Id, ...] = ()
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
         if self.ids:
             return _told(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
@@ -70,106 +70,108 @@ class Undo(_Order, frozen=True):
         return _told(actions.undo(tx, act, COMMAND_LINE, now))
 
 
-class Edit(_Order, frozen=True):
+class EditText(ControlCommand, frozen=True):
     """Give the comment `id` the text `message`, which is within the bounds of one."""
 
     id: Id
     message: str
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
         return _told(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
 
 
-class Close(_Order, frozen=True):
+class Close(ControlCommand, frozen=True):
     """Set whether the thread of a page takes comments: its age decides, always, or no more."""
 
     site: str
     url: str
     state: Literal["aging", "open", "closed"]
 
-    def work(self, tx: Transaction, _now: int) -> Answer:
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Do it."""
         threads.set_state(tx, self.site, self.url, self.state)
-        return Answer()
+        return CommandResult()
 
 
-class Move(_Order, frozen=True):
+class Move(ControlCommand, frozen=True):
     """Put the thread of a page under the url `to`."""
 
     site: str
     url: str
     to: str
 
-    def work(self, tx: Transaction, _now: int) -> Answer:
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Do it."""
         threads.move(tx, self.site, self.url, self.to)
-        return Answer()
+        return CommandResult()
 
 
-class Merge(_Order, frozen=True):
+class Merge(ControlCommand, frozen=True):
     """Put the comments of the page `url` under the page `into`."""
 
     site: str
     url: str
     into: str
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
-        return Answer(moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now))
+        return CommandResult(
+            moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now)
+        )
 
 
-class Alias(_Order, frozen=True):
+class Alias(ControlCommand, frozen=True):
     """Let the url `alias` lead to the page `url`; to itself where that is None."""
 
     site: str
     alias: str
     url: str | None
 
-    def work(self, tx: Transaction, _now: int) -> Answer:
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Do it."""
         if self.url is None:
             threads.remove_alias(tx, self.site, self.alias)
         else:
             threads.add_alias(tx, self.site, self.url, self.alias)
-        return Answer()
+        return CommandResult()
 
 
-class Ban(_Order, frozen=True):
+class AddBan(ControlCommand, frozen=True):
     """Ban a value of a kind, until the moment `expires` (Unix milliseconds) or for good."""
 
     kind: Literal["author", "network", "word", "domain"]
     value: str
     expires: int | None = None
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
         ban = bans.add(tx, self.kind, self.value, COMMAND_LINE, now, self.expires)
-        return Answer(changed=(ban,))
+        return CommandResult(changed=(ban,))
 
 
-class Unban(_Order, frozen=True):
+class RemoveBan(ControlCommand, frozen=True):
     """Lift the ban `id`."""
 
     id: Id
 
-    def work(self, tx: Transaction, _now: int) -> Answer:
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Do it."""
         bans.remove(tx, self.id)
-        return Answer(changed=(self.id,))
+        return CommandResult(changed=(self.id,))
 
 
-class Forget(_Order, frozen=True):
+class ErasePerson(ControlCommand, frozen=True):
     """Erase all comments of the author with the address `email`."""
 
     email: str
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
-        return Answer(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
+        return CommandResult(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
 
 
-class Staff(_Order, frozen=True):
+class ManageAccount(ControlCommand, frozen=True):
     """Add or remove the moderator `name`, or set a new password, of which this is a hash.
 
     Or let `name` sign in without a code.
@@ -179,7 +181,7 @@ class Staff(_Order, frozen=True):
     name: str
     password: str = ""
 
-    def work(self, tx: Transaction, now: int) -> Answer:
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`."""
         match self.verb:
             case "add":
@@ -190,11 +192,23 @@ class Staff(_Order, frozen=True):
                 accounts.set_password(tx, self.name, self.password)
             case "no-code":
                 two_factor.switch_off(tx, accounts.named(tx, self.name).id)
-        return Answer()
+        return CommandResult()
 
 
-Order = Change | Undo | Edit | Close | Move | Merge | Alias | Ban | Unban | Forget | Staff
+Order = (
+    ChangeStatus
+    | UndoChange
+    | EditText
+    | Close
+    | Move
+    | Merge
+    | Alias
+    | AddBan
+    | RemoveBan
+    | ErasePerson
+    | ManageAccount
+)
 
 
-def _told(outcome: actions.Outcome) -> Answer:
-    return Answer(outcome.changed, outcome.unchanged)
+def _told(outcome: actions.ChangeResult) -> CommandResult:
+    return CommandResult(outcome.changed, outcome.unchanged)

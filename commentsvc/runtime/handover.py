@@ -65,7 +65,7 @@ REFUSED: Final = b"{"  # an answer of the control socket: a server that hands no
 Taken = dict[bytes, list[tuple[int, str]]]
 
 
-class Place(NamedTuple):
+class InheritedState(NamedTuple):
     """All that goes from one server to the next; `lock` is -1 where there is none."""
 
     sockets: Sockets = Sockets()
@@ -79,21 +79,21 @@ class Place(NamedTuple):
         close_all([self.lock])
 
 
-class Succession:
+class Handover:
     """Who was here before us, and who wants to be here after us."""
 
-    def __init__(self, stop: asyncio.Event, place: Place | None) -> None:
+    def __init__(self, stop: asyncio.Event, place: InheritedState | None) -> None:
         """Take the event that a successor sets, so that the server ends.
 
         `place` is our own, where a successor has failed.
         """
-        self.place = place or Place()
+        self.place = place or InheritedState()
         self._stop = stop
         self._predecessor: socket.socket | None = None
         self._successor: socket.socket | None = None
 
     @property
-    def keeps(self) -> bool:
+    def has_other_server(self) -> bool:
         """Whether a server that ends now leaves its sockets open: somebody else goes on."""
         return self._successor is not None or self._predecessor is not None
 
@@ -130,7 +130,7 @@ class Succession:
         """Keep the other listener, too."""
         self.place = self.place._replace(redirect=sockets)
 
-    async def conclude(self) -> Place | None:
+    async def conclude(self) -> InheritedState | None:
         """After all else has ended: hand everything over. Gives our place back to us where the
         successor has failed, else None."""
         if self._predecessor is not None:
@@ -143,7 +143,7 @@ class Succession:
         return None
 
 
-def give(successor: socket.socket, place: Place) -> bool:
+def give(successor: socket.socket, place: InheritedState) -> bool:
     """Send `place` and wait until the `successor` is ready, or gone; whether it is ready.
 
     Nothing is closed but the `successor`. Why it is not ready is logged.
@@ -168,7 +168,7 @@ def give(successor: socket.socket, place: Place) -> bool:
     return is_ready
 
 
-def _messages(place: Place) -> Iterator[tuple[bytes, Sequence[int]]]:
+def _messages(place: InheritedState) -> Iterator[tuple[bytes, Sequence[int]]]:
     sockets, redirect = place.sockets, place.redirect
     yield LOCK, [place.lock]
     yield LENT if sockets.lent else OWN, sockets.listeners
@@ -186,7 +186,7 @@ def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, lis
         yield kind + note.encode().ljust(NOTE), descriptors
 
 
-def take_over(path: Path) -> tuple[Place, socket.socket]:
+def take_over(path: Path) -> tuple[InheritedState, socket.socket]:
     """Ask the server at the control socket `path` for its place, and wait until it is ours.
 
     It waits for READY on the socket that is given, too. Raises NoServer where none runs,
@@ -202,7 +202,7 @@ def take_over(path: Path) -> tuple[Place, socket.socket]:
                 close_all([descriptor for descriptor, _ in connections])
             raise ControlError(f"The server at {path} hands nothing over: {error}.") from error
     own, lent, redirect = (tuple(fd for fd, _ in taken[kind]) for kind in (OWN, LENT, REDIRECT))
-    place = Place(
+    place = InheritedState(
         Sockets((*own, *lent), tuple(taken[CONNECTIONS]), bool(lent)),
         Sockets(redirect, tuple(taken[REDIRECTED])),
         taken[LOCK][0][0],

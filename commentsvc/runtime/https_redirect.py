@@ -13,7 +13,7 @@ import msgspec
 
 from commentsvc.http.bridge import Bridge, Sockets
 from commentsvc.http.messages import Request, Response
-from commentsvc.runtime.handover import GRACE, Succession
+from commentsvc.runtime.handover import GRACE, Handover
 from commentsvc.settings import schema
 
 CONNECTIONS = 1_000  # at once: each is there for one question
@@ -26,7 +26,7 @@ class Redirect:
     def __init__(self, public_url: str) -> None:
         self._origin = f"https://{urlsplit(public_url).netloc}"
 
-    def answer(self, request: Request) -> Response:
+    def handle(self, request: Request) -> Response:
         """308, which keeps the method; `OPTIONS *` is sent to the origin itself."""
         path = request.path if request.path.startswith("/") else "/"
         query = f"?{request.query}" if request.query else ""
@@ -34,7 +34,7 @@ class Redirect:
 
 
 @asynccontextmanager
-async def redirecting(server: schema.Server, succession: Succession) -> AsyncIterator[None]:
+async def redirecting(server: schema.ServerSettings, succession: Handover) -> AsyncIterator[None]:
     """Answer at `server.redirect` during the block, where it is set. Raises OSError.
 
     The listener and its clients come from the server before us, and go to the next one.
@@ -60,7 +60,7 @@ async def redirecting(server: schema.Server, succession: Succession) -> AsyncIte
     try:
         yield
     finally:
-        if succession.keeps:
+        if succession.has_other_server:
             await bridge.stop(GRACE, keep=True)
             succession.hold_redirect(bridge.release())
         else:

@@ -16,7 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import Settings
-from commentsvc.util.client_network import DAY
+from commentsvc.util.client_network import DAY_S
 
 # Without a submission for so long, nobody is writing just now; in seconds.
 PAUSE: Final = 1.0
@@ -38,7 +38,9 @@ async def run(
         await asyncio.sleep(pause)
         try:
             last = database.read_now(search.last)
-            while last == before and await database.write(lambda tx: search.feed(tx, PIECE)):
+            while last == before and await database.write(
+                lambda tx: search.index_pending(tx, PIECE)
+            ):
                 last = database.read_now(search.last)
             if last == before:
                 await _forget(database, _ago(settings.privacy.network_days, now()))
@@ -53,7 +55,7 @@ async def run(
 
 def _ago(days: int, now: float) -> int:
     """The moment so many days before `now`, in Unix milliseconds."""
-    return int((now - days * DAY) * 1_000)
+    return int((now - days * DAY_S) * 1_000)
 
 
 async def _forget(database: Database, before: int) -> None:

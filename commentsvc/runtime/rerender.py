@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from commentsvc.comments import statements
-from commentsvc.comments.create import Spot, count_shown
+from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, render
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
@@ -77,4 +77,4 @@ def store(tx: Transaction, outdated: list[Outdated]) -> None:
     for each in outdated:
         if tx.execute(_STORE, (each.html, each.id, each.source)).rowcount:
             [(*spot, _, _)] = tx.execute(statements.FIND_COMMENT, (each.id,)).fetchall()
-            count_shown(tx, {Spot(*spot): 0})  # for the purge alone
+            add_to_counts(tx, {ThreadRef(*spot): 0})  # for the purge alone

@@ -23,7 +23,7 @@ class SocketsUnusable(Exception):
     """The sockets that were passed to us are not what we can use; the text says what to do."""
 
 
-class Manager:
+class Notifier:
     """The variables in `environ` that are meant for the process `pid`."""
 
     def __init__(self, environ: Mapping[str, str], pid: int) -> None:
@@ -48,7 +48,7 @@ class Manager:
                 )
         return tuple(numbers)
 
-    def tell(self, *lines: str) -> None:
+    def notify(self, *lines: str) -> None:
         """Send `lines`, such as READY=1. A manager that does not listen is none of our trouble."""
         if not self._notify:
             return
@@ -67,7 +67,7 @@ class Manager:
         """
         wanted = int(self._watchdog) if self._watchdog.isascii() and self._watchdog.isdigit() else 0
         while wanted:
-            self.tell("WATCHDOG=1")
+            self.notify("WATCHDOG=1")
             await pause(wanted / 2_000_000)
 
 
@@ -80,6 +80,6 @@ def _listens(number: int) -> bool:
         return False
 
 
-def from_environment(environ: Mapping[str, str] = os.environ) -> Manager:
+def from_environment(environ: Mapping[str, str] = os.environ) -> Notifier:
     """Return the service manager that started us; it does nothing where none did."""
-    return Manager(environ, os.getpid())
+    return Notifier(environ, os.getpid())

@@ -16,8 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from commentsvc.settings.reader import Reading, SettingsError
-from commentsvc.settings.schema import SECTIONS, Hooks, Mail, Server, Settings, Site
+from commentsvc.settings.reader import SettingsError, SettingsReader
+from commentsvc.settings.schema import (
+    SECTIONS,
+    HooksSettings,
+    MailSettings,
+    ServerSettings,
+    Settings,
+    Site,
+)
 
 # These two say where to look, so they are no settings themselves.
 PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
@@ -39,7 +46,7 @@ def load(
     `options` of the command line ("server.workers": "2", for --workers) override both. Raises
     SettingsError with every problem that was found.
     """
-    reading = Reading("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
     if path is not None:
         reading.read_file(path)
     reading.read_environment(environ)
@@ -64,7 +71,9 @@ def load(
     return Settings(**parts, sites=sites)
 
 
-def _contradictions(server: Server, mail: Mail, hooks: Hooks) -> Iterator[str]:
+def _contradictions(
+    server: ServerSettings, mail: MailSettings, hooks: HooksSettings
+) -> Iterator[str]:
     """What is wrong with settings that are each right, one line for each."""
     if server.hsts and not server.proxy_protocol:
         yield (

@@ -32,7 +32,7 @@ class SettingsError(Exception):
         self.problems = problems
 
 
-class Given(NamedTuple):
+class GivenValue(NamedTuple):
     """A value as it was written. `where` names it to the operator.
 
     `from_text`: it was a variable or option, so numbers and lists are yet to be read from it.
@@ -43,10 +43,10 @@ class Given(NamedTuple):
     from_text: bool
 
 
-Table = dict[str, Given]
+Table = dict[str, GivenValue]
 
 
-class Reading:
+class SettingsReader:
     """Collects what is given for `sections`, and the `problems` with it.
 
     The section `repeated` may stand several times in a file, as an array of tables; variables
@@ -103,7 +103,7 @@ class Reading:
         given: Table = {}
         for key, value in table.items():
             if (section, key) in self._variables.values():
-                given[key] = Given(value, f"{section}.{key} in {path}", from_text=False)
+                given[key] = GivenValue(value, f"{section}.{key} in {path}", from_text=False)
             else:
                 names = (".".join(name) for name in self._variables.values())
                 self.problems.append(
@@ -136,7 +136,7 @@ class Reading:
                 value = environ[variable]
                 if name != variable:
                     value = self._read_value(variable, Path(value))
-                table[key] = Given(value, variable, from_text=True)
+                table[key] = GivenValue(value, variable, from_text=True)
 
     def _read_value(self, variable: str, path: Path) -> str:
         try:
@@ -152,7 +152,7 @@ class Reading:
     def override(self, name: str, value: str) -> None:
         """Take `value` for the setting `name` ("section.key") from the option --key."""
         section, key = name.split(".")
-        self.tables[section][key] = Given(value, f"--{key}", from_text=True)
+        self.tables[section][key] = GivenValue(value, f"--{key}", from_text=True)
 
     def build(self, struct: type[S], table: Table) -> S:
         """The struct with what is given in `table`; a wrong value leaves its default there."""

@@ -40,7 +40,7 @@ from commentsvc.settings.types import (
 )
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class ServerSettings(Struct, frozen=True, kw_only=True):
     """The HTTP server. Times are seconds."""
 
     listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
@@ -64,7 +64,7 @@ class Server(Struct, frozen=True, kw_only=True):
     cache_control: Annotated[str, HEADER] = "public, max-age=0, must-revalidate"
 
 
-class Database(Struct, frozen=True, kw_only=True):
+class DatabaseSettings(Struct, frozen=True, kw_only=True):
     """The database."""
 
     synchronous: Annotated[Literal["full", "normal"], Meta(description='"full" or "normal"')] = (
@@ -101,7 +101,7 @@ def origins(sites: Iterable[Site]) -> dict[str, str]:
     return {site.name: site.origin for site in sites}
 
 
-class Comments(Struct, frozen=True, kw_only=True):
+class CommentsSettings(Struct, frozen=True, kw_only=True):
     """Bounds of a comment and of a list of comments."""
 
     author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
@@ -110,7 +110,7 @@ class Comments(Struct, frozen=True, kw_only=True):
     votes: Annotated[Literal["off", "up", "both"], Meta(description='"off", "up" or "both"')] = "up"
 
 
-class Moderation(Struct, frozen=True, kw_only=True):
+class ModerationSettings(Struct, frozen=True, kw_only=True):
     """Who decides what is shown, and how long an author may change a comment."""
 
     policy: Annotated[
@@ -123,7 +123,7 @@ class Moderation(Struct, frozen=True, kw_only=True):
     session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168
 
 
-class Spam(Struct, frozen=True, kw_only=True):
+class SpamSettings(Struct, frozen=True, kw_only=True):
     """What is held or refused."""
 
     rate_limit: Annotated[str, RATE] = "10/minute"
@@ -148,13 +148,13 @@ class Spam(Struct, frozen=True, kw_only=True):
         return "Spam(...)"
 
 
-class Privacy(Struct, frozen=True, kw_only=True):
+class PrivacySettings(Struct, frozen=True, kw_only=True):
     """What is kept of those who write, and for how long."""
 
     network_days: Annotated[int, whole(0, 365, "days")] = 30
 
 
-class Mail(Struct, frozen=True, kw_only=True):
+class MailSettings(Struct, frozen=True, kw_only=True):
     """The SMTP server that takes our mail, and who gets it; without a `host` there is no mail."""
 
     host: Annotated[str, HOST] = ""
@@ -175,7 +175,7 @@ class Mail(Struct, frozen=True, kw_only=True):
         return "Mail(...)"
 
 
-class Hooks(Struct, frozen=True, kw_only=True):
+class HooksSettings(Struct, frozen=True, kw_only=True):
     """Programs and messengers that are told of comments."""
 
     webhooks: Annotated[tuple[str, ...], URLS] = ()
@@ -192,7 +192,7 @@ class Hooks(Struct, frozen=True, kw_only=True):
         return "Hooks(...)"
 
 
-class Backup(Struct, frozen=True, kw_only=True):
+class BackupSettings(Struct, frozen=True, kw_only=True):
     """Backups that the server makes by itself; without a `directory` it makes none."""
 
     directory: Annotated[str, PATH] = ""
@@ -202,19 +202,19 @@ class Backup(Struct, frozen=True, kw_only=True):
     keep: Annotated[int, whole(1, 1_000)] = 14
 
 
-class Stacosys(Struct, frozen=True, kw_only=True):
+class StacosysSettings(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
     redirect: Annotated[str, REDIRECT] = "/"
 
 
-class Feed(Struct, frozen=True, kw_only=True):
+class FeedSettings(Struct, frozen=True, kw_only=True):
     """The Atom feed."""
 
     entries: Annotated[int, whole(1, 1_000)] = 50
 
 
-class Auth(Struct, frozen=True, kw_only=True):
+class AuthSettings(Struct, frozen=True, kw_only=True):
     """Secrets. They are kept out of `repr`, so that no log shows them."""
 
     secret_key: Annotated[str, KEY] = ""
@@ -226,18 +226,18 @@ class Auth(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything that an operator can choose. `sites` are the `[[site]]` tables of the file."""
 
-    server: Server = Server()
-    database: Database = Database()
-    comments: Comments = Comments()
-    moderation: Moderation = Moderation()
-    spam: Spam = Spam()
-    privacy: Privacy = Privacy()
-    mail: Mail = Mail()
-    hooks: Hooks = Hooks()
-    backup: Backup = Backup()
-    stacosys: Stacosys = Stacosys()
-    feed: Feed = Feed()
-    auth: Auth = Auth()
+    server: ServerSettings = ServerSettings()
+    database: DatabaseSettings = DatabaseSettings()
+    comments: CommentsSettings = CommentsSettings()
+    moderation: ModerationSettings = ModerationSettings()
+    spam: SpamSettings = SpamSettings()
+    privacy: PrivacySettings = PrivacySettings()
+    mail: MailSettings = MailSettings()
+    hooks: HooksSettings = HooksSettings()
+    backup: BackupSettings = BackupSettings()
+    stacosys: StacosysSettings = StacosysSettings()
+    feed: FeedSettings = FeedSettings()
+    auth: AuthSettings = AuthSettings()
     sites: tuple[Site, ...] = (Site(),)
 
 

@@ -26,8 +26,8 @@ from commentsvc.comments.errors import BanRefused, UnknownBan
 from commentsvc.comments.submission import Submission
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
-from commentsvc.spam.text_rules import Rules
+from commentsvc.spam.score import Signal
+from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.origin import host_name
 from commentsvc.util.text import fold
 
@@ -108,7 +108,7 @@ class Bans:
         self._stale = True
         self._until: float = 0  # the first of them ends; in Unix milliseconds
         self._any = False
-        self._words = Rules(0, (), ())
+        self._words = TextRules(0, (), ())
         self._values: dict[str, frozenset[str]] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
@@ -128,12 +128,12 @@ class Bans:
         self._values = {
             kind: frozenset(ban.value for ban in bans if ban.kind == kind) for kind in _SHAPES
         }
-        self._words = Rules(0, tuple(self._values["word"]), ())
+        self._words = TextRules(0, tuple(self._values["word"]), ())
         self._any = bool(bans)
 
-    def look(
+    def check(
         self, submission: Submission, html: str, hashes: Callable[[], Sequence[bytes]]
-    ) -> list[Finding]:
+    ) -> list[Signal]:
         """What of a submission is banned; `hashes` gives those of its network."""
         if not self._any:
             return []
@@ -142,13 +142,13 @@ class Bans:
             found.append("the author is banned")
         if values["network"] and values["network"] & {each.hex() for each in hashes()}:
             found.append("the network is banned")
-        if values["word"] and self._words.look(submission, 0):
+        if values["word"] and self._words.check(submission, 0):
             found.append("a word is banned")
         if values["domain"]:
             hosts = _HOST.findall(html) + _HOST.findall(submission.site)
             if values["domain"] & {each for host in hosts for each in _above(host)}:
                 found.append("the domain of a link is banned")
-        return [Finding(score.BANNED, reason) for reason in found]
+        return [Signal(score.BANNED, reason) for reason in found]
 
 
 def _domain(host: str) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
+from commentsvc.spam.score import Signal
 from commentsvc.spam.tokens import tokens
 
 STRONGEST: Final = 40  # words of a comment that count, those farthest from even odds
@@ -33,7 +33,7 @@ class Bayes:
     def __init__(self) -> None:
         self.odds: Mapping[int, float] = {}
 
-    def look(self, submission: Submission) -> list[Finding]:
+    def score(self, submission: Submission) -> list[Signal]:
         """Say what the words of a submission tell, if anything."""
         odds = self.odds
         if not odds:
@@ -46,10 +46,10 @@ class Bayes:
         if sure >= LIKELY:
             points = score.LIKE_SPAM if sure >= CERTAIN else score.RATHER_LIKE_SPAM
             shown = ", ".join([word for each, word in known if each > 0.5][:SHOWN])
-            return [Finding(points, f"like what was marked as spam: {shown}")]
+            return [Signal(points, f"like what was marked as spam: {shown}")]
         if sure <= GOOD:
             shown = ", ".join([word for each, word in known if each < 0.5][:SHOWN])
-            return [Finding(score.LIKE_APPROVED, f"like what was approved: {shown}")]
+            return [Signal(score.LIKE_APPROVED, f"like what was approved: {shown}")]
         return []
 
 

@@ -16,18 +16,18 @@ from commentsvc.comments.submission import Submission
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import score
 from commentsvc.spam.duplicates import Duplicates
-from commentsvc.spam.form_tokens import Look, Stamps
-from commentsvc.spam.policy import Standing
-from commentsvc.spam.proof_of_work import Work
-from commentsvc.spam.score import HOLD, Finding, Verdict
-from commentsvc.spam.text_rules import Rules
-from commentsvc.util.ratelimit import Limiter
+from commentsvc.spam.form_tokens import FormTokens, TokenCheck
+from commentsvc.spam.policy import PolicyResult
+from commentsvc.spam.proof_of_work import ProofOfWork
+from commentsvc.spam.score import HOLD, Signal, Verdict
+from commentsvc.spam.text_rules import TextRules
+from commentsvc.util.ratelimit import RateLimiter
 
-_UNSTAMPED = Look(False, Finding(score.UNSTAMPED, "no form stamp"))
-_NO_WORK = Finding(score.NO_WORK, "no proof of work")
+_UNSTAMPED = TokenCheck(False, Signal(score.UNSTAMPED, "no form stamp"))
+_NO_WORK = Signal(score.NO_WORK, "no proof of work")
 
 
-class Layers:
+class SpamChecker:
     """The layers as the settings have them."""
 
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
@@ -35,33 +35,35 @@ class Layers:
         wanted = settings.spam
         self._spam_from = wanted.score
         self._honeypot = wanted.honeypot
-        self._rules = Rules(wanted.links, wanted.words, wanted.scripts)
+        self._rules = TextRules(wanted.links, wanted.words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for one network none for all of them makes sense.
-        self._crowd = Limiter("off" if wanted.rate_limit == "off" else wanted.site_rate_limit)
+        self._site_limiter = RateLimiter(
+            "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
+        )
         self._mode = wanted.stamp
-        self._stamps = Stamps(keys)
-        self._work = Work(keys, wanted.work) if wanted.work else None
+        self._form_tokens = FormTokens(keys)
+        self._work = ProofOfWork(keys, wanted.work) if wanted.work else None
 
-    def stamp(self, site: str, now: float) -> str:
+    def form_token(self, site: str, now: float) -> str:
         """Give a form of `site` a stamp, at the moment `now` (Unix seconds)."""
-        return self._stamps.make(site, now)
+        return self._form_tokens.make(site, now)
 
     def invite(self, site: str, now: float, monotonic: float) -> dict[str, Any]:
         """Give a form of `site` what it needs: ``{"stamp", "work"?}``. Any: see Work.
 
         `now` is Unix time, both clocks are in seconds.
         """
-        stamp = self.stamp(site, now)
-        work = {"work": self._work.ask(stamp, monotonic)} if self._work else {}
+        stamp = self.form_token(site, now)
+        work = {"work": self._work.challenge(stamp, monotonic)} if self._work else {}
         return {"stamp": stamp, **work}
 
-    def judge(
+    def check(
         self,
         submission: Submission,
         html: str,
         network: bytes,
-        standing: Standing,
+        policy: PolicyResult,
         clocks: tuple[float, float],
     ) -> Verdict:
         """Decide on a submission from `network`; for both clocks see `invite`."""
@@ -71,49 +73,49 @@ class Layers:
         look = self._stamp(submission, now)
         if self._mode == "require" and not look.usable and submission.stamp is not None:
             return score.UNKNOWN_FORM
-        findings = self._look(submission, html, network, standing, monotonic)
+        signals = self._signals(submission, html, network, policy, monotonic)
         if look.finding and self._mode != "off":
-            findings.append(look.finding)
+            signals.append(look.finding)
         if self._work and self._lacks_work(submission, look.usable):
-            findings.append(_NO_WORK)
-        if self._crowd.take(submission.place[0], monotonic):
-            findings.append(Finding(score.CROWD, "the site gets more comments than usual"))
-        return score.judge(tuple(findings), standing.holds_from, self._spam_from)
+            signals.append(_NO_WORK)
+        if self._site_limiter.take(submission.place[0], monotonic):
+            signals.append(Signal(score.CROWD, "the site gets more comments than usual"))
+        return score.decide(tuple(signals), policy.holds_from, self._spam_from)
 
-    def judge_edit(
+    def check_edit(
         self,
         submission: Submission,
         html: str,
         network: bytes,
-        standing: Standing,
+        policy: PolicyResult,
         monotonic: float,
     ) -> Verdict:
         """Decide on the new text of a comment; who has its token needs no stamp and no work."""
-        findings = self._look(submission, html, network, standing, monotonic)
-        return score.judge(tuple(findings), standing.holds_from, self._spam_from)
+        signals = self._signals(submission, html, network, policy, monotonic)
+        return score.decide(tuple(signals), policy.holds_from, self._spam_from)
 
-    def _look(
+    def _signals(
         self,
         submission: Submission,
         html: str,
         network: bytes,
-        standing: Standing,
+        policy: PolicyResult,
         monotonic: float,
-    ) -> list[Finding]:
+    ) -> list[Signal]:
         """See what is said, and by whom."""
-        findings = [*standing.findings, *self._rules.look(submission, links(html))]
+        signals = [*policy.signals, *self._rules.check(submission, links(html))]
         if self._duplicates:
-            findings += self._duplicates.look(submission, network, monotonic)
-        return findings
+            signals += self._duplicates.check(submission, network, monotonic)
+        return signals
 
-    def _stamp(self, submission: Submission, now: float) -> Look:
+    def _stamp(self, submission: Submission, now: float) -> TokenCheck:
         """Look at the stamp; where it has to be good, what is wrong with it holds the comment."""
         look = _UNSTAMPED
         if submission.stamp:
             site = submission.place[0]
-            look = self._stamps.look(submission.stamp, site, submission.itself(), now)
+            look = self._form_tokens.check(submission.stamp, site, submission.fingerprint(), now)
         if self._mode in ("hold", "require") and look.finding and not look.usable:
-            return Look(False, Finding(HOLD, look.finding.reason))
+            return TokenCheck(False, Signal(HOLD, look.finding.reason))
         return look
 
     def _lacks_work(self, submission: Submission, usable: bool) -> bool:
@@ -121,4 +123,4 @@ class Layers:
         if not submission.stamp:
             return self._mode == "off"
         assert self._work is not None
-        return not (usable and self._work.is_done(submission.work, submission.stamp))
+        return not (usable and self._work.is_solved(submission.work, submission.stamp))

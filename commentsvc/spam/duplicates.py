@@ -12,11 +12,11 @@ from collections import OrderedDict
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
+from commentsvc.spam.score import Signal
 
 LENGTH = 50  # characters; many people say "Thank you, that helped me a lot!"
 REMEMBERED = 10_000  # texts, about 3 MiB
-DAY = 86_400.0  # seconds for which a text is remembered after it came
+DAY_S = 86_400.0  # seconds for which a text is remembered after it came
 
 
 class Duplicates:
@@ -27,20 +27,20 @@ class Duplicates:
         # it first, and how many others did.
         self._seen: OrderedDict[int, tuple[float, bytes, int, int]] = OrderedDict()
 
-    def look(self, submission: Submission, network: bytes, now: float) -> list[Finding]:
+    def check(self, submission: Submission, network: bytes, now: float) -> list[Signal]:
         """See whether its text was sent before; `now` is a monotonic clock in seconds."""
         if len(submission.message) < LENGTH:
             return []
         text = hash(submission.message)
-        itself = submission.itself()
+        itself = submission.fingerprint()
         until, first, original, others = self._seen.pop(text, (now, network, itself, 0))
         if until < now:
             first, original, others = network, itself, 0
         again = network != first and itself != original
-        self._seen[text] = (now + DAY, first, original, others + again)
+        self._seen[text] = (now + DAY_S, first, original, others + again)
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
         if not again:
             return []
         points = score.OFTEN_REPEATED if others else score.REPEATED
-        return [Finding(points, "the same text came from another network")]
+        return [Signal(points, "the same text came from another network")]

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from itsdangerous import BadSignature, Signer
 
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
+from commentsvc.spam.score import Signal
 
 YOUNGEST: Final = 3  # seconds; nobody types a name and a sentence faster
 OLDEST: Final = 86_400  # seconds; a page may be left open over night
@@ -27,14 +27,14 @@ REMEMBERED: Final = 20_000  # used stamps, about 5 MiB; all need a fresh one to 
 _PARTS = re.compile(r"([0-9]{1,15})\.([0-9a-f]{24})\.([a-z0-9-]+)").fullmatch
 
 
-class Look(NamedTuple):
+class TokenCheck(NamedTuple):
     """Whether a stamp is ours, of its time and used once; and what is to be said of it, if any."""
 
     usable: bool
-    finding: Finding | None
+    finding: Signal | None
 
 
-class Stamps:
+class FormTokens:
     """Makes and checks stamps."""
 
     def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = urandom) -> None:
@@ -48,7 +48,7 @@ class Stamps:
         """Give a stamp for a form of `site`, at the moment `now` (Unix seconds)."""
         return self._signer.sign(f"{int(now)}.{self._random(12).hex()}.{site}").decode()
 
-    def look(self, stamp: str, site: str, submission: int, now: float) -> Look:
+    def check(self, stamp: str, site: str, submission: int, now: float) -> TokenCheck:
         """Look at a `stamp` that came with a submission to `site`, at the moment `now`.
 
         `submission` tells one from the other; the stamp is used by it from now on.
@@ -60,15 +60,15 @@ class Stamps:
             text = b""
         parts = _PARTS(text.decode())
         if not parts or parts[3] != site:
-            return Look(False, Finding(score.FORGED, "a form stamp that is not ours"))
+            return TokenCheck(False, Signal(score.FORGED, "a form stamp that is not ours"))
         age = now - int(parts[1])
         if not 0 <= age + 1 <= OLDEST:
-            return Look(False, Finding(score.EXPIRED, "a form stamp that is too old"))
+            return TokenCheck(False, Signal(score.EXPIRED, "a form stamp that is too old"))
         if self._use(parts[2], submission) != submission:
-            return Look(False, Finding(score.REPLAYED, "a form stamp that was used before"))
+            return TokenCheck(False, Signal(score.REPLAYED, "a form stamp that was used before"))
         if age < YOUNGEST:
-            return Look(True, Finding(score.HASTY, f"sent within {YOUNGEST} s"))
-        return Look(True, None)
+            return TokenCheck(True, Signal(score.HASTY, f"sent within {YOUNGEST} s"))
+        return TokenCheck(True, None)
 
     def _use(self, word: str, submission: int) -> int:
         """Remember a use; give the submission that used it first."""

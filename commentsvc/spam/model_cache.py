@@ -15,12 +15,12 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError, Reader
 from commentsvc.spam import training
 from commentsvc.spam.bayes import Bayes
-from commentsvc.spam.score import Finding
+from commentsvc.spam.score import Signal
 
 PAUSE: Final = 2.0  # seconds
 
 
-class School:
+class ModelCache:
     """A filter, and where its lessons are."""
 
     def __init__(self, database: Database) -> None:
@@ -31,7 +31,7 @@ class School:
         self._asked = -math.inf
         self._loading: asyncio.Task[None] | None = None
 
-    def look(self, submission: Submission, now: float) -> list[Finding]:
+    def score(self, submission: Submission, now: float) -> list[Signal]:
         """Say what the filter finds, on the event loop, at the moment `now` (Unix seconds)."""
         if not 0 <= now - self._asked < PAUSE and (self._loading is None or self._loading.done()):
             self._asked = now
@@ -39,7 +39,7 @@ class School:
                 self._take(self._database.read_now(_read))
             elif self._database.read_now(training.version) != self._version:
                 self._loading = asyncio.get_running_loop().create_task(self._load())
-        return self._bayes.look(submission)
+        return self._bayes.score(submission)
 
     async def _load(self) -> None:
         with suppress(DatabaseError):  # it is busy, as others tell; after a pause we try again

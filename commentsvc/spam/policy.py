@@ -15,8 +15,8 @@ from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
-from commentsvc.spam.model_cache import School
-from commentsvc.spam.score import HOLDS_FROM, Finding
+from commentsvc.spam.model_cache import ModelCache
+from commentsvc.spam.score import HOLDS_FROM, Signal
 
 FIRST: Final = "first"
 TRUSTED: Final = "suspicious"  # the policy for who is trusted
@@ -29,14 +29,14 @@ _APPROVED: Final = (
 )
 
 
-class Standing(NamedTuple):
+class PolicyResult(NamedTuple):
     """From how many points a comment is held, and what is found by what moderators decided."""
 
     holds_from: int
-    findings: list[Finding]
+    signals: list[Signal]
 
 
-class House:
+class SpamPolicy:
     """The sites' policies, the trust in authors, the bans, and the filter that is taught."""
 
     def __init__(self, settings: Settings, database: Database, bans: Bans) -> None:
@@ -46,15 +46,15 @@ class House:
         self._trust_after = settings.moderation.trust_after
         self._database = database
         self._bans = bans
-        self._school = School(database) if settings.spam.bayes else None
+        self._school = ModelCache(database) if settings.spam.bayes else None
 
-    def look(
+    def check(
         self,
         submission: Submission,
         html: str,
         hashes: Callable[[], Sequence[bytes]],
         now: float,
-    ) -> Standing:
+    ) -> PolicyResult:
         """Look at a submission at the moment `now` (Unix seconds); `hashes` gives its network's."""
         policy = self._policies[submission.place[0]]
         if policy == FIRST and self._trusts(submission):
@@ -63,10 +63,10 @@ class House:
         moment = int(now * 1_000)
         if not self._bans.are_current(moment):
             self._database.read_now(lambda reader: self._bans.load(reader, moment))
-        findings = self._bans.look(submission, html, hashes)
+        signals = self._bans.check(submission, html, hashes)
         if self._school:
-            findings += self._school.look(submission, now)
-        return Standing(HOLDS_FROM[policy], findings)
+            signals += self._school.score(submission, now)
+        return PolicyResult(HOLDS_FROM[policy], signals)
 
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:

@@ -27,7 +27,7 @@ HALF: Final = 60.0  # seconds after which an opened form counts half
 LENGTH: Final = 4_000  # characters of an answer; an honest one has 900
 
 
-class Work:
+class ProofOfWork:
     """Asks for work, and checks it."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Work:
         self._opened = 0.0
         self._since = 0.0
 
-    def ask(self, stamp: str, now: float) -> dict[str, Any]:
+    def challenge(self, stamp: str, now: float) -> dict[str, Any]:
         """Give a challenge for who has `stamp`; `now` is a monotonic clock in seconds.
 
         Any: JSON as ALTCHA defines it.
@@ -61,7 +61,7 @@ class Work:
         )
         return challenge.to_dict()
 
-    def is_done(self, answer: str, stamp: str) -> bool:
+    def is_solved(self, answer: str, stamp: str) -> bool:
         """Say whether `answer` is the work that was asked of who has `stamp`."""
         from altcha import verify_solution
 

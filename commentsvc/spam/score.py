@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 Decision = Literal["accept", "hold", "spam", "reject"]
 
 
-class Finding(NamedTuple):
+class Signal(NamedTuple):
     """What a layer found: how much it weighs, and a few words that a moderator can read."""
 
     points: int
@@ -60,15 +60,15 @@ _HELD: Final = Verdict("hold")
 
 
 @lru_cache(maxsize=1_024)
-def judge(findings: tuple[Finding, ...], holds_from: int, spam_from: int) -> Verdict:
+def decide(signals: tuple[Signal, ...], holds_from: int, spam_from: int) -> Verdict:
     """Decide on a submission by what the layers found.
 
     From `holds_from` points on it is held (0: always), from `spam_from` filed as spam (0: never).
     """
-    if not findings:
+    if not signals:
         return _ACCEPTED if holds_from else _HELD
-    score = max(0, sum(finding.points for finding in findings))
-    reasons = tuple(f"{finding.reason} ({finding.points:+})" for finding in findings)
+    score = max(0, sum(finding.points for finding in signals))
+    reasons = tuple(f"{finding.reason} ({finding.points:+})" for finding in signals)
     if spam_from and score >= spam_from:
         return Verdict("spam", score, reasons)
     return Verdict("hold" if score >= holds_from else "accept", score, reasons)

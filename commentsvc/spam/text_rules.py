@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
+from commentsvc.spam.score import Signal
 from commentsvc.util.text import fold
 
 SAMPLE = 500  # characters whose scripts are counted
@@ -23,7 +23,7 @@ LETTERS = 10  # fewer tell nothing: a name, a formula, an exclamation
 _SCRIPTS = {"cjk": "han", "hiragana": "kana", "katakana": "kana"}
 
 
-class Rules:
+class TextRules:
     """The rules of the settings."""
 
     def __init__(self, links: int, words: tuple[str, ...], scripts: tuple[str, ...]) -> None:
@@ -35,18 +35,18 @@ class Rules:
             any_word = "|".join(re.escape(fold(word)) for word in words)
             self._word = re.compile(rf"(?<!\w)(?:{any_word})(?!\w)")
 
-    def look(self, submission: Submission, links: int) -> list[Finding]:
+    def check(self, submission: Submission, links: int) -> list[Signal]:
         """Look at a submission whose message has so many `links`."""
-        findings = []
+        signals = []
         if self._links and links > self._links:
-            findings.append(Finding(score.MANY_LINKS, f"{links} links"))
+            signals.append(Signal(score.MANY_LINKS, f"{links} links"))
         if self._word:
             texts = (submission.author, submission.site, submission.message)
             if found := self._word.search(fold("\n".join(texts))):
-                findings.append(Finding(score.WORD, f'the word "{found[0]}"'))
+                signals.append(Signal(score.WORD, f'the word "{found[0]}"'))
         if self._scripts and (script := self._foreign(submission.message)):
-            findings.append(Finding(score.FOREIGN_SCRIPT, f"written in {script} script"))
-        return findings
+            signals.append(Signal(score.FOREIGN_SCRIPT, f"written in {script} script"))
+        return signals
 
     def _foreign(self, message: str) -> str:
         """Give the script of most letters where none of the readers' has half of them."""

@@ -54,7 +54,7 @@ ODDS: Final = (
 )
 
 
-def teach(tx: Transaction, ids: Iterable[int]) -> None:
+def update(tx: Transaction, ids: Iterable[int]) -> None:
     """Let the comments `ids` teach what the last decision on each says, and nothing else."""
     counts: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
     taught = Counter[str]()

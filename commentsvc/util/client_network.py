@@ -12,7 +12,7 @@ import hashlib
 import socket
 from typing import Final
 
-DAY: Final = 86_400  # seconds
+DAY_S: Final = 86_400  # seconds
 KNOWN: Final = 1_000  # hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)
@@ -37,7 +37,7 @@ class NetworkHashes:
 
     def __init__(self, secret: bytes, days: int) -> None:
         self._secret = hashlib.blake2b(secret, person=b"network key").digest()
-        self._period = days * DAY
+        self._period = days * DAY_S
         self._known: dict[tuple[bytes, int], bytes] = {}
 
     def hash(self, network: bytes, now: float) -> bytes | None:

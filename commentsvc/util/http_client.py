@@ -37,7 +37,7 @@ class RemoteError(Exception):
     """There is no answer; the text says why, for the operator."""
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What the other server said: its status, and the first words of its answer."""
 
     status: int
@@ -79,11 +79,11 @@ class Fetched(NamedTuple):
 
 async def post(
     url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str] = ()
-) -> Answer:
+) -> HttpResponse:
     """POST `body` to `url`; `networks` are allowed although not public. Raises RemoteError."""
     request = ("POST", url, body, headers)
     found = await _ask(request, ANSWER, networks)
-    return Answer(found.status, found.body[:ANSWER].decode(errors="replace"))
+    return HttpResponse(found.status, found.body[:ANSWER].decode(errors="replace"))
 
 
 async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:

@@ -13,7 +13,7 @@ BUCKETS = 10_000  # at once, about 2 MiB
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 
 
-class Limiter:
+class RateLimiter:
     """Counts what each key does against one rate."""
 
     def __init__(self, rate: str) -> None:

@@ -8,9 +8,9 @@ import time
 from functools import lru_cache
 from typing import Final
 
-MINUTE: Final = 60_000  # milliseconds
-HOUR: Final = 60 * MINUTE
-DAY: Final = 24 * HOUR
+MINUTE_MS: Final = 60_000  # milliseconds
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
 
 REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"

@@ -40,7 +40,7 @@ def sign_out(data: Path, browsers: int) -> list[Browser]:
 
 def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
     keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
-    stored = passwords.new_hash(PASSWORD)
+    stored = passwords.hash_password(PASSWORD)
     mark = os.urandom(4).hex()
     names = [f"{mark}-{index}" for index in range(number)]
     database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)

@@ -54,7 +54,7 @@ def make(
             progress(last)
         database.write_now(_count)
         fed = 0
-        while database.write_now(lambda tx: search.feed(tx, FEED)):
+        while database.write_now(lambda tx: search.index_pending(tx, FEED)):
             fed = min(fed + FEED, number)
             progress(number + fed)
         progress(2 * number)

@@ -18,7 +18,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions, lists
 from commentsvc.settings import data_dir
 from commentsvc.spam import bans
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 from loadtest.data import bulk
 from loadtest.harness.environment import prepare_empty, sum_up
 from loadtest.harness.result import Result
@@ -41,7 +41,7 @@ def questions(number: int) -> dict[str, Ask]:
 
 
 def _lists(number: int) -> dict[str, Ask]:
-    sheet = partial(lists.sheet, site="", limit=SHEET, after=None)
+    sheet = partial(lists.list_page, site="", limit=SHEET, after=None)
     pages = partial(threads.listing, limit=SHEET, before=None)
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
@@ -67,7 +67,7 @@ def _lists(number: int) -> dict[str, Ask]:
         "pages with a text that none has": partial(
             threads.listing, containing="nowhere", limit=SHEET, before=None
         ),
-        "days of three years": partial(search.days, site="", since=moment // DAY - 1_000),
+        "days of three years": partial(search.days, site="", since=moment // DAY_MS - 1_000),
         "bans": bans.listing,
     }
 
@@ -109,7 +109,7 @@ def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, flo
 def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     """How long decisions take the writer, in milliseconds; they change the database."""
     now = bulk.FIRST + number * bulk.STEP
-    queue = partial(lists.sheet, status="pending", site="", limit=100, after=None)
+    queue = partial(lists.list_page, status="pending", site="", limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]
     steps: dict[str, Callable[..., Any]] = {  # Any: what each one gives
         "approve one": lambda tx: actions.change(tx, some[:1], "approved", "Mo", now),

@@ -60,7 +60,7 @@ def pages(number: int) -> dict[str, str]:
 
 def employ(database: Database) -> None:
     """Make the account of the one who asks."""
-    password = passwords.new_hash(PASSWORD)
+    password = passwords.hash_password(PASSWORD)
     database.write_now(lambda tx: accounts.add(tx, NAME, password, bulk.FIRST))
 
 

@@ -27,7 +27,7 @@ from urllib.parse import urlencode
 from altcha import Challenge, Payload, solve_challenge
 
 from commentsvc.runtime import control
-from commentsvc.runtime.control_commands import Change
+from commentsvc.runtime.control_commands import ChangeStatus
 from commentsvc.settings import data_dir
 from commentsvc.spam.form_tokens import YOUNGEST
 from commentsvc.spam.score import HOLD
@@ -113,7 +113,7 @@ class Crowd:
         decisions = {"approved": self._ids(data, PERSON)}
         decisions["spam"] = self._ids(data, "%") - decisions["approved"]
         for to, ids in decisions.items():
-            control.ask(data / data_dir.CONTROL, Change(to=to, ids=tuple(ids)))  # type: ignore[arg-type] # both are
+            control.ask(data / data_dir.CONTROL, ChangeStatus(to=to, ids=tuple(ids)))  # type: ignore[arg-type] # both are
         self._taught = max(ids, default=0)
         self._sent.clear()
         self._refused.clear()

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from commentsvc.settings.schema import Moderation, Spam
+from commentsvc.settings.schema import ModerationSettings, SpamSettings
 from commentsvc.spam import model_cache
 from loadtest.harness.environment import prepare_empty, sum_up
 from loadtest.harness.result import Result
@@ -66,8 +66,8 @@ def play(scene: Scene, port: int, data: Path, seed: int) -> dict[str, Tally]:
 
 # The defaults, where loadtest.harness.service has others.
 DEFAULTS: Final = {
-    "COMMENTSVC_MODERATION_POLICY": Moderation().policy,
-    "COMMENTSVC_SPAM_RATE_LIMIT": Spam().rate_limit,
+    "COMMENTSVC_MODERATION_POLICY": ModerationSettings().policy,
+    "COMMENTSVC_SPAM_RATE_LIMIT": SpamSettings().rate_limit,
 }
 
 

@@ -9,24 +9,24 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
 from commentsvc.auth import edit_tokens
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import subscriptions
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import Post
-from commentsvc.delivery.mail import Mails
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.settings import data_dir
-from commentsvc.settings.schema import Server, Settings, Site
+from commentsvc.settings.schema import ServerSettings, Settings, Site
 from tests.admin_e2e.desk import Scheme, looked_at, looks
 from tests.e2e.program import Service, serving
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 
 SETTINGS = Settings(
-    server=Server(public_url="https://c.example"),
+    server=ServerSettings(public_url="https://c.example"),
     mail=mail_settings(25),
     sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
 )
-POST = Post(9, "mail", "", "ann@blog.example", 1, 3, "queued", NOW, NOW, NOW, 0, "")
+POST = OutboxRow(9, "mail", "", "ann@blog.example", 1, 3, "queued", NOW, NOW, NOW, 0, "")
 LONG = (
     "> quoted\n\nA *longer* text, [a link](https://example.org/):\n\n```\n" + "x" * 200 + "\n```\n"
 )
@@ -58,7 +58,7 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
     scheme: Scheme,
     width: int,
 ) -> None:
-    links = Links(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
+    links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
     with looked_at(chromium, service.address, scheme, width) as page:
         for target in (
@@ -83,7 +83,7 @@ def mails(database: Database) -> Iterator[str]:
     add(database, author="Tom", parent=1)
     add(database, status="pending", author="Wolfeschlegelstein" * 4)
     database.write_now(lambda tx: subscriptions.watch(tx, 1))
-    composer = Mails(SETTINGS, Links([b"key" * 16]))
+    composer = MailComposer(SETTINGS, SignedLinks([b"key" * 16]))
     for kind, about in (
         ("submitted", 3),
         ("digest", 1),

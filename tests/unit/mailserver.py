@@ -11,7 +11,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from commentsvc.settings.schema import Mail
+from commentsvc.settings.schema import MailSettings
 
 PASSWORD = "correct horse"
 
@@ -113,7 +113,7 @@ async def mail_server(
         await server.wait_closed()
 
 
-def mail_settings(port: int, **changes: Any) -> Mail:  # Any: a field of Mail
+def mail_settings(port: int, **changes: Any) -> MailSettings:  # Any: a field of Mail
     """Settings for a server at `port` of this machine."""
     given: dict[str, Any] = {  # Any: as above
         "host": "localhost",
@@ -122,4 +122,4 @@ def mail_settings(port: int, **changes: Any) -> Mail:  # Any: a field of Mail
         "sender": "comments@blog.example",
         "moderators": ("mo@blog.example",),
     }
-    return Mail(**(given | changes))
+    return MailSettings(**(given | changes))

@@ -10,7 +10,7 @@ from tests.unit.served import NOW, Served
 
 PASSWORD = "correct horse battery"
 # One hash for all tests: making one takes 8 ms.
-HASH = passwords.new_hash(PASSWORD)
+HASH = passwords.hash_password(PASSWORD)
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 

@@ -8,43 +8,50 @@ from pathlib import Path
 from typing import Any
 
 from commentsvc import _core
-from commentsvc.admin.routes import Desk
-from commentsvc.api.author import Readers
+from commentsvc.admin.routes import AdminPages
+from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
-from commentsvc.api.comments import Api
+from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.health import Ops
+from commentsvc.api.health import Health
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
-from commentsvc.api.stream import Live
-from commentsvc.api.submit import Intake
-from commentsvc.auth.signed_links import Links
+from commentsvc.api.stream import CommentStream
+from commentsvc.api.submit import SubmissionService
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.scheduled_backup import Backups
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery import channels
-from commentsvc.delivery.worker import Outbox
-from commentsvc.http.messages import Later, Origins, Request, Response
+from commentsvc.delivery.worker import OutboxWorker
+from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
 from commentsvc.model import Entry
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
-from commentsvc.pages.personal_data import OwnPages
-from commentsvc.settings.schema import Comments, Feed, Moderation, Settings, Site, Spam
+from commentsvc.pages.personal_data import PersonalDataPages
+from commentsvc.settings.schema import (
+    CommentsSettings,
+    FeedSettings,
+    ModerationSettings,
+    Settings,
+    Site,
+    SpamSettings,
+)
 from commentsvc.spam.bans import Bans
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
 SETTINGS = Settings(
-    moderation=Moderation(policy="suspicious"),
-    spam=Spam(rate_limit="off", links=2),
-    comments=Comments(author_length=20, message_length=200, list_limit=50),
-    feed=Feed(entries=2),
+    moderation=ModerationSettings(policy="suspicious"),
+    spam=SpamSettings(rate_limit="off", links=2),
+    comments=CommentsSettings(author_length=20, message_length=200, list_limit=50),
+    feed=FeedSettings(entries=2),
     sites=(
         Site(name="blog", origins=("https://blog.example",), title="A blog"),
         Site(name="notes"),
@@ -97,40 +104,42 @@ class Served:
         self.now = self.monotonic = NOW
         self.purged: list[str] = []
         self.database = database
-        sites, origins = Sites(settings.sites), Origins(settings.sites)
+        sites, origins = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
-        intake = Intake(
+        submissions = SubmissionService(
             settings, database, sites, origins, keys, bans, lambda: self.now, lambda: self.monotonic
         )
-        api = Api(settings, database, sites, origins, intake)
-        self.links = Links([b"key" * 16])
-        self.outbox = Outbox(
+        api = CommentsApi(settings, database, sites, origins, submissions)
+        self.links = SignedLinks([b"key" * 16])
+        self.outbox = OutboxWorker(
             database,
             channels.channels(settings, self.links, lambda: self.now, database),
             lambda: self.now,
         )
-        self.backups = Backups(settings.backup, folder / "comments.sqlite3", lambda: self.now)
+        self.backups = ScheduledBackup(
+            settings.backup, folder / "comments.sqlite3", lambda: self.now
+        )
         clocks = (lambda: self.now, lambda: self.monotonic)
-        ops = Ops(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0])
-        readers = Readers(settings, database, sites, origins, intake, keys, *clocks)
+        ops = Health(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0])
+        readers = AuthorActions(settings, database, sites, origins, submissions, keys, *clocks)
         self.publisher = Publisher()
-        self.live = Live(database, sites, self.publisher, "life", lambda most: most - 1)
+        self.live = CommentStream(database, sites, self.publisher, "life", lambda most: most - 1)
         self.routes: list[Route] = [
             *api.routes(),
             *readers.routes(),
             *self.live.routes(),
             *Avatars(settings, sites, lambda: self.monotonic).routes(),
             *Feeds(settings, database, sites).routes(),
-            *Embed(settings, database, sites, intake).routes(),
-            *Stacosys(settings, intake, api).routes(),
+            *Embed(settings, database, sites, submissions).routes(),
+            *Stacosys(settings, submissions, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
-            *OwnPages(
+            *PersonalDataPages(
                 settings, database, self.links, lambda: self.now, lambda: self.monotonic
             ).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]
-        desk = Desk(settings, database, keys, lambda: STATS, self.backups, *clocks)
+        desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, *clocks)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins, as_http)
 
@@ -141,10 +150,10 @@ class Served:
         return asyncio.run(self._answer(_request(method, target, body, peer, headers)))
 
     async def _answer(self, request: Request) -> Response:
-        answer = self._router.answer(request)
-        if isinstance(answer, Later):
+        answer = self._router.handle(request)
+        if isinstance(answer, Deferred):
             given: asyncio.Future[Response | Exception] = asyncio.Future()
-            answer.listen(given.set_result)
+            answer.add_done_callback(given.set_result)
             outcome = await given
             if isinstance(outcome, Exception):
                 raise outcome
@@ -237,7 +246,7 @@ def faults(response: Response) -> list[str]:
     return sorted(error.get("fields", {}))
 
 
-def waiting(service: Served) -> list[Post]:
+def waiting(service: Served) -> list[OutboxRow]:
     """The rows of the outbox that wait, oldest first."""
     found = service.database.read_now(lambda r: outbox.listing(r, "queued", 1 << 62, 100))
     return found[::-1]

@@ -78,7 +78,7 @@ def opened(
         database.close_now()
 
 
-def add(database: Database, now: int = NOW, **changes: Any) -> create.Added:  # Any: see new
+def add(database: Database, now: int = NOW, **changes: Any) -> create.InsertResult:  # Any: see new
     """Submit, and wait for the acknowledgement."""
     submission = new(**changes)
     return database.write_now(lambda tx: create.add(tx, submission, now))
@@ -86,7 +86,7 @@ def add(database: Database, now: int = NOW, **changes: Any) -> create.Added:  # 
 
 def decide(
     database: Database, to: str, *ids: int, who: str = "Mo", now: int = NOW
-) -> actions.Outcome:
+) -> actions.ChangeResult:
     """Have the moderator `who` give comments the status `to`."""
     return database.write_now(lambda tx: actions.change(tx, ids, to, who, now))
 

@@ -15,11 +15,11 @@ import pytest
 from commentsvc import app
 from commentsvc.db.lock import Lock
 from commentsvc.runtime.control import Control
-from commentsvc.runtime.systemd import Manager
-from commentsvc.settings.schema import Server, Settings
+from commentsvc.runtime.systemd import Notifier
+from commentsvc.settings.schema import ServerSettings, Settings
 from tests.e2e.program import wait_for
 
-SETTINGS = Settings(server=Server(listen="127.0.0.1:0", workers=2))
+SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
 
 # Each takes up to 2 MiB for what most services do never or seldom.
 LATE = ("aiosmtplib", "altcha", "httpx2", "nacl", "playhouse")
@@ -43,7 +43,7 @@ def stop(_address: str) -> None:
 
 def start(data: Path) -> app.Start:
     """A start without anything special, which ends at once."""
-    return app.Start(data, None, stop, Manager({}, 0), takes_over=False)
+    return app.Start(data, None, stop, Notifier({}, 0), takes_over=False)
 
 
 class Held:
@@ -76,7 +76,7 @@ def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
 def test_a_taken_port_leaves_nothing_held(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        settings = Settings(server=Server(listen=address))
+        settings = Settings(server=ServerSettings(listen=address))
         before = Held()
         with pytest.raises(OSError, match=rf"Address already in use: '{address}'"):
             app.run(settings, start(tmp_path))
@@ -105,7 +105,7 @@ def test_a_failure_of_the_last_step_undoes_all_before(
 def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> None:
     app.run(SETTINGS, start(tmp_path))
     program = (
-        "import sys; from pathlib import Path;"
+        "import sys; from pathlib import Path; "
         "from commentsvc import app; from commentsvc.cli import main;"
         "from tests.unit.test_app import SETTINGS, start;"
         "app.run(SETTINGS, start(Path(sys.argv[1]))); print(*sys.modules)"

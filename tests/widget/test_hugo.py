@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.cli import alias_import
-from commentsvc.cli.alias_import import Page
+from commentsvc.cli.alias_import import AliasedPage
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.widget.browser import WIDGET
@@ -201,8 +201,8 @@ def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     old = ("/notes/2017/one/", "/notes/first/", "/notes/posts/gone.html")
     pages = {page.url: page for page in alias_import.read(told.encode())}
     assert pages == {
-        "/notes/posts/one/": Page("/notes/posts/one/", old),
-        "/notes/posts/old/": Page("/notes/posts/old/", closed=True),
+        "/notes/posts/one/": AliasedPage("/notes/posts/one/", old),
+        "/notes/posts/old/": AliasedPage("/notes/posts/old/", closed=True),
     }
     for path in ("2017/one/index.html", "first/index.html", "posts/gone.html"):
         assert (site.folder / "out" / path).exists(), path

@@ -5,17 +5,17 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from commentsvc.spam.proof_of_work import Work
+from commentsvc.spam.proof_of_work import ProofOfWork
 from tests.widget.browser import PAGE_VIEW, Answers, fill, send
 
 KEYS = [b"k" * 32]
 
 
 @pytest.fixture
-def work(answers: Answers) -> Work:
+def work(answers: Answers) -> ProofOfWork:
     """The service's own, which asks for fifty numbers."""
-    asking = Work(KEYS, 100, lambda _: 50)
-    answers.work = asking.ask("a stamp", 0.0)
+    asking = ProofOfWork(KEYS, 100, lambda _: 50)
+    answers.work = asking.challenge("a stamp", 0.0)
     return asking
 
 
@@ -56,20 +56,20 @@ def test_who_begins_to_write_gets_one_stamp_for_each_comment(
 
 @pytest.mark.usefixtures("still")
 def test_the_browser_does_the_work_that_the_service_asks_for(
-    page: Page, form: Locator, answers: Answers, work: Work
+    page: Page, form: Locator, answers: Answers, work: ProofOfWork
 ) -> None:
     fill(form)
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
     [sent] = answers.submissions
-    assert work.is_done(sent["work"], "a stamp")
+    assert work.is_solved(sent["work"], "a stamp")
 
 
 @pytest.mark.usefixtures("still")
 def test_work_that_takes_too_long_holds_nobody_up(
     page: Page, form: Locator, answers: Answers
 ) -> None:
-    answers.work = Work(KEYS, 1, lambda _: 10**8).ask("a stamp", 0.0)
+    answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a stamp", 0.0)
     fill(form)
     send(form)
     expect(form.get_by_role("button", name="Sending")).to_be_visible()

@@ -56,7 +56,7 @@ def doctor(
     if not url.startswith(("https://", "http://")):
         raise click.UsageError("Give the address with https://.")
     trust = ssl.create_default_context(cafile=ca_file or certifi.where())
-    visitor = looking.Visitor(url, trust, plain_port, address)
+    visitor = looking.ProbeClient(url, trust, plain_port, address)
     settings = loader.load(find_settings(settings_file, data)) if data else None
     if settings and not origins:
         origins = tuple(origin for site in settings.sites for origin in site.origins)
@@ -76,13 +76,13 @@ def doctor(
 
 def _tell(findings: "Iterable[Finding]", proxy: str) -> int:
     """Print the findings and what to do; returns how many are faults."""
-    from commentsvc.cli.doctor import advice
+    from commentsvc.cli.doctor import hints
 
     faults = 0
     for finding in findings:
         click.echo(f"{_MARKS[finding.good]} {finding.check}: {finding.text}")
         if finding.good is False:
             faults += 1
-            for line in advice.lines(finding.check, proxy):
+            for line in hints.lines(finding.check, proxy):
                 click.echo(f"        {line}")
     return faults

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc.cli.doctor import remote
-from commentsvc.cli.doctor.remote import Finding, Visitor
+from commentsvc.cli.doctor.remote import Finding, ProbeClient
 from commentsvc.delivery.channel import DeliveryError
 from commentsvc.delivery.smtp import Deadlines, Smtp
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, Ping
-from commentsvc.runtime.control_commands import Answer
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 
@@ -27,7 +27,7 @@ PRIVATE: Final = (data_dir.DATABASE, data_dir.SECRET_KEY)
 _ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MULTILINE)
 
 
-def examine(visitor: Visitor, data: Path, settings: Settings) -> Iterator[Finding]:
+def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Finding]:
     """All checks that need the machine, but for mail."""
     yield permissions(data)
     yield public_url(visitor, settings)
@@ -50,7 +50,7 @@ def permissions(data: Path) -> Finding:
     return Finding("permissions", True, f"{data} is its user's alone")
 
 
-def public_url(visitor: Visitor, settings: Settings) -> Finding:
+def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
     """Whether links in mails and feeds lead to the address that was given."""
     told = settings.server.public_url.rstrip("/")
     if not told:
@@ -59,7 +59,7 @@ def public_url(visitor: Visitor, settings: Settings) -> Finding:
     return Finding("public-url", same, f"links begin with {told}")
 
 
-def keep_alive(visitor: Visitor, server: Answer) -> Finding:
+def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
     """Whether the proxy keeps its connections to the service, which a Ping told of."""
     before = _accepted(server)
     connection = visitor.dial()
@@ -74,7 +74,7 @@ def keep_alive(visitor: Visitor, server: Answer) -> Finding:
     return Finding("keep-alive", new <= REQUESTS // 2, text)
 
 
-def _accepted(server: Answer) -> int:
+def _accepted(server: CommandResult) -> int:
     """How many connections the service has accepted so far. Raises OSError, HTTPException."""
     connection = http.client.HTTPConnection("localhost")
     connection.sock = control.connect(server, remote.PATIENCE)

@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     text: str
 
 
-class Seen(NamedTuple):
+class ProbeResponse(NamedTuple):
     """An answer, from where it was asked, and the certificate that came with it."""
 
     status: int
@@ -66,7 +66,7 @@ class Unreachable(Exception):
     """The service gave no answer; the text says why, and what to look at."""
 
 
-class Visitor:
+class ProbeClient:
     """Asks the service at `url`, whose http: address is on the port `plain`.
 
     With a `there` that address is dialled, whatever DNS says of the name.
@@ -103,7 +103,7 @@ class Visitor:
         *,
         plainly: bool = False,
         **more: str,
-    ) -> Seen:
+    ) -> ProbeResponse:
         """One request on a connection of its own. Raises OSError or HTTPException."""
         connection = self.dial(plainly=plainly)
         try:
@@ -113,13 +113,15 @@ class Visitor:
             headers |= {name.replace("_", "-"): value for name, value in more.items()}
             connection.request(method, self.prefix + path, body, headers)
             answer = connection.getresponse()
-            return Seen(answer.status, answer.getheaders(), answer.read(ANSWER), ours, peer)
+            return ProbeResponse(
+                answer.status, answer.getheaders(), answer.read(ANSWER), ours, peer
+            )
         finally:
             connection.close()
 
 
 def examine(
-    visitor: Visitor, origins: tuple[str, ...], now: Callable[[], float] = time.time
+    visitor: ProbeClient, origins: tuple[str, ...], now: Callable[[], float] = time.time
 ) -> Iterator[Finding]:
     """All checks from outside; `origins` are those of the blogs. Raises Unreachable."""
     first = _reach(visitor)
@@ -140,7 +142,7 @@ def examine(
     yield clock(visitor, now)
 
 
-def _reach(visitor: Visitor) -> Seen:
+def _reach(visitor: ProbeClient) -> ProbeResponse:
     try:
         seen = visitor.ask("GET", "/api/ping")
     except ssl.SSLCertVerificationError as error:
@@ -168,14 +170,14 @@ def _reach(visitor: Visitor) -> Seen:
     return seen
 
 
-def certificate(seen: Seen, now: float) -> Finding:
+def certificate(seen: ProbeResponse, now: float) -> Finding:
     """Whether it is renewed in time."""
     until = ssl.cert_time_to_seconds(seen.certificate["notAfter"])
     days = int((until - now) // 86_400)
     return Finding("certificate", days >= DAYS_LEFT, f"the certificate is good for {days} days")
 
 
-def hsts(seen: Seen) -> Finding:
+def hsts(seen: ProbeResponse) -> Finding:
     """RFC 6797: exactly one field, of a year or more."""
     fields = seen.all("strict-transport-security")
     if len(fields) != 1:
@@ -187,7 +189,7 @@ def hsts(seen: Seen) -> Finding:
     return Finding("hsts", seconds >= HSTS, days if seconds >= HSTS else f"{days}; a year is usual")
 
 
-def redirect(visitor: Visitor) -> Finding:
+def redirect(visitor: ProbeClient) -> Finding:
     """Whether who comes by HTTP is sent to the same place by HTTPS, for good."""
     try:
         seen = visitor.ask("GET", "/api/ping", plainly=True)
@@ -203,7 +205,7 @@ def redirect(visitor: Visitor) -> Finding:
     return Finding("redirect", True, "http: is redirected to https:")
 
 
-def host(visitor: Visitor) -> Finding:
+def host(visitor: ProbeClient) -> Finding:
     """Whether the proxy passes the name on: a form of our own pages is known by it."""
     told = visitor.ask("GET", "/api/client").json().get("host")
     text = f"the service is asked as {told or 'nobody'}"
@@ -211,7 +213,7 @@ def host(visitor: Visitor) -> Finding:
     return Finding("host", good, text if good else f"{text}, not as {visitor.netloc}")
 
 
-def address(visitor: Visitor) -> Finding:
+def address(visitor: ProbeClient) -> Finding:
     """Whether the service knows who asks, and nobody can claim to be somebody else."""
     seen = visitor.ask("GET", "/api/client")
     told = str(seen.json().get("address"))
@@ -231,7 +233,7 @@ def address(visitor: Visitor) -> Finding:
     return Finding("client", True, f"the service knows who asks: you are {told}")
 
 
-def cors(visitor: Visitor, origin: str) -> Finding:
+def cors(visitor: ProbeClient, origin: str) -> Finding:
     """Whether a page at `origin` may read and write, as a browser sees it (Fetch standard, 3.2)."""
     read = visitor.ask("GET", "/api/comments/count", Origin=origin)
     before = visitor.ask(
@@ -252,7 +254,7 @@ def cors(visitor: Visitor, origin: str) -> Finding:
     return Finding("cors", True, f"pages at {origin} may read and write")
 
 
-def body(visitor: Visitor, size: int = 200_000) -> Finding:
+def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
     """Whether what the service takes gets to it."""
     message = json.dumps({"message": "x" * size}).encode()
     try:
@@ -265,7 +267,7 @@ def body(visitor: Visitor, size: int = 200_000) -> Finding:
     return Finding("body", False, text)
 
 
-def clock(visitor: Visitor, now: Callable[[], float]) -> Finding:
+def clock(visitor: ProbeClient, now: Callable[[], float]) -> Finding:
     """Whether its time is ours."""
     told = visitor.ask("GET", "/api/client").json().get("time")
     try:

@@ -154,7 +154,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     changes: bool = False
 
 
-class Post(msgspec.Struct, frozen=True, gc=False):
+class OutboxRow(msgspec.Struct, frozen=True, gc=False):
     """A row of the outbox: see OutboxTable. Moments are Unix milliseconds."""
 
     id: int

@@ -18,7 +18,7 @@ from typing import Final
 import peewee
 
 from commentsvc.db.schema.comments import SiteTable, Table
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 
 class FedTable(Table):
@@ -58,7 +58,7 @@ _INDEX: Final = (
 )
 _FED: Final = "OLD.id <= (SELECT comment_id FROM fed)"
 _LESS: Final = (
-    f"UPDATE tally SET number = number - 1 WHERE day = OLD.created / {DAY}"
+    f"UPDATE tally SET number = number - 1 WHERE day = OLD.created / {DAY_MS}"
     " AND site_id = OLD.site_id AND status = OLD.status"
 )
 
@@ -77,7 +77,8 @@ EXTRAS: Final = (
     " END",
     "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment"
     f" WHEN OLD.status <> NEW.status AND {_FED} BEGIN {_LESS};"
-    f" INSERT INTO tally (day, site_id, status, number) VALUES (NEW.created / {DAY}, NEW.site_id,"
+    " INSERT INTO tally (day, site_id, status, number)"
+    f" VALUES (NEW.created / {DAY_MS}, NEW.site_id,"
     " NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END",
     "CREATE TRIGGER comment_erased AFTER DELETE ON comment"
     f" WHEN {_FED} BEGIN DELETE FROM search WHERE rowid = OLD.id; {_LESS}; END",
@@ -87,6 +88,6 @@ EXTRAS: Final = (
 INDEX: Final = f"{_INDEX} BETWEEN ? AND ?"
 TALLY: Final = (
     "INSERT INTO tally (day, site_id, status, number)"
-    f" SELECT created / {DAY}, site_id, status, count(*) FROM comment WHERE id BETWEEN ? AND ?"
+    f" SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment WHERE id BETWEEN ? AND ?"
     " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET number = number + excluded.number"
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commentsvc.http import messages
 from commentsvc.http.bridge import Bridge
-from commentsvc.settings.schema import Server
+from commentsvc.settings.schema import ServerSettings
 
 
 class Trivial:
@@ -21,7 +21,7 @@ class Trivial:
         """Take the response."""
         self._response = response
 
-    def answer(self, _: messages.Request) -> Awaitable[messages.Response]:
+    def handle(self, _: messages.Request) -> Awaitable[messages.Response]:
         """Begin a coroutine, as most handlers of other people are."""
         return self._give()
 
@@ -31,7 +31,7 @@ class Trivial:
 
 async def serve(port: int, response: messages.Response) -> None:
     """Answer until the process ends."""
-    bridge = Bridge(Server(listen=f"127.0.0.1:{port}", workers=1))
+    bridge = Bridge(ServerSettings(listen=f"127.0.0.1:{port}", workers=1))
     bridge.serve(Trivial(response))
     await asyncio.Event().wait()
 

@@ -6,7 +6,7 @@ import pytest
 
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.seat import Seat, header, text
 from tests.unit.served import NOW, Served
 from tests.unit.stored import add
@@ -26,7 +26,7 @@ def test_a_ban_is_made_shown_and_lifted(service: Served, seat: Seat) -> None:
     [ban] = listed(service)
     now = int(NOW * 1_000)
     assert (ban.kind, ban.value, ban.who) == ("domain", "spam.example", "ann")
-    assert ban.expires == now + 30 * DAY
+    assert ban.expires == now + 30 * DAY_MS
     html = text(seat.get("bans?done=added"))
     assert "banned from now on" in html
     found = re.search(r'name="id" value="(\d+)"', html)

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from commentsvc.admin import comment_view
-from commentsvc.admin.comment_view import card
+from commentsvc.admin.comment_view import view
 from commentsvc.model import PENDING, Comment, Entry
-from commentsvc.moderation.verdicts import Told
-from commentsvc.util.timestamps import DAY
+from commentsvc.moderation.verdicts import StoredVerdict
+from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000  # ms
 ORIGINS = {"blog": "https://blog.example"}
@@ -34,9 +34,9 @@ def entry(**fields: object) -> Entry:
     return Entry(msgspec.structs.replace(comment, **fields), "blog", "/a/", "")
 
 
-def html(shown: Entry, now: int = NOW, told: Told | None = None, **how: bool) -> str:
+def html(shown: Entry, now: int = NOW, told: StoredVerdict | None = None, **how: bool) -> str:
     verdicts = {} if told is None else {5: told}
-    return comment_view.html(card(shown, verdicts, ORIGINS, now, ["blog"], **how))
+    return comment_view.html(view(shown, verdicts, ORIGINS, now, ["blog"], **how))
 
 
 def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
@@ -49,7 +49,7 @@ def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
         ("author", "Bob <b>", "Bob &lt;b&gt;"),
         ("html", "<p>Bye</p>", "<p>Bye</p>"),
         ("status", "spam", "No spam: approve"),
-        ("edited", NOW - DAY, "· edited <time"),
+        ("edited", NOW - DAY_MS, "· edited <time"),
         ("parent_id", 3, "comment?id=3"),
         ("email", "ann@mail.example", "ann@mail.example"),
         ("site", "https://ann.example", "https://ann.example"),
@@ -63,18 +63,18 @@ def test_what_changes_is_shown_at_once(field: str, value: object, told: str) -> 
 def test_ages_go_on() -> None:
     assert ">1 min ago<" in html(entry())
     assert ">2 min ago<" in html(entry(), NOW + 60_000)
-    assert ">yesterday<" in html(entry(edited=NOW - DAY))
+    assert ">yesterday<" in html(entry(edited=NOW - DAY_MS))
 
 
 def test_a_card_tells_what_its_list_wants_to_know() -> None:
     assert " checked" not in html(entry())
     assert " checked" in html(entry(), ticked=True)
     assert 'class="tag pending">waiting' in html(entry(), found=True)
-    assert "3 points" in html(entry(), told=Told(3, ("many links",)))
+    assert "3 points" in html(entry(), told=StoredVerdict(3, ("many links",)))
 
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
     assert 'href="https://blog.example/a/#comments"' in html(entry())
-    elsewhere = card(entry(), {}, {}, NOW, ["blog", "notes"])
+    elsewhere = view(entry(), {}, {}, NOW, ["blog", "notes"])
     assert 'href="https' not in comment_view.html(elsewhere)
     assert "/a/ · blog" in " ".join(comment_view.html(elsewhere).split())

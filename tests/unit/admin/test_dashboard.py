@@ -13,7 +13,7 @@ from commentsvc.comments.search import Day
 from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import Target
 from commentsvc.settings import loader
-from commentsvc.settings.schema import SECTIONS, Auth, Backup, Settings
+from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
 from tests.unit.seat import seated, text
 from tests.unit.served import NOW, SETTINGS, Served, served
 from tests.unit.stored import add
@@ -23,7 +23,7 @@ SECRET = "s3cret" * 8
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    settings = msgspec.structs.replace(SETTINGS, auth=Auth(secret_key=SECRET))
+    settings = msgspec.structs.replace(SETTINGS, auth=AuthSettings(secret_key=SECRET))
     with served(tmp_path, settings) as running:
         yield running
 
@@ -42,7 +42,7 @@ def test_the_chart_shows_each_days_comments(service: Served) -> None:
         (60, "deleted"),
     ):
         add(service.database, now=now - days * 86_400_000, status=status)
-    service.database.write_now(lambda tx: search.feed(tx, 100))
+    service.database.write_now(lambda tx: search.index_pending(tx, 100))
     seat = seated(service)
     html = text(seat.get("dashboard"))
     assert totals(html) == ["2", "1", "1", "0"]
@@ -108,7 +108,7 @@ def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -
         (tmp_path / "kept", ("The newest was made just now", "0.1 MB")),
         (tmp_path / "file", ("None has been made yet", "The last attempt failed: ")),
     ):
-        settings = msgspec.structs.replace(SETTINGS, backup=Backup(directory=str(folder)))
+        settings = msgspec.structs.replace(SETTINGS, backup=BackupSettings(directory=str(folder)))
         (tmp_path / folder.name[:1]).mkdir()
         with served(tmp_path / folder.name[:1], settings) as backing:
             backing.backups.round()

@@ -6,13 +6,15 @@ import contextlib
 import pytest
 
 from commentsvc.admin import login_limit
-from commentsvc.admin.login_limit import Throttle
+from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
 from commentsvc.http.messages import HttpError
 from tests.unit.seat import HASH, PASSWORD
 
 
-def attempts(guard: Throttle, address: str, name: str, now: float = 0, known: bool = False) -> int:
+def attempts(
+    guard: LoginLimiter, address: str, name: str, now: float = 0, known: bool = False
+) -> int:
     """How many attempts may be made at once."""
     made = 0
     with contextlib.suppress(HttpError):
@@ -23,7 +25,7 @@ def attempts(guard: Throttle, address: str, name: str, now: float = 0, known: bo
 
 
 def test_one_network_may_guess_a_few_times_whatever_names_it_tries() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     for number in range(20):
         guard.count(f"192.0.2.{number}", f"name {number}", 0, known=False)
     assert attempts(guard, "192.0.2.77", "another") == 0
@@ -31,7 +33,7 @@ def test_one_network_may_guess_a_few_times_whatever_names_it_tries() -> None:
 
 
 def test_one_name_is_guessed_a_few_times_from_however_many_networks() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     for number in range(30):
         guard.count(f"192.0.{number}.1", "Ann" if number % 2 else "ann", 0, known=False)
     assert attempts(guard, "198.51.100.1", "ann") == 0
@@ -39,7 +41,7 @@ def test_one_name_is_guessed_a_few_times_from_however_many_networks() -> None:
 
 
 def test_a_known_browser_gets_in_while_strangers_guess() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     for number in range(200):
         attempts(guard, f"192.0.{number}.1", "ann")
     assert attempts(guard, "192.0.1.1", "ann", known=True) == 30
@@ -47,7 +49,7 @@ def test_a_known_browser_gets_in_while_strangers_guess() -> None:
 
 
 def test_who_is_stopped_hears_for_how_long() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     attempts(guard, "192.0.2.1", "ann")
     with pytest.raises(HttpError, match=r"Try again in 3 min\.") as caught:
         guard.count("192.0.2.1", "ann", 0, known=False)
@@ -56,20 +58,20 @@ def test_who_is_stopped_hears_for_how_long() -> None:
 
 
 def test_after_a_while_more_may_be_tried() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     assert attempts(guard, "192.0.2.1", "ann", now=0) == 20
     assert attempts(guard, "192.0.2.1", "ann", now=180) == 1
     assert attempts(guard, "192.0.2.1", "bob", now=7_200) == 20
 
 
 def test_a_name_of_any_length_is_counted() -> None:
-    guard = Throttle()
+    guard = LoginLimiter()
     guard.count("192.0.2.1", "x" * 100_000 + "\ud800", 0, known=False)
 
 
 def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     running, most = 0, 0
-    real = passwords.fits
+    real = passwords.verify
 
     def slow(password: str, stored: str) -> bool:
         nonlocal running, most
@@ -80,12 +82,14 @@ def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.Monk
         finally:
             running -= 1
 
-    monkeypatch.setattr(passwords, "fits", slow)
+    monkeypatch.setattr(passwords, "verify", slow)
 
     async def scene() -> list[bool | BaseException]:
-        guard = Throttle()
-        guesses = [guard.fits(PASSWORD, HASH, known=False) for _ in range(login_limit.WAITING + 3)]
-        mine = guard.fits(PASSWORD, HASH, known=True)
+        guard = LoginLimiter()
+        guesses = [
+            guard.verify(PASSWORD, HASH, known=False) for _ in range(login_limit.WAITING + 3)
+        ]
+        mine = guard.verify(PASSWORD, HASH, known=True)
         return await asyncio.gather(*guesses, mine, return_exceptions=True)
 
     *strangers, mine = asyncio.run(scene())
@@ -98,11 +102,11 @@ def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.Monk
 
 def test_a_guess_gives_its_place_back() -> None:
     async def scene() -> None:
-        guard = Throttle()
+        guard = LoginLimiter()
         for _ in range(login_limit.WAITING + 1):
-            assert not await guard.fits("wrong", "no hash", known=False)
+            assert not await guard.verify("wrong", "no hash", known=False)
         with pytest.raises(passwords.PasswordRefused):
-            await guard.new_hash("short")
-        assert passwords.fits(PASSWORD, await guard.new_hash(PASSWORD))
+            await guard.hash_password("short")
+        assert passwords.verify(PASSWORD, await guard.hash_password(PASSWORD))
 
     asyncio.run(scene())

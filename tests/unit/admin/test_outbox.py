@@ -23,7 +23,7 @@ def fail(service: Served, error: str) -> None:
     """Let all that is due fail for good."""
     rows = service.database.read_now(lambda reader: outbox.due(reader, "mail", MS + 1, 100))
     for row in rows:
-        service.database.write_now(partial(outbox.settle, post=row, error=error, now=MS))
+        service.database.write_now(partial(outbox.mark_sent, post=row, error=error, now=MS))
 
 
 def test_an_empty_outbox_has_a_kind_word(seat: Seat) -> None:

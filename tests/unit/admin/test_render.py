@@ -3,7 +3,7 @@
 import pytest
 
 from commentsvc.admin import render
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000  # ms
 
@@ -17,10 +17,10 @@ NOW = 1_795_000_000_000  # ms
         (60_000, "1 min ago"),
         (3_599_999, "59 min ago"),
         (3_600_000, "1 h ago"),
-        (DAY - 1, "23 h ago"),
-        (DAY, "yesterday"),
-        (2 * DAY, "2 days ago"),
-        (14 * DAY, "4 Nov 2026"),
+        (DAY_MS - 1, "23 h ago"),
+        (DAY_MS, "yesterday"),
+        (2 * DAY_MS, "2 days ago"),
+        (14 * DAY_MS, "4 Nov 2026"),
     ],
 )
 def test_an_age_is_told_by_its_largest_unit(before: int, told: str) -> None:
@@ -49,5 +49,5 @@ def test_a_browser_is_told_by_two_words(agent: str, told: str) -> None:
 
 
 def test_a_letter_that_is_none_does_not_break_a_page() -> None:
-    answer = render.show("problem.html", message="\ud800")
+    answer = render.render("problem.html", message="\ud800")
     assert b"?" in answer.body

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.http.messages import Response
-from commentsvc.settings.schema import Comments, Moderation, Spam
+from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 VOTER = "a-random-word"
@@ -69,7 +69,9 @@ def test_spam_cannot_be_put_into_an_approved_comment(service: Served, token: str
 
 
 def test_where_all_is_moderated_an_edit_is_too(tmp_path: Path) -> None:
-    with served(tmp_path, replace(SETTINGS, moderation=Moderation(policy="all"))) as service:
+    with served(
+        tmp_path, replace(SETTINGS, moderation=ModerationSettings(policy="all"))
+    ) as service:
         token = data(service.submit("Hello"))["token"]
         assert data(edit(service, token))["status"] == "pending"
 
@@ -132,7 +134,7 @@ def test_nothing_but_the_text_can_be_edited(service: Served, token: str) -> None
 
 
 def test_edits_count_against_the_rate(tmp_path: Path) -> None:
-    with served(tmp_path, replace(SETTINGS, spam=Spam(rate_limit="2/minute"))) as service:
+    with served(tmp_path, replace(SETTINGS, spam=SpamSettings(rate_limit="2/minute"))) as service:
         token = data(service.submit("Hello"))["token"]
         assert edit(service, token, "A").status == 200
         answer = edit(service, token, "B")
@@ -190,7 +192,7 @@ def test_the_settings_say_how_one_may_vote(tmp_path: Path) -> None:
     for name, against, status in (("both", -1, 200), ("off", 1, 404)):
         folder = tmp_path / name
         folder.mkdir()
-        settings = replace(SETTINGS, comments=replace(Comments(), votes=name))
+        settings = replace(SETTINGS, comments=replace(CommentsSettings(), votes=name))
         with served(folder, settings) as service:
             service.submit()
             assert vote(service, against).status == status
@@ -198,7 +200,7 @@ def test_the_settings_say_how_one_may_vote(tmp_path: Path) -> None:
 
 
 def test_votes_are_bounded_for_a_network(tmp_path: Path) -> None:
-    spam = Spam(rate_limit="off", vote_limit="2/hour")
+    spam = SpamSettings(rate_limit="off", vote_limit="2/hour")
     with served(tmp_path, replace(SETTINGS, spam=spam)) as service:
         service.submit()
         assert [vote(service, value).status for value in (1, 0, 1)] == [200, 200, 429]

@@ -13,7 +13,7 @@ from commentsvc.api.avatars import Avatars
 from commentsvc.comments.submission import avatar
 from commentsvc.comments.urls import Sites
 from commentsvc.http.messages import Request, Response
-from commentsvc.settings.schema import Hooks, Settings, Site
+from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util import http_client
 from tests.background import background
 from tests.unit.served import NOW, SETTINGS, Served, data, served
@@ -59,7 +59,7 @@ def settings(gallery: Gallery, networks: tuple[str, ...] = ("127.0.0.0/8",)) -> 
     """Two sites, of which the second has pictures."""
     pictures = f"http://127.0.0.1:{gallery.server_port}/avatar/"
     sites = (Site(name="blog"), Site(name="notes", pictures=pictures))
-    return msgspec.structs.replace(SETTINGS, sites=sites, hooks=Hooks(networks=networks))
+    return msgspec.structs.replace(SETTINGS, sites=sites, hooks=HooksSettings(networks=networks))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_picture_comes_by_way_of_us(service: Served, gallery: Gallery) -> None
 def test_a_picture_is_asked_for_once_a_day(service: Served, gallery: Gallery) -> None:
     for status in (200, 404):
         gallery.status = status
-        service.monotonic += avatars.DAY
+        service.monotonic += avatars.DAY_S
         assert [ask(service).status for _ in range(3)] == [status] * 3
     assert len(gallery.asked) == 2
 
@@ -127,12 +127,12 @@ def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.M
 def test_only_pictures_of_a_bounded_size_are_taken(service: Served, gallery: Gallery) -> None:
     for wrong in ("text/html", "image/svg+xml", ""):
         gallery.type = wrong
-        service.monotonic += avatars.DAY
+        service.monotonic += avatars.DAY_S
         assert ask(service).status == 404, wrong
     gallery.type = "image/jpeg"
     for size, status in ((avatars.BYTES, 200), (avatars.BYTES + 1, 404)):
         gallery.body = b"x" * size
-        service.monotonic += avatars.DAY
+        service.monotonic += avatars.DAY_S
         assert ask(service).status == status
 
 

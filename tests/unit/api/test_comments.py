@@ -13,13 +13,13 @@ import pytest
 
 from commentsvc.comments import queries, threads
 from commentsvc.comments.markdown import render
-from commentsvc.settings.schema import Comments, Moderation
+from commentsvc.settings.schema import CommentsSettings, ModerationSettings
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
 @pytest.fixture
 def moderated(tmp_path: Path) -> Iterator[Served]:
-    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
+    settings = msgspec.structs.replace(SETTINGS, moderation=ModerationSettings(policy="all"))
     with served(tmp_path, settings) as running:
         yield running
 
@@ -141,14 +141,16 @@ def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where: list[str] = []
-    page = queries.page
+    page = queries.list_comments
 
-    def noted(*bound: Any) -> queries.Page:
+    def noted(*bound: Any) -> queries.CommentList:
         where.append(threading.current_thread().name.partition("-")[0])
         return page(*bound)
 
-    monkeypatch.setattr(queries, "page", noted)
-    with served(tmp_path, msgspec.structs.replace(SETTINGS, comments=Comments())) as service:
+    monkeypatch.setattr(queries, "list_comments", noted)
+    with served(
+        tmp_path, msgspec.structs.replace(SETTINGS, comments=CommentsSettings())
+    ) as service:
         loop = threading.current_thread().name.partition("-")[0]
         for query in ("", "&sort=newest&limit=100", "&limit=101", "&sort=top&limit=1"):
             assert service.get(f"/api/comments?url=/p/{query}").status == 200
@@ -349,7 +351,7 @@ BOMB = ("|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 4_000)[:8_000]
 
 
 def test_a_bomb_is_shown_as_it_was_typed(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, comments=Comments(message_length=8_000))
+    settings = msgspec.structs.replace(SETTINGS, comments=CommentsSettings(message_length=8_000))
     with served(tmp_path, settings) as service:
         answer = service.submit(BOMB)
         preview = service.post("/api/preview", {"message": BOMB})

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commentsvc.api.static_files import TAG, blog_paths
 from commentsvc.db.sqlite import DatabaseBusy
-from commentsvc.settings.schema import Backup, Server
+from commentsvc.settings.schema import BackupSettings, ServerSettings
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import NOW, SETTINGS, Served, data, served
 
@@ -67,7 +67,7 @@ def test_the_metrics_tell_of_the_core_and_the_process(service: Served) -> None:
 
 
 def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
-    settings = replace(SETTINGS, server=Server(public_url="https://c.example"))
+    settings = replace(SETTINGS, server=ServerSettings(public_url="https://c.example"))
     with served(tmp_path, replace(settings, mail=mail_settings(25))) as service:
         service.submit()
         asyncio.run(service.outbox.round())
@@ -87,7 +87,7 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
 
 def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service: Served) -> None:
     assert "commentsvc_backup" not in service.get("/metrics").body.decode()
-    kept = Backup(directory=str(tmp_path / "kept"))
+    kept = BackupSettings(directory=str(tmp_path / "kept"))
     with served(tmp_path, replace(SETTINGS, backup=kept)) as backing:
         text = backing.get("/metrics").body.decode()
         assert "\ncommentsvc_backup_timestamp_seconds 0.0\n" in text

@@ -12,13 +12,13 @@ from commentsvc.comments.errors import UnknownParent
 from commentsvc.comments.markdown import render
 from commentsvc.db.jobs import Job
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
-from commentsvc.settings.schema import Moderation, Privacy, Spam
+from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="2/minute"))
+    settings = msgspec.structs.replace(SETTINGS, spam=SpamSettings(rate_limit="2/minute"))
     with served(tmp_path, settings) as running:
         yield running
 
@@ -84,7 +84,7 @@ def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
 
 
 def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, spam=Spam(words=("casino",), score=5))
+    settings = msgspec.structs.replace(SETTINGS, spam=SpamSettings(words=("casino",), score=5))
     with served(tmp_path, settings) as service:
         answer = service.submit("A casino.")
         assert (answer.status, data(answer)["status"]) == (202, "pending")
@@ -92,7 +92,7 @@ def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Pat
 
 
 def test_no_network_is_kept_where_none_is_to_be(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, privacy=Privacy(network_days=0))
+    settings = msgspec.structs.replace(SETTINGS, privacy=PrivacySettings(network_days=0))
     with served(tmp_path, settings) as service:
         service.submit()
         assert verdicts(service)[0][3] is None
@@ -119,7 +119,7 @@ def test_a_page_writes_to_its_own_site_only(service: Served) -> None:
 
 
 def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
-    moderation = Moderation(policy="none", edit_minutes=0)
+    moderation = ModerationSettings(policy="none", edit_minutes=0)
     with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
         receipt = data(service.submit())
     assert receipt["token"] is receipt["token_expires"] is None

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from commentsvc.auth import signed_links
-from commentsvc.auth.signed_links import LinkError, LinkOver, Links
+from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from tests.unit.stored import HOUR, NOW, opened
 
 OLD, NEW = b"o" * 40, b"n" * 40
-LINKS = Links([NEW])
+LINKS = SignedLinks([NEW])
 TOKEN = LINKS.make("comment", "approved", 7, 3, expires=NOW + HOUR)
 
 
@@ -28,7 +28,7 @@ def test_a_link_of_one_purpose_is_none_of_another() -> None:
 
 def test_a_link_expires() -> None:
     assert LINKS.read("comment", TOKEN, NOW + HOUR - 1_000)
-    with pytest.raises(LinkOver, match="expired"):
+    with pytest.raises(LinkExpired, match="expired"):
         LINKS.read("comment", TOKEN, NOW + HOUR)
 
 
@@ -52,27 +52,27 @@ def test_what_is_no_link_of_ours_is_refused(text: str) -> None:
 
 def test_a_link_of_another_service_is_refused() -> None:
     with pytest.raises(LinkError):
-        Links([OLD]).read("comment", TOKEN, NOW)
+        SignedLinks([OLD]).read("comment", TOKEN, NOW)
 
 
 def test_after_a_change_of_the_key_old_links_are_believed_and_new_ones_made() -> None:
-    both = Links([NEW, OLD])
-    old = Links([OLD]).make("comment", 1, expires=NOW + HOUR)
+    both = SignedLinks([NEW, OLD])
+    old = SignedLinks([OLD]).make("comment", 1, expires=NOW + HOUR)
     assert both.read("comment", old, NOW) == [1]
     assert LINKS.read("comment", both.make("comment", 2, expires=NOW + HOUR), NOW) == [2]
 
 
 def test_what_a_link_does_is_done_once(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: signed_links.spend(tx, "approved 7 3", NOW, HOUR))
-        with pytest.raises(LinkOver, match="used before"):
-            database.write_now(lambda tx: signed_links.spend(tx, "approved 7 3", NOW + 1, HOUR))
-        database.write_now(lambda tx: signed_links.spend(tx, "spam 7 3", NOW + 1, HOUR))
+        database.write_now(lambda tx: signed_links.mark_used(tx, "approved 7 3", NOW, HOUR))
+        with pytest.raises(LinkExpired, match="used before"):
+            database.write_now(lambda tx: signed_links.mark_used(tx, "approved 7 3", NOW + 1, HOUR))
+        database.write_now(lambda tx: signed_links.mark_used(tx, "spam 7 3", NOW + 1, HOUR))
 
 
 def test_spent_links_are_forgotten_when_they_have_expired(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: signed_links.spend(tx, "a", NOW, HOUR))
-        database.write_now(lambda tx: signed_links.spend(tx, "b", NOW + HOUR + 1, HOUR))
+        database.write_now(lambda tx: signed_links.mark_used(tx, "a", NOW, HOUR))
+        database.write_now(lambda tx: signed_links.mark_used(tx, "b", NOW + HOUR + 1, HOUR))
         rows = database.read_now(lambda r: r.execute("SELECT count(*) FROM spent_link").fetchone())
         assert rows == (1,)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from commentsvc.auth import accounts, totp, two_factor
-from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, Factors
+from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, TwoFactor
 from commentsvc.db.database import Database
 from tests.unit.stored import opened
 
 KEY, OLD = b"k" * 32, b"o" * 32
 NOW = 1_795_000_000.0
 RANDOM = bytes(range(RECOVERY_CODES * RECOVERY_SIZE))
-KEYED = Factors([KEY])
+KEYED = TwoFactor([KEY])
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
-def begin(database: Database, keyed: Factors = KEYED, word: bytes = b"word") -> bytes:
+def begin(database: Database, keyed: TwoFactor = KEYED, word: bytes = b"word") -> bytes:
     database.write_now(lambda tx: keyed.begin(tx, 1, word))
     secret = database.read_now(lambda reader: keyed.offered(reader, 1))
     assert secret
@@ -34,11 +34,11 @@ def code(secret: bytes, later: float = 0) -> str:
     return totp.code(secret, int(NOW + later) // totp.STEP)
 
 
-def confirm(database: Database, given: str, keyed: Factors = KEYED) -> list[str]:
+def confirm(database: Database, given: str, keyed: TwoFactor = KEYED) -> list[str]:
     return database.write_now(lambda tx: keyed.confirm(tx, 1, given, RANDOM, NOW))
 
 
-def accept(database: Database, given: str, later: float = 0, keyed: Factors = KEYED) -> bool:
+def accept(database: Database, given: str, later: float = 0, keyed: TwoFactor = KEYED) -> bool:
     return database.write_now(lambda tx: keyed.accept(tx, 1, given, NOW + later))
 
 
@@ -97,14 +97,14 @@ def test_a_copy_of_the_database_tells_no_secret(database: Database) -> None:
     )
     assert secret not in rows
     assert not {one.replace("-", "").encode() for one in codes} & {*rows}
-    assert Factors([OLD]).secrets(b"word") != KEYED.secrets(b"word")
+    assert TwoFactor([OLD]).secrets(b"word") != KEYED.secrets(b"word")
 
 
 def test_codes_hold_while_the_key_is_changed(database: Database) -> None:
-    secret = begin(database, Factors([OLD]))
-    confirm(database, code(secret), Factors([OLD]))
-    assert accept(database, code(secret, 30), 30, Factors([KEY, OLD]))
-    assert not accept(database, code(secret, 60), 60, Factors([KEY]))
+    secret = begin(database, TwoFactor([OLD]))
+    confirm(database, code(secret), TwoFactor([OLD]))
+    assert accept(database, code(secret, 30), 30, TwoFactor([KEY, OLD]))
+    assert not accept(database, code(secret, 60), 60, TwoFactor([KEY]))
 
 
 def test_switched_off_nothing_is_left(database: Database) -> None:

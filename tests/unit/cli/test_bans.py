@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.runtime.control_commands import Answer, Ban, Order, Unban
+from commentsvc.runtime.control_commands import AddBan, CommandResult, Order, RemoveBan
 from commentsvc.spam.bans import Ban as Listed
 
 
@@ -20,9 +20,9 @@ def test_a_ban_is_ordered_for_good_or_for_days(
 ) -> None:
     asked: list[Order] = []
 
-    def write(_data: Path, order: Order) -> Answer:
+    def write(_data: Path, order: Order) -> CommandResult:
         asked.append(order)
-        return Answer((7,))
+        return CommandResult((7,))
 
     monkeypatch.setattr(client, "write", write)
     monkeypatch.setattr(time, "time_ns", lambda: 10**15)
@@ -30,9 +30,9 @@ def test_a_ban_is_ordered_for_good_or_for_days(
     assert run(tmp_path, "add", "word", "tea", "--days", 2).output == "banned 7\n"
     assert run(tmp_path, "remove", 7).output == "lifted 7\n"
     assert asked == [
-        Ban(kind="author", value="Eve"),
-        Ban(kind="word", value="tea", expires=10**9 + 2 * 86_400_000),
-        Unban(id=7),
+        AddBan(kind="author", value="Eve"),
+        AddBan(kind="word", value="tea", expires=10**9 + 2 * 86_400_000),
+        RemoveBan(id=7),
     ]
 
 

@@ -24,7 +24,7 @@ from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
 from commentsvc.model import Comment, Entry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError
-from commentsvc.runtime.control_commands import Answer, Change, Undo
+from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, UndoChange
 from tests.unit.stored import new
 
 COMMENT = Comment(
@@ -71,7 +71,7 @@ def statuses(data: Path) -> dict[int, str]:
 
 
 def test_approving_alone_changes_the_named_comments(data: Path) -> None:
-    assert client.write(data, Change(to="approved", ids=(1, 3))).changed == (1, 3)
+    assert client.write(data, ChangeStatus(to="approved", ids=(1, 3))).changed == (1, 3)
     assert statuses(data) == {1: "approved", 2: "pending", 3: "approved"}
     assert client.check(data) == []
 
@@ -81,9 +81,9 @@ def test_the_history_of_a_comment_has_its_changes(
 ) -> None:
     monkeypatch.setattr(time, "localtime", time.gmtime)
     monkeypatch.setattr(time, "time_ns", lambda: 1_790_000_000 * 10**9)
-    client.write(data, Change(to="approved", ids=(1,)))
-    client.write(data, Change(to="spam", ids=(1,)))
-    client.write(data, Undo())
+    client.write(data, ChangeStatus(to="approved", ids=(1,)))
+    client.write(data, ChangeStatus(to="spam", ids=(1,)))
+    client.write(data, UndoChange())
     assert [client.change_line(change) for change in client.history(data, 1)] == [
         "2026-09-21 14:13:20  approved -> spam  by command line;"
         " undone 2026-09-21 14:13:20 by command line",
@@ -93,19 +93,19 @@ def test_the_history_of_a_comment_has_its_changes(
 
 
 def test_approving_all_alone_leaves_nothing_pending(data: Path) -> None:
-    assert client.write(data, Change(to="approved", all=True)).changed == (1, 2, 3)
+    assert client.write(data, ChangeStatus(to="approved", all=True)).changed == (1, 2, 3)
     assert client.listing(data, "pending", 10) == []
 
 
 def test_an_unknown_id_changes_nothing(data: Path) -> None:
     with pytest.raises(UnknownComment, match="no comment has the id 9"):
-        client.write(data, Change(to="approved", ids=(1, 9)))
+        client.write(data, ChangeStatus(to="approved", ids=(1, 9)))
     assert set(statuses(data).values()) == {"pending"}
 
 
 def test_a_running_server_is_asked_first(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(changed=(2,)))
-    assert client.write(data, Change(to="approved", ids=(2,))) == Answer(changed=(2,))
+    monkeypatch.setattr(control, "ask", lambda _path, _request: CommandResult(changed=(2,)))
+    assert client.write(data, ChangeStatus(to="approved", ids=(2,))) == CommandResult(changed=(2,))
     assert set(statuses(data).values()) == {"pending"}
 
 
@@ -116,7 +116,7 @@ def test_a_server_that_has_just_started_is_waited_for(
     asked = threading.Event()
     real = control.ask
 
-    def ask(path: Path, request: Change) -> Answer:
+    def ask(path: Path, request: ChangeStatus) -> CommandResult:
         with contextlib.suppress(control.NoServer):
             return real(path, request)
         asked.set()
@@ -126,7 +126,9 @@ def test_a_server_that_has_just_started_is_waited_for(
     changed: list[int] = []
     with Lock(data):
         other = threading.Thread(
-            target=lambda: changed.extend(client.write(data, Change(to="spam", ids=(1,))).changed)
+            target=lambda: changed.extend(
+                client.write(data, ChangeStatus(to="spam", ids=(1,))).changed
+            )
         )
         other.start()
         assert asked.wait(20)
@@ -140,7 +142,7 @@ def test_a_holder_of_the_lock_that_does_not_answer_is_named(
 ) -> None:
     monkeypatch.setattr(client, "START_PATIENCE", 0.0)
     with Lock(data), pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
-        client.write(data, Change(to="approved", all=True))
+        client.write(data, ChangeStatus(to="approved", all=True))
 
 
 def test_reading_while_the_lock_is_held_works(data: Path) -> None:
@@ -231,7 +233,7 @@ def answering(server: UnixServer | TcpServer) -> Iterator[None]:
 
 
 def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    monkeypatch.setattr(control, "ask", lambda _path, _request: Answer(address=address))
+    monkeypatch.setattr(control, "ask", lambda _path, _request: CommandResult(address=address))
 
 
 def test_a_probe_reaches_a_tcp_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +253,7 @@ def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"unix:{tmp_path}/s"
-    monkeypatch.setattr(control, "ask", lambda *_: Answer(address=address, prefaced=True))
+    monkeypatch.setattr(control, "ask", lambda *_: CommandResult(address=address, prefaced=True))
     heard: list[bytes] = []
 
     class Strict(Health):

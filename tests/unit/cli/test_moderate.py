@@ -7,10 +7,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.comments.search import Found
+from commentsvc.comments.search import SearchResult
 from commentsvc.model import Entry
-from commentsvc.moderation.actions import Change as Changed
-from commentsvc.runtime.control_commands import Answer, Change, Edit, Order, Undo
+from commentsvc.moderation.actions import HistoryEntry as Changed
+from commentsvc.runtime.control_commands import (
+    ChangeStatus,
+    CommandResult,
+    EditText,
+    Order,
+    UndoChange,
+)
 from tests.unit.stored import COMMENT
 
 Run = Callable[..., Result]
@@ -35,15 +41,20 @@ def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -
 @pytest.mark.parametrize(
     ("words", "order", "answer", "output"),
     [
-        (["approve", 3, 5], Change(to="approved", ids=(3, 5)), Answer((3, 5)),
+        (["approve", 3, 5], ChangeStatus(to="approved", ids=(3, 5)), CommandResult((3, 5)),
          "approved 3\napproved 5\n"),
-        (["spam", 3, 5], Change(to="spam", ids=(3, 5)), Answer((5,), {3: "deleted"}),
+        (["spam", 3, 5], ChangeStatus(to="spam", ids=(3, 5)), CommandResult((5,), {3: "deleted"}),
          "spam 5\nunchanged 3: it is deleted\n"),
-        (["delete", "--all"], Change(to="deleted", all=True), Answer((1,)), "deleted 1\n"),
-        (["approve", "--all"], Change(to="approved", all=True), Answer(),
+        (
+            ["delete", "--all"],
+            ChangeStatus(to="deleted", all=True),
+            CommandResult((1,)),
+            "deleted 1\n",
+        ),
+        (["approve", "--all"], ChangeStatus(to="approved", all=True), CommandResult(),
          "no comment is pending\n"),
-        (["undo"], Undo(), Answer((1, 2)), "undone 1\nundone 2\n"),
-        (["undo", 7, 8], Undo(ids=(7, 8)), Answer((8,), {7: "spam"}),
+        (["undo"], UndoChange(), CommandResult((1, 2)), "undone 1\nundone 2\n"),
+        (["undo", 7, 8], UndoChange(ids=(7, 8)), CommandResult((8,), {7: "spam"}),
          "undone 8\nunchanged 7: it was changed again, and is spam\n"),
     ],
 )  # fmt: skip
@@ -52,12 +63,12 @@ def test_a_verb_says_what_became_of_each_comment(
     monkeypatch: pytest.MonkeyPatch,
     words: list[object],
     order: Order,
-    answer: Answer,
+    answer: CommandResult,
     output: str,
 ) -> None:
     asked: list[Order] = []
 
-    def write(_data: Path, order: Order) -> Answer:
+    def write(_data: Path, order: Order) -> CommandResult:
         asked.append(order)
         return answer
 
@@ -81,9 +92,11 @@ def test_a_search_tells_what_it_found_and_what_it_did_not_search(
 ) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def find(_data: Path, *words: object) -> Found:
+    def find(_data: Path, *words: object) -> SearchResult:
         asked.append(words)
-        return Found([Entry(COMMENT, "blog", "/post/", "")] if len(asked) == 1 else [], None, 3)
+        return SearchResult(
+            [Entry(COMMENT, "blog", "/post/", "")] if len(asked) == 1 else [], None, 3
+        )
 
     monkeypatch.setattr(client, "find", find)
     result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
@@ -99,16 +112,16 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
 ) -> None:
     asked: list[Order] = []
 
-    def write(_data: Path, order: Order) -> Answer:
+    def write(_data: Path, order: Order) -> CommandResult:
         asked.append(order)
-        return Answer((7,) if len(asked) == 1 else ())
+        return CommandResult((7,) if len(asked) == 1 else ())
 
     def edit(text: str) -> Result:
         return CliRunner().invoke(main.main, ["edit", "--data", str(tmp_path), "7"], input=text)
 
     monkeypatch.setattr(client, "write", write)
     assert edit("*Better*\r\n\x00\n").output == "edited 7\n"
-    assert asked == [Edit(id=7, message="*Better*")]
+    assert asked == [EditText(id=7, message="*Better*")]
     assert edit("*Better*").output == "unchanged 7: this is its text already\n"
     for text, reason in ((" \n", "Please write a comment"), ("x" * 8_001, "at most 8000")):
         result = edit(text)

@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Run:
 def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_path: Path) -> None:
     def fits(password: str) -> bool:
         [ann] = client.everyone(tmp_path)
-        return passwords.fits(password, ann.password)
+        return passwords.verify(password, ann.password)
 
     assert run("list").output == "no moderators\n"
     assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
@@ -100,4 +100,4 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
     moderators._write(tmp_path, "add", "ann", moderators._new_hash())
     assert asked == [("Password", True, "Again")]
     [ann] = client.everyone(tmp_path)
-    assert passwords.fits(PASSWORD, ann.password)
+    assert passwords.verify(PASSWORD, ann.password)

@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
 from commentsvc.cli.alias_import import Clash
-from commentsvc.comments.threads import Listed
-from commentsvc.runtime.control_commands import Alias, Answer, Close, Merge, Move, Order
+from commentsvc.comments.threads import ThreadSummary
+from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Merge, Move, Order
 
 Run = Callable[..., Result]
 
@@ -47,9 +47,9 @@ def test_a_verb_orders_by_canonical_urls(
 ) -> None:
     asked: list[Order] = []
 
-    def write(_data: Path, order: Order) -> Answer:
+    def write(_data: Path, order: Order) -> CommandResult:
         asked.append(order)
-        return Answer(moved=3)
+        return CommandResult(moved=3)
 
     monkeypatch.setattr(client, "write", write)
     result = run(*words)
@@ -75,7 +75,7 @@ def test_an_address_that_is_no_page_here_is_one_line(
 
 
 def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Listed(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
+    page = ThreadSummary(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
     monkeypatch.setattr(client, "threads_listing", lambda _data, text, _limit: [page][len(text) :])
     assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
     assert run("list", "--containing", "x").output == "no pages\n"

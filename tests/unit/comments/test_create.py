@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc.comments import create, threads
-from commentsvc.comments.create import Added, NewComment, add
+from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.db.jobs import Bulk
+from commentsvc.db.jobs import BatchOperation
 from commentsvc.db.sqlite import Reader, Transaction
 from tests.unit.stored import HOUR, NOW, held, new, opened
 
-Outcome = Added | Exception
+Outcome = InsertResult | Exception
 
 submissions = st.builds(
     new,
@@ -30,7 +30,9 @@ submissions = st.builds(
 )
 
 
-def outcomes(database: Database, bulk: Bulk[Any, Added], items: list[NewComment]) -> list[Outcome]:
+def outcomes(
+    database: Database, bulk: BatchOperation[Any, InsertResult], items: list[NewComment]
+) -> list[Outcome]:
     """What becomes of `items` when they all wait for the writer at the same time."""
 
     async def submit() -> list[Any]:  # Any: gather's own type
@@ -61,7 +63,7 @@ def rows(reader: Reader) -> list[list[Any]]:  # Any: SQLite's columns
     ]
 
 
-def refuse(tx: Transaction, items: object) -> list[Added]:
+def refuse(tx: Transaction, items: object) -> list[InsertResult]:
     raise create.NotPlain
 
 
@@ -70,7 +72,7 @@ def test_many_at_once_have_the_outcome_of_each_alone(
     tmp_path_factory: Any, items: list[NewComment]
 ) -> None:
     """Repeats, conflicts, unknown parents and sites among them, in their order."""
-    alone = Bulk(create.ADD.one, refuse)
+    alone = BatchOperation(create.ADD.one, refuse)
     folders = [tmp_path_factory.mktemp("together"), tmp_path_factory.mktemp("alone")]
     with opened(folders[0]) as together, opened(folders[1]) as one_by_one:
         together.write_now(arrange)
@@ -92,7 +94,7 @@ def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
             )
         )
         added = outcomes(database, create.ADD, [new() for _ in range(5)])
-    assert [a.comment.id for a in added if isinstance(a, Added)] == [1, 2, 3, 4, 5]
+    assert [a.comment.id for a in added if isinstance(a, InsertResult)] == [1, 2, 3, 4, 5]
     assert statements.count("INSERT") == 1 + 5 + 1, "the thread, each comment, the outbox"
     assert statements.count("UPDATE") == 2, "the thread's count, and the site's"
     assert statements.count("SAVEPOINT") <= 2, "one for what held the writer, one for all"
@@ -106,6 +108,6 @@ def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path
         database.write_now(lambda tx: add(tx, first, NOW))
         tags.clear()
         added = outcomes(database, create.ADD, [new(url="/1/"), first, new(url="/2/")])
-        assert [a.repeated for a in added if isinstance(a, Added)] == [False, True, False]
+        assert [a.repeated for a in added if isinstance(a, InsertResult)] == [False, True, False]
         assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/2/"]
         assert database.read_now(integrity.check) == []

@@ -98,9 +98,9 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def shown(
     database: Database, sort: Sort, limit: int = 100, after: str | None = None
-) -> queries.Page:
+) -> queries.CommentList:
     return database.read_now(
-        lambda reader: queries.page(reader, ("blog", "/post/"), sort, limit, after)
+        lambda reader: queries.list_comments(reader, ("blog", "/post/"), sort, limit, after)
     )
 
 
@@ -154,4 +154,6 @@ def test_a_cursor_of_another_order_is_bad_even_for_an_unknown_page(database: Dat
     with pytest.raises(BadCursor):
         shown(database, "newest", 1, after)
     with pytest.raises(BadCursor):
-        database.read_now(lambda reader: queries.page(reader, ("blog", "/none/"), "top", 1, "x"))
+        database.read_now(
+            lambda reader: queries.list_comments(reader, ("blog", "/none/"), "top", 1, "x")
+        )

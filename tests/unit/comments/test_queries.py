@@ -28,15 +28,15 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
         assert database.read_now(integrity.check) == []
 
 
-def submit(database: Database, submission: NewComment, now: int = NOW) -> create.Added:
+def submit(database: Database, submission: NewComment, now: int = NOW) -> create.InsertResult:
     return database.write_now(lambda tx: create.add(tx, submission, now))
 
 
 def shown(
     database: Database, sort: Sort = "oldest", limit: int = 100, after: str | None = None
-) -> queries.Page:
+) -> queries.CommentList:
     return database.read_now(
-        lambda reader: queries.page(reader, ("blog", "/post/"), sort, limit, after)
+        lambda reader: queries.list_comments(reader, ("blog", "/post/"), sort, limit, after)
     )
 
 
@@ -106,7 +106,7 @@ def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
     purged.clear()
     retry = new(key="secret", token_hash=b"second token", token_expires=NOW + 2 * HOUR)
     again = submit(database, retry, NOW + 30 * HOUR)
-    assert again == create.Added(first.comment, token_valid=True, repeated=True)
+    assert again == create.InsertResult(first.comment, token_valid=True, repeated=True)
     [row] = database.read_now(stored)
     assert row[1:] == (b"second token", NOW + 2 * HOUR)
     assert shown(database).thread.count == 1
@@ -150,7 +150,7 @@ def test_the_same_content_within_the_hour_is_one_comment_without_a_new_token(
 ) -> None:
     first = submit(database, new(key="digest", derived=True))
     again = submit(database, new(key="digest", derived=True, token_hash=b"stolen"), NOW + HOUR - 1)
-    assert again == create.Added(first.comment, token_valid=False, repeated=True)
+    assert again == create.InsertResult(first.comment, token_valid=False, repeated=True)
     assert [row[1] for row in database.read_now(stored)] == [b"first token"]
 
 
@@ -201,10 +201,10 @@ def test_pages_without_comments_count_nothing(database: Database) -> None:
     assert database.read_now(lambda reader: queries.thread(reader, "other", "/post/").count) == 0
     assert database.read_now(lambda reader: queries.site_count(reader, "other")) == 0
     page = database.read_now(
-        lambda reader: queries.page(reader, ("other", "/post/"), "top", 5, None)
+        lambda reader: queries.list_comments(reader, ("other", "/post/"), "top", 5, None)
     )
     nothing = queries.Thread(0, "/post/", 0, "aging")
-    assert page == queries.Page([], nothing, None, None)
+    assert page == queries.CommentList([], nothing, None, None)
 
 
 def test_the_latest_are_approved_and_of_the_page_or_the_site(database: Database) -> None:
@@ -264,7 +264,7 @@ def test_a_page_tells_when_it_closes(database: Database) -> None:
     def closes(open_for: int) -> int | None:
         place = ("blog", "/post/")
         page = database.read_now(
-            lambda reader: queries.page(reader, place, "oldest", 9, None, open_for)
+            lambda reader: queries.list_comments(reader, place, "oldest", 9, None, open_for)
         )
         return page.closes
 

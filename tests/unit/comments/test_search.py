@@ -16,7 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema import search as search_schema
 from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.stored import NOW, add, decide, opened
 
 
@@ -33,7 +33,7 @@ def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
     """What the index and the tally must hold."""
     joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
     words = f"SELECT c.id, {search_schema.WORDS} FROM {joined}"
-    days = f"SELECT created / {DAY}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
+    days = f"SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
     return (
         reader.execute(f"{words} ORDER BY 1").fetchall(),
         reader.execute(f"{days} ORDER BY 1, 2, 3").fetchall(),
@@ -50,7 +50,7 @@ def fed(reader: Reader) -> tuple[list[Any], list[Any]]:
 
 
 def feed(database: Database, most: int = 1_000) -> bool:
-    return database.write_now(lambda tx: search.feed(tx, most))
+    return database.write_now(lambda tx: search.index_pending(tx, most))
 
 
 def find(
@@ -147,11 +147,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def test_what_is_not_fed_is_not_found_and_said_to_be_missing(database: Database) -> None:
     for _ in range(5):
         add(database, source="tea")
-    assert database.read_now(search.unfed) == 5
+    assert database.read_now(search.unindexed) == 5
     assert find(database, "tea") == []
     assert feed(database, 3)
     assert find(database, "tea") == [3, 2, 1]
-    assert database.read_now(search.unfed) == 2
+    assert database.read_now(search.unindexed) == 2
     assert not feed(database, 3)
     assert not feed(database, 3)
     assert find(database, "tea") == [5, 4, 3, 2, 1]
@@ -211,11 +211,11 @@ def test_comments_are_found_where_their_page_is_now(three: Database) -> None:
 
 
 def test_the_days_say_what_became_of_their_comments(database: Database) -> None:
-    first = NOW // DAY
+    first = NOW // DAY_MS
     for number in range(6):
         add(
             database,
-            NOW + number % 2 * DAY,
+            NOW + number % 2 * DAY_MS,
             status="pending",
             site="notes" if number > 3 else "blog",
         )
@@ -244,7 +244,7 @@ def test_index_and_tally_follow_whatever_happens(database: Database) -> None:
     for number in range(60):
         add(
             database,
-            NOW + number * DAY // 7,
+            NOW + number * DAY_MS // 7,
             url=f"/{random.randrange(4)}/",
             email=random.choice(["", "a@b.example"]),
             status=random.choice(["pending", "approved", "spam"]),

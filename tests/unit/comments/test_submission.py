@@ -17,10 +17,10 @@ from commentsvc.comments.submission import (
     message_from_json,
 )
 from commentsvc.comments.urls import Sites
-from commentsvc.settings.schema import Comments, Site
+from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.text import one_line
 
-BOUNDS = Comments(author_length=20, message_length=100)
+BOUNDS = CommentsSettings(author_length=20, message_length=100)
 SITES = Sites([Site(origins=("https://blog.example",))])
 LEAST = {"url": "/p/", "author": "Ann", "message": "Hi"}
 

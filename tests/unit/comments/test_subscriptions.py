@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.delivery.mail import Mails
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import Server
-from commentsvc.util.timestamps import DAY
+from commentsvc.settings.schema import ServerSettings
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import SETTINGS, Served, faults, served, waiting
 
 WITH_MAIL = replace(
-    SETTINGS, server=Server(public_url="https://c.example"), mail=mail_settings(25, moderators=())
+    SETTINGS,
+    server=ServerSettings(public_url="https://c.example"),
+    mail=mail_settings(25, moderators=()),
 )
 WISH: dict[str, Any] = {  # Any: fields of `submit`
     "email": "ann@home.example",
@@ -37,7 +39,7 @@ def kinds(service: Served) -> list[tuple[str, int | None]]:
 
 def letter(service: Served, kind: str) -> EmailMessage | None:
     """The last mail of a kind, None where it has nothing to tell."""
-    mails = Mails(WITH_MAIL, service.links)
+    mails = MailComposer(WITH_MAIL, service.links)
     [*_, post] = [post for post in waiting(service) if post.kind == kind]
     found = service.database.read_now(lambda reader: mails.compose(reader, post))
     if found is None:
@@ -135,7 +137,7 @@ def test_the_question_is_repeated_once_a_day_at_most(service: Served) -> None:
         service.submit(f"Hi {service.now}", **WISH)
         service.now += 3_600
     assert kinds(service) == [("confirm", 1)]
-    service.now += DAY / 1_000
+    service.now += DAY_MS / 1_000
     service.submit("Hi again", **WISH)
     assert kinds(service) == [("confirm", 1), ("confirm", 4)]
 
@@ -179,7 +181,7 @@ def test_a_link_to_stop_works_for_years(service: Served) -> None:
     confirmed(service)
     service.submit(parent=1)
     stop = target(letter(service, "reply"), "stop")
-    service.now += 9 * 365 * DAY / 1_000
+    service.now += 9 * 365 * DAY_MS / 1_000
     assert service.form(stop, "").status == 200
 
 
@@ -210,7 +212,7 @@ def test_a_link_for_the_one_does_not_do_the_other(service: Served) -> None:
 
 
 def test_a_link_of_a_subscriber_who_is_gone_says_so(service: Served) -> None:
-    token = service.links.make("stop", 99, expires=int(service.now * 1_000) + DAY)
+    token = service.links.make("stop", 99, expires=int(service.now * 1_000) + DAY_MS)
     assert service.form(f"/mail/stop?t={token}", "").status == 410
 
 

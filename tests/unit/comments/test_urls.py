@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from commentsvc.comments.urls import (
     LENGTH,
-    Place,
+    PageRef,
     Sites,
     UnknownSiteError,
     UrlError,
@@ -238,22 +238,22 @@ SITES = Sites([BLOG, NOTES])
 @pytest.mark.parametrize(
     ("url", "name", "expected"),
     [
-        ("/p/", "", Place("blog", "/p/")),
-        ("/p", "notes", Place("notes", "/p/")),
-        ("https://blog.example/p/", "", Place("blog", "/p/")),
-        ("https://blog.example/p/", "blog", Place("blog", "/p/")),
-        ("http://blog.example/p/", "", Place("blog", "/p/")),
-        ("https://www.blog.example/p/", "", Place("blog", "/p/")),
-        ("HTTPS://BLOG.EXAMPLE:443/p/?utm_source=x#y", "", Place("blog", "/p/")),
-        ("https://blog.example", "", Place("blog", "/")),
-        ("https://blog.example?p=4", "", Place("blog", "/?p=4")),
-        ("https:\\\\blog.example\\p", "", Place("blog", "/p")),
-        (" https://blog.example//p//", "", Place("blog", "/p/")),
-        ("http://localhost:1313/p", "", Place("notes", "/p/")),
-        ("https://localhost:1313/p#c", "", Place("notes", "/p/")),
+        ("/p/", "", PageRef("blog", "/p/")),
+        ("/p", "notes", PageRef("notes", "/p/")),
+        ("https://blog.example/p/", "", PageRef("blog", "/p/")),
+        ("https://blog.example/p/", "blog", PageRef("blog", "/p/")),
+        ("http://blog.example/p/", "", PageRef("blog", "/p/")),
+        ("https://www.blog.example/p/", "", PageRef("blog", "/p/")),
+        ("HTTPS://BLOG.EXAMPLE:443/p/?utm_source=x#y", "", PageRef("blog", "/p/")),
+        ("https://blog.example", "", PageRef("blog", "/")),
+        ("https://blog.example?p=4", "", PageRef("blog", "/?p=4")),
+        ("https:\\\\blog.example\\p", "", PageRef("blog", "/p")),
+        (" https://blog.example//p//", "", PageRef("blog", "/p/")),
+        ("http://localhost:1313/p", "", PageRef("notes", "/p/")),
+        ("https://localhost:1313/p#c", "", PageRef("notes", "/p/")),
     ],
 )
-def test_a_url_finds_its_site(url: str, name: str, expected: Place) -> None:
+def test_a_url_finds_its_site(url: str, name: str, expected: PageRef) -> None:
     assert SITES.locate(url, name) == expected
 
 

@@ -16,7 +16,7 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.db.schema.outbox import Target
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from commentsvc.settings.data_dir import DATABASE, DataUnusable
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.stored import NOW, add, opened
 
 
@@ -186,7 +186,7 @@ def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
 ) -> None:
     """Report: to restore an old backup sent its mails a second time."""
     with opened(data) as database:
-        targets = [Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example", DAY)]
+        targets = [Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example", DAY_MS)]
         database.write_now(lambda tx: outbox.sync_targets(tx, targets))
         add(database)
     backup.write(data / DATABASE, tmp_path / "copy")

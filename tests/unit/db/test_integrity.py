@@ -120,7 +120,7 @@ class Counting(RuleBasedStateMachine):
         self.made: dict[str, int] = {}  # when, by key
         self.now = NOW
 
-    def submit(self, submission: NewComment) -> create.Added:
+    def submit(self, submission: NewComment) -> create.InsertResult:
         return self.database.write_now(lambda tx: create.add(tx, submission, self.now))
 
     @rule(url=URLS, status=STATUSES, derived=st.booleans(), target=submissions)

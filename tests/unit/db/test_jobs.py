@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from commentsvc.db.jobs import Backlog, Job, hand_back
+from commentsvc.db.jobs import Job, WorkQueue, hand_back
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed
 
 
@@ -14,8 +14,8 @@ def job(loop: asyncio.AbstractEventLoop | None = None) -> Job[Any]:
     return Job(lambda: None, loop)
 
 
-def backlog(limit: int = 10) -> Backlog:
-    waiting = Backlog(limit)
+def backlog(limit: int = 10) -> WorkQueue:
+    waiting = WorkQueue(limit)
     waiting.open()
     return waiting
 
@@ -51,7 +51,7 @@ def test_a_closed_backlog_hands_out_what_waits_and_then_nothing_for_everybody() 
 
 
 def test_a_backlog_that_was_never_opened_refuses() -> None:
-    waiting = Backlog(1)
+    waiting = WorkQueue(1)
     waiting.close()
     with pytest.raises(DatabaseClosed):
         waiting.put(job())

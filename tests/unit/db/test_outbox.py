@@ -8,10 +8,10 @@ import pytest
 from commentsvc.comments import create
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.outbox import PATIENCE, Backlog
-from commentsvc.db.schema.outbox import Post, Target
+from commentsvc.db.outbox import PATIENCE, ChannelBacklog
+from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.db.sqlite import Transaction
-from commentsvc.util.timestamps import DAY, HOUR
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.stored import NOW, add, new, opened
 
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
@@ -27,7 +27,7 @@ def aim(database: Database, *targets: Target) -> None:
     database.write_now(lambda tx: outbox.sync_targets(tx, targets))
 
 
-def due(database: Database, now: int = NOW, limit: int = 100) -> list[Post]:
+def due(database: Database, now: int = NOW, limit: int = 100) -> list[OutboxRow]:
     return database.read_now(lambda reader: outbox.due(reader, "mail", now, limit))
 
 
@@ -77,14 +77,14 @@ def test_what_undoes_the_submission_undoes_the_row(database: Database) -> None:
 
 
 def test_a_digest_collects_until_it_is_due_and_then_a_new_one_begins(database: Database) -> None:
-    aim(database, Target("mail", "mo@blog.example", HOUR))
+    aim(database, Target("mail", "mo@blog.example", HOUR_MS))
     ids = [add(database, NOW + minute * 60_000).comment.id for minute in range(3)]
     assert told(database) == [("digest", "mo@blog.example", ids[0])]
-    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR - 1))
-    assert due(database, NOW + DAY) == []
-    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR))
-    later = add(database, NOW + HOUR).comment.id
-    [post] = due(database, NOW + HOUR)
+    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR_MS - 1))
+    assert due(database, NOW + DAY_MS) == []
+    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR_MS))
+    later = add(database, NOW + HOUR_MS).comment.id
+    [post] = due(database, NOW + HOUR_MS)
     assert (post.comment_id, post.until) == (ids[0], ids[2])
     assert told(database)[1:] == [("digest", "mo@blog.example", later)]
 
@@ -105,7 +105,7 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
     while posts := due(database, now):
         moment, post = now, posts[0]
         database.write_now(
-            lambda tx, post=post, moment=moment: outbox.put_off(tx, post, "busy", moment)  # type: ignore[misc] # mypy cannot see the defaults
+            lambda tx, post=post, moment=moment: outbox.retry_later(tx, post, "busy", moment)  # type: ignore[misc] # mypy cannot see the defaults
         )
         rows = database.read_now(lambda reader: outbox.listing(reader, "queued", 1 << 62, 1))
         if not rows:
@@ -120,16 +120,16 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
 
 
 def test_a_patience_of_seven_days_outlasts_five_days_of_silence() -> None:
-    assert PATIENCE - outbox.LONGEST_PAUSE > 5 * DAY
+    assert PATIENCE - outbox.LONGEST_PAUSE > 5 * DAY_MS
 
 
 def test_all_that_is_due_is_put_off_together_each_by_its_own_pause(database: Database) -> None:
     aim(database, MO)
     add(database)
     [old] = due(database)
-    database.write_now(lambda tx: outbox.put_off(tx, old, "down", NOW))
+    database.write_now(lambda tx: outbox.retry_later(tx, old, "down", NOW))
     add(database, NOW + 60_000)
-    database.write_now(lambda tx: outbox.put_all_off(tx, "mail", "down", NOW + 60_000))
+    database.write_now(lambda tx: outbox.retry_all_later(tx, "mail", "down", NOW + 60_000))
     assert due(database, NOW + 60_000 + 59_999) == []
     assert [post.tries for post in due(database, NOW + 120_000)] == [1]
     assert [post.tries for post in due(database, NOW + 180_000)] == [1, 2]
@@ -139,9 +139,9 @@ def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Databa
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.settle(tx, post, "550 no", NOW))
-    assert due(database, NOW + DAY) == []
-    later = NOW + 20 * DAY
+    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550 no", NOW))
+    assert due(database, NOW + DAY_MS) == []
+    later = NOW + 20 * DAY_MS
     again = database.write_now(lambda tx: outbox.retry(tx, [post.id, post.id, 999], later))
     assert again == [post.id]
     [row] = due(database, later)
@@ -152,7 +152,7 @@ def test_what_was_sent_is_not_sent_again_on_request(database: Database) -> None:
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.settle(tx, post, "", NOW))
+    database.write_now(lambda tx: outbox.mark_sent(tx, post, "", NOW))
     assert database.write_now(lambda tx: outbox.retry(tx, [post.id], NOW)) == []
 
 
@@ -160,7 +160,7 @@ def test_an_error_is_kept_as_one_short_line(database: Database) -> None:
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.settle(tx, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW))
+    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW))
     [row] = database.read_now(lambda reader: outbox.listing(reader, "failed", 1 << 62, 9))
     assert row.error.startswith("550 [2J xxx")
     assert len(row.error) == 500
@@ -171,12 +171,12 @@ def test_old_rows_are_forgotten(database: Database) -> None:
     for error in ("", "550 no"):
         add(database)
         [post] = due(database)
-        database.write_now(lambda tx, p=post, e=error: outbox.settle(tx, p, e, NOW))  # type: ignore[misc] # as above
-    database.write_now(lambda tx: outbox.tidy(tx, NOW + 30 * DAY))
+        database.write_now(lambda tx, p=post, e=error: outbox.mark_sent(tx, p, e, NOW))  # type: ignore[misc] # as above
+    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 30 * DAY_MS))
     assert len(told(database)) == 2
-    database.write_now(lambda tx: outbox.tidy(tx, NOW + 31 * DAY))
+    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 31 * DAY_MS))
     assert len(told(database)) == 1
-    database.write_now(lambda tx: outbox.tidy(tx, NOW + 91 * DAY))
+    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 91 * DAY_MS))
     assert told(database) == []
 
 
@@ -185,12 +185,12 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
     for minute in range(3):
         add(database, NOW + minute)
     post, *_ = due(database)
-    database.write_now(lambda tx: outbox.settle(tx, post, "550 no", NOW))
+    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550 no", NOW))
     backlogs = database.read_now(outbox.backlogs)
-    assert backlogs == {"mail": Backlog(queued=2, failed=1, oldest=NOW + 1)}
+    assert backlogs == {"mail": ChannelBacklog(queued=2, failed=1, oldest=NOW + 1)}
     for waiting in due(database, NOW + 9):
-        database.write_now(lambda tx, p=waiting: outbox.settle(tx, p, "", NOW))  # type: ignore[misc] # as above
-    assert database.read_now(outbox.backlogs) == {"mail": Backlog(failed=1)}
+        database.write_now(lambda tx, p=waiting: outbox.mark_sent(tx, p, "", NOW))  # type: ignore[misc] # as above
+    assert database.read_now(outbox.backlogs) == {"mail": ChannelBacklog(failed=1)}
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,10 @@ def test_every_statement_goes_by_an_index(
 
 
 def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) -> None:
-    aim(database, MO, Target("mail", "flo@blog.example", DAY))
+    aim(database, MO, Target("mail", "flo@blog.example", DAY_MS))
     last = add(database).comment.id
     assert database.write_now(lambda tx: outbox.hold(tx, "held", NOW)) == 2
-    assert due(database, NOW + 2 * DAY) == []
+    assert due(database, NOW + 2 * DAY_MS) == []
     add(database)
     fresh = due(database)
     assert [post.recipient for post in fresh] == ["mo@blog.example"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db import backup, scheduled_backup
-from commentsvc.db.scheduled_backup import Backups
-from commentsvc.settings.schema import Backup
+from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.settings.schema import BackupSettings
 from tests.unit.stored import add, opened
 
 HOUR = 3_600
@@ -45,8 +45,8 @@ def kept(tmp_path: Path) -> list[str]:
     return sorted(path.name for path in (tmp_path / "kept").iterdir())
 
 
-def settings(tmp_path: Path, every: str = "daily", keep: int = 14) -> Backup:
-    return Backup(directory=str(tmp_path / "kept"), every=every, keep=keep)  # type: ignore[arg-type] # a Literal
+def settings(tmp_path: Path, every: str = "daily", keep: int = 14) -> BackupSettings:
+    return BackupSettings(directory=str(tmp_path / "kept"), every=every, keep=keep)  # type: ignore[arg-type] # a Literal
 
 
 def name(moment: float) -> str:
@@ -56,7 +56,7 @@ def name(moment: float) -> str:
 def test_one_is_made_at_once_and_the_next_after_a_day(
     tmp_path: Path, database: Path, clock: Clock
 ) -> None:
-    ours = Backups(settings(tmp_path), database, clock)
+    ours = ScheduledBackup(settings(tmp_path), database, clock)
     ours.round()
     clock.now += 23 * HOUR
     ours.round()
@@ -72,16 +72,16 @@ def test_one_is_made_at_once_and_the_next_after_a_day(
 
 
 def test_a_restart_makes_none_before_its_time(tmp_path: Path, database: Path, clock: Clock) -> None:
-    Backups(settings(tmp_path, "hourly"), database, clock).round()
+    ScheduledBackup(settings(tmp_path, "hourly"), database, clock).round()
     clock.now += HOUR - 1
-    Backups(settings(tmp_path, "hourly"), database, clock).round()
+    ScheduledBackup(settings(tmp_path, "hourly"), database, clock).round()
     assert len(kept(tmp_path)) == 1
 
 
 def test_a_name_from_the_future_stops_nothing(tmp_path: Path, database: Path, clock: Clock) -> None:
     """A clock that went a year ahead must not end the backups for a year."""
     clock.now += 365 * 24 * HOUR
-    ours = Backups(settings(tmp_path), database, clock)
+    ours = ScheduledBackup(settings(tmp_path), database, clock)
     ours.round()
     clock.now = START
     ours.round()
@@ -98,7 +98,7 @@ def test_only_so_many_are_kept_and_nothing_else_is_touched(
         (tmp_path / "kept" / other).touch()
     others = kept(tmp_path)
     (tmp_path / "kept" / f".{dated}.abcd.part").touch()  # a crash left it
-    ours = Backups(settings(tmp_path, "hourly", keep=3), database, clock)
+    ours = ScheduledBackup(settings(tmp_path, "hourly", keep=3), database, clock)
     for _ in range(5):
         ours.round()
         clock.now += HOUR
@@ -109,7 +109,7 @@ def test_a_failure_is_told_once_and_removes_nothing(
     tmp_path: Path, database: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "commentsvc")
-    ours = Backups(settings(tmp_path, "hourly", keep=1), database, clock)
+    ours = ScheduledBackup(settings(tmp_path, "hourly", keep=1), database, clock)
     ours.round()
     (tmp_path / "kept").chmod(0o500)
     real = os.open
@@ -142,7 +142,7 @@ def test_a_failure_is_told_once_and_removes_nothing(
 
 
 def test_without_a_folder_none_is_made(database: Path, clock: Clock) -> None:
-    ours = Backups(Backup(), database, clock)
+    ours = ScheduledBackup(BackupSettings(), database, clock)
     asyncio.run(ours.run())
     assert ours.state() is None
 
@@ -167,7 +167,7 @@ def test_the_end_of_the_program_gives_up_one_that_is_under_way(
             raise backup.BackupError("not finished")
 
         monkeypatch.setattr(backup, "write", write)
-        doing = asyncio.create_task(Backups(settings(tmp_path), database, clock).run())
+        doing = asyncio.create_task(ScheduledBackup(settings(tmp_path), database, clock).run())
         await begun.wait()
         doing.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -188,7 +188,7 @@ def test_rounds_go_on(tmp_path: Path, database: Path, clock: Clock) -> None:
         if pauses == 3:
             raise asyncio.CancelledError
 
-    ours = Backups(settings(tmp_path), database, clock, pause)
+    ours = ScheduledBackup(settings(tmp_path), database, clock, pause)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(ours.run())
     assert len(kept(tmp_path)) == 3

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.delivery.akismet import Akismet
-from commentsvc.delivery.worker import Outbox
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.moderation import actions, author_edits
-from commentsvc.settings.schema import Hooks
+from commentsvc.settings.schema import HooksSettings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict
 from tests.background import background
@@ -73,7 +73,7 @@ class Asking:
         url = f"http://127.0.0.1:{self.server.server_address[1]}/1.1"
         now = lambda: self.service.now  # noqa: E731
         channel = Akismet(settings(), self.service.database, now, url)
-        outbox = Outbox(self.service.database, {"Akismet": channel}, now)
+        outbox = OutboxWorker(self.service.database, {"Akismet": channel}, now)
         asyncio.run(outbox.deliver("Akismet"))
         return [(method, fields["comment_author"]) for method, fields in self.asked()]
 
@@ -89,7 +89,7 @@ def settings(key: str = KEY) -> Any:  # Any: Settings, by msgspec's replace
         SETTINGS,
         spam=replace(SETTINGS.spam, akismet_key=key),
         comments=replace(SETTINGS.comments, author_length=80),
-        hooks=Hooks(networks=("127.0.0.0/8",)),
+        hooks=HooksSettings(networks=("127.0.0.0/8",)),
     )
 
 
@@ -169,11 +169,11 @@ def test_what_an_author_does_is_no_decision(asking: Asking) -> None:
     """A text that its author changed, and that waits again for it, is asked about again."""
     asking.service.submit("Hello", author=SPAMMER)
     revised = Verdict("hold", 5, ("4 links (+5)",))
-    asking.service.database.write_now(lambda tx: author_edits.revise(tx, 1, "Buy", revised, 5))
+    asking.service.database.write_now(lambda tx: author_edits.edit(tx, 1, "Buy", revised, 5))
     assert asking.statuses() == ["pending"]
     assert asking.deliver()[-1:] == [("comment-check", SPAMMER)]
     assert asking.statuses() == ["spam"]
-    asking.service.database.write_now(lambda tx: author_edits.withdraw(tx, 1, 6))
+    asking.service.database.write_now(lambda tx: author_edits.delete(tx, 1, 6))
     assert asking.deliver() == []
 
 
@@ -193,7 +193,7 @@ def test_a_wrong_key_is_told_and_asked_with_again(
         url = f"http://127.0.0.1:{server.server_address[1]}/1.1"
         now = lambda: service.now  # noqa: E731
         channel = Akismet(settings("wrong"), service.database, now, url)
-        asyncio.run(Outbox(service.database, {"Akismet": channel}, now).deliver("Akismet"))
+        asyncio.run(OutboxWorker(service.database, {"Akismet": channel}, now).deliver("Akismet"))
         [post] = waiting(service)
         assert post.tries == 1
         assert post.error == "200 invalid: see spam.akismet_key"

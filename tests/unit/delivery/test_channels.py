@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.delivery import channels
-from commentsvc.settings.schema import Server, Settings, Spam
+from commentsvc.settings.schema import ServerSettings, Settings, SpamSettings
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import opened
 
-LINKS = Links([b"key" * 16])
+LINKS = SignedLinks([b"key" * 16])
 SETTINGS = Settings(
-    server=Server(public_url="https://c.example"),
+    server=ServerSettings(public_url="https://c.example"),
     mail=mail_settings(25),
-    spam=Spam(akismet_key="key"),
+    spam=SpamSettings(akismet_key="key"),
 )
 
 

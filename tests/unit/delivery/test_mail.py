@@ -13,24 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import Post
-from commentsvc.delivery.mail import Mails
-from commentsvc.settings.schema import Server, Settings, Site
-from commentsvc.util.timestamps import DAY
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.settings.schema import ServerSettings, Settings, Site
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.mailserver import mail_settings
 from tests.unit.stored import NOW, add, opened
 
 SETTINGS = Settings(
-    server=Server(public_url="https://c.example/comments/"),
+    server=ServerSettings(public_url="https://c.example/comments/"),
     mail=mail_settings(25),
     sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
 )
-LINKS = Links([b"key" * 16])
-MAILS = Mails(SETTINGS, LINKS)
-POST = Post(9, "mail", "submitted", "mo@blog.example", 1, None, "queued", NOW, NOW, NOW, 0, "")
+LINKS = SignedLinks([b"key" * 16])
+MAILS = MailComposer(SETTINGS, LINKS)
+POST = OutboxRow(9, "mail", "submitted", "mo@blog.example", 1, None, "queued", NOW, NOW, NOW, 0, "")
 HOSTILE = (
     "<script>alert(1)</script>",
     "\r\nBcc: all@evil.example\r\n\r\nHi",
@@ -53,7 +53,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield opened_database
 
 
-def composed(database: Database, post: Post = POST) -> EmailMessage:
+def composed(database: Database, post: OutboxRow = POST) -> EmailMessage:
     """The mail of a row, as it arrives."""
     letter = database.read_now(lambda reader: MAILS.compose(reader, post))
     assert letter
@@ -139,9 +139,9 @@ def test_a_mail_tells_what_the_comment_is_by_now(
 def test_the_links_expire_after_the_days_of_the_settings(database: Database) -> None:
     add(database, status="pending")
     [token, *_] = re.findall(r"\?t=(\S+)", part(composed(database), "plain"))
-    LINKS.read("comment", token, NOW + 14 * DAY - 1_000)
+    LINKS.read("comment", token, NOW + 14 * DAY_MS - 1_000)
     with pytest.raises(Exception, match="expired"):
-        LINKS.read("comment", token, NOW + 14 * DAY)
+        LINKS.read("comment", token, NOW + 14 * DAY_MS)
 
 
 def test_of_a_comment_that_is_gone_there_is_no_mail(database: Database) -> None:
@@ -206,7 +206,7 @@ def test_no_name_or_title_makes_a_mail_impossible(name: str, title: str) -> None
 def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: str) -> None:
     add(database, status="pending")
     site = Site(name="blog", origins=("https://blog.example",), title=hostile)
-    mails = Mails(replace(SETTINGS, sites=(site,)), LINKS)
+    mails = MailComposer(replace(SETTINGS, sites=(site,)), LINKS)
     letter = database.read_now(lambda reader: mails.compose(reader, POST))
     assert letter
     parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)

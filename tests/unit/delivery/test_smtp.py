@@ -12,22 +12,27 @@ from typing import Any
 import pytest
 import trustme
 
-from commentsvc.delivery.channel import Deferred, DeliveryError, Refused, Unreachable
-from commentsvc.delivery.smtp import PATIENT, Deadlines, Letter, Smtp
+from commentsvc.delivery.channel import (
+    DeliveryError,
+    DeliveryRejected,
+    ServerUnreachable,
+    TemporaryFailure,
+)
+from commentsvc.delivery.smtp import PATIENT, Deadlines, Envelope, Smtp
 from tests.unit.mailserver import PASSWORD, MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=0.5, send=0.2)  # with a server that hangs
 SENDER = "comments@blog.example"
 
 
-def letter(recipient: str = "mo@blog.example", subject: str = "Hi") -> Letter:
+def letter(recipient: str = "mo@blog.example", subject: str = "Hi") -> Envelope:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = SENDER, recipient, subject
     message.set_content("Hello\n.\nworld\n")
-    return Letter(SENDER, recipient, message)
+    return Envelope(SENDER, recipient, message)
 
 
-async def send(smtp: Smtp, *letters: Letter) -> None:
+async def send(smtp: Smtp, *letters: Envelope) -> None:
     async with smtp.connect() as conversation:
         for each in letters:
             await conversation.send(each)
@@ -97,7 +102,7 @@ def test_a_certificate_that_cannot_be_verified_gets_nothing(
             settings = mail_settings(
                 server.port, security=security, user="me", password=PASSWORD, ca_file=file
             )
-            with pytest.raises(Unreachable, match=r"(?i)certificate"):
+            with pytest.raises(ServerUnreachable, match=r"(?i)certificate"):
                 await send(Smtp(settings, "me.test"), letter())
         assert not server.mails
 
@@ -108,7 +113,7 @@ def test_without_the_starttls_that_is_asked_for_nothing_is_sent() -> None:
     async def talk() -> None:
         async with mail_server() as server:
             settings = mail_settings(server.port, security="starttls", user="me", password="p")
-            with pytest.raises(Unreachable, match=r"(?i)starttls"):
+            with pytest.raises(ServerUnreachable, match=r"(?i)starttls"):
                 await send(Smtp(settings, "me.test"), letter())
         assert not server.mails
 
@@ -127,7 +132,7 @@ def test_a_wrong_password_is_for_the_operator_to_mend(
                 password="wrong",
                 ca_file=pem(authority, tmp_path),
             )
-            with pytest.raises(Unreachable, match="535") as caught:
+            with pytest.raises(ServerUnreachable, match="535") as caught:
                 await send(Smtp(settings, "me.test"), letter())
         assert "wrong" not in str(caught.value)
 
@@ -163,14 +168,18 @@ def spoil(**values: object) -> Any:  # Any: what sets the attributes of a server
 @pytest.mark.parametrize(
     ("prepare", "kind", "text"),
     [
-        (spoil(answers=["550 5.1.1 Nobody here"]), Refused, "550 5.1.1 Nobody here"),
-        (spoil(answers=["451 4.7.1 Greylisted"]), Deferred, "451 4.7.1 Greylisted"),
-        (spoil(answers=["421 4.3.2 Shutting down"]), Unreachable, "421"),
-        (spoil(data_answer="554 5.7.1 Looks like spam"), Refused, "554 5.7.1 Looks like spam"),
-        (spoil(data_answer="452 4.3.1 No space"), Deferred, "452 4.3.1 No space"),
-        (spoil(hanging="RCPT"), Unreachable, "Timed out"),
-        (spoil(hanging="DATA"), Unreachable, "Timed out"),
-        (spoil(last="DATA"), Unreachable, ""),
+        (spoil(answers=["550 5.1.1 Nobody here"]), DeliveryRejected, "550 5.1.1 Nobody here"),
+        (spoil(answers=["451 4.7.1 Greylisted"]), TemporaryFailure, "451 4.7.1 Greylisted"),
+        (spoil(answers=["421 4.3.2 Shutting down"]), ServerUnreachable, "421"),
+        (
+            spoil(data_answer="554 5.7.1 Looks like spam"),
+            DeliveryRejected,
+            "554 5.7.1 Looks like spam",
+        ),
+        (spoil(data_answer="452 4.3.1 No space"), TemporaryFailure, "452 4.3.1 No space"),
+        (spoil(hanging="RCPT"), ServerUnreachable, "Timed out"),
+        (spoil(hanging="DATA"), ServerUnreachable, "Timed out"),
+        (spoil(last="DATA"), ServerUnreachable, ""),
     ],
 )
 def test_each_failure_has_its_meaning(prepare: Any, kind: type[DeliveryError], text: str) -> None:
@@ -183,7 +192,9 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
     async def talk() -> None:
         async with mail_server() as server:
             pass
-        with pytest.raises(Unreachable, match=f"^localhost:{server.port}: .*Error connecting"):
+        with pytest.raises(
+            ServerUnreachable, match=f"^localhost:{server.port}: .*Error connecting"
+        ):
             await send(Smtp(mail_settings(server.port), "me.test"), letter())
 
     run(talk())
@@ -193,7 +204,7 @@ def test_a_server_that_never_greets_is_unreachable() -> None:
     async def talk() -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:  # nobody accepts
             smtp = Smtp(mail_settings(silent.getsockname()[1]), "me.test", QUICK)
-            with pytest.raises(Unreachable, match="Timed out"):
+            with pytest.raises(ServerUnreachable, match="Timed out"):
                 await send(smtp, letter())
 
     run(talk())
@@ -219,8 +230,8 @@ def test_an_international_address_is_sent_as_utf8() -> None:
 def test_no_command_can_be_smuggled_in_by_an_address(bad: str) -> None:
     async def talk() -> None:
         async with mail_server() as server:
-            forged = Letter(SENDER, bad, letter().message)
-            with pytest.raises(Refused, match="no address"):
+            forged = Envelope(SENDER, bad, letter().message)
+            with pytest.raises(DeliveryRejected, match="no address"):
                 await send(Smtp(mail_settings(server.port), "me.test"), forged)
         assert not server.recipients
 
@@ -257,7 +268,7 @@ def test_no_header_field_ends_early(name: str, value: str, injected: str) -> Non
 
     async def talk() -> None:
         async with mail_server() as server:
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(DeliveryRejected):
                 await send(Smtp(mail_settings(server.port), "me.test"), forged)
         for mail in server.mails:
             assert sorted(mail.keys()) == sorted(forged.message.keys())

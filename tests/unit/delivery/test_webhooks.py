@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.delivery import webhooks
-from commentsvc.delivery.channel import DeliveryError, Refused, Unreachable
+from commentsvc.delivery.channel import DeliveryError, DeliveryRejected, ServerUnreachable
 from commentsvc.delivery.channels import channels, targets
-from commentsvc.delivery.webhooks import Hook, Message
+from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import Hooks
-from commentsvc.util.http_client import Answer
+from commentsvc.settings.schema import HooksSettings
+from commentsvc.util.http_client import HttpResponse
 from tests.unit.served import NOW, SETTINGS, Served, served, waiting
 
-ALL = Hooks(
+ALL = HooksSettings(
     webhooks=("https://hooks.example/secret-path",),
     secret="whsec_" + base64.b64encode(b"k" * 24).decode(),
     ntfy="https://ntfy.example/my-comments",
@@ -42,9 +42,9 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def messages(service: Served) -> dict[str, tuple[Message, Any]]:
+def messages(service: Served) -> dict[str, tuple[WebhookRequest, Any]]:
     """What waits, by channel: the message, and what its JSON holds."""
-    ways = channels(WITH_HOOKS, Links([b"k"]), lambda: NOW, service.database)
+    ways = channels(WITH_HOOKS, SignedLinks([b"k"]), lambda: NOW, service.database)
     found = {}
     for post in waiting(service):
         message = service.database.read_now(
@@ -81,7 +81,7 @@ def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
     service.submit()
     form = webhooks.webhook("https://h.example/", secret)
     [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
-    hook = Hook(WITH_HOOKS, form, lambda: NOW)
+    hook = Webhook(WITH_HOOKS, form, lambda: NOW)
     message = service.database.read_now(lambda reader: hook.compose(reader, post))
     assert message
     signed = f"{message.headers['webhook-id']}.{int(NOW)}.".encode() + message.body
@@ -153,7 +153,7 @@ def test_a_long_comment_is_cut(service: Served) -> None:
     post = waiting(service)[0]
     entry = service.stored()[0]
     long = replace(entry, comment=replace(entry.comment, source="x" * 9_000))
-    told = webhooks.Told(long, post, "https://blog.example/p/", 0)
+    told = webhooks.Notification(long, post, "https://blog.example/p/", 0)
     content = json.loads(webhooks.discord(ALL)(told).body)["content"]
     assert len(content) < 2_000
     assert content.endswith("https://blog.example/p/")
@@ -163,19 +163,19 @@ def test_a_long_comment_is_cut(service: Served) -> None:
     ("status", "error"),
     [
         *[(200, None), (204, None)],
-        *[(status, Refused) for status in (400, 413, 422)],
-        *[(status, Unreachable) for status in (302, 401, 404, 410, 429, 500)],
+        *[(status, DeliveryRejected) for status in (400, 413, 422)],
+        *[(status, ServerUnreachable) for status in (302, 401, 404, 410, 429, 500)],
     ],
 )
 def test_each_answer_has_its_meaning(
     monkeypatch: pytest.MonkeyPatch, status: int, error: type[DeliveryError] | None
 ) -> None:
-    async def answer(*_: object) -> Answer:
-        return Answer(status, "because\n<b>")
+    async def answer(*_: object) -> HttpResponse:
+        return HttpResponse(status, "because\n<b>")
 
     monkeypatch.setattr(webhooks, "post", answer)
-    hook = Hook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
-    sending = hook.send(Message("https://h.example/", b"{}", {}))
+    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    sending = hook.send(WebhookRequest("https://h.example/", b"{}", {}))
     if error is None:
         asyncio.run(sending)
         return
@@ -184,7 +184,7 @@ def test_each_answer_has_its_meaning(
 
 
 def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
-    settings = replace(SETTINGS, hooks=Hooks(ntfy="http://127.0.0.1:9/topic"))
+    settings = replace(SETTINGS, hooks=HooksSettings(ntfy="http://127.0.0.1:9/topic"))
     with served(tmp_path, settings) as service:
         service.submit()
         asyncio.run(service.outbox.deliver("ntfy"))
@@ -196,6 +196,6 @@ def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
 def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
     service.submit()
     post = waiting(service)[0]
-    hook = Hook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
     gone = replace(post, comment_id=99)
     assert service.database.read_now(lambda reader: hook.compose(reader, gone)) is None

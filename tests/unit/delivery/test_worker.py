@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from commentsvc.auth.signed_links import Links
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import Post
+from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.delivery.channels import MailChannel, targets
-from commentsvc.delivery.mail import Mails
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.delivery.smtp import PATIENT, Deadlines, Smtp
-from commentsvc.delivery.worker import Outbox
-from commentsvc.settings.schema import Server, Settings, Site
-from commentsvc.util.timestamps import DAY, HOUR
+from commentsvc.delivery.worker import OutboxWorker
+from commentsvc.settings.schema import ServerSettings, Settings, Site
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.mailserver import MailServer, mail_server, mail_settings
 from tests.unit.stored import NOW, add, opened
 
@@ -40,24 +40,26 @@ class Clock:
 
 def settings(port: int) -> Settings:
     return Settings(
-        server=Server(public_url="https://comments.example"),
+        server=ServerSettings(public_url="https://comments.example"),
         mail=mail_settings(port),
         sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
     )
 
 
-def outbox(database: Database, port: int, clock: Clock, deadlines: Deadlines = PATIENT) -> Outbox:
+def outbox(
+    database: Database, port: int, clock: Clock, deadlines: Deadlines = PATIENT
+) -> OutboxWorker:
     given = settings(port)
-    mails = Mails(given, Links([b"key" * 16]))
+    mails = MailComposer(given, SignedLinks([b"key" * 16]))
     channel = MailChannel(mails, Smtp(given.mail, mails.hostname, deadlines))
-    return Outbox(database, {"mail": channel}, clock, clock.pause)
+    return OutboxWorker(database, {"mail": channel}, clock, clock.pause)
 
 
 def aim(database: Database) -> None:
     database.write_now(lambda tx: outbox_queue.sync_targets(tx, targets(settings(1))))
 
 
-def rows(database: Database, state: str | None = None) -> list[Post]:
+def rows(database: Database, state: str | None = None) -> list[OutboxRow]:
     return database.read_now(lambda reader: outbox_queue.listing(reader, state, 1 << 62, 1_000))
 
 
@@ -70,7 +72,7 @@ class Office(NamedTuple):
 
     database: Database
     server: MailServer
-    box: Outbox
+    box: OutboxWorker
     clock: Clock
 
 
@@ -103,7 +105,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def pass_time(box: Outbox, clock: Clock, span: int, step: int = 600_000) -> None:
+async def pass_time(box: OutboxWorker, clock: Clock, span: int, step: int = 600_000) -> None:
     """Let `span` milliseconds pass, a look at every `step`."""
     for _ in range(span // step):
         clock.moment += step
@@ -119,15 +121,15 @@ def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Pa
             aim(database)
             ids = [add(database, clock.moment + n, source=f"No {n}").comment.id for n in range(20)]
             before = outbox(database, port, clock)
-            await pass_time(before, clock, 5 * DAY // 2)
+            await pass_time(before, clock, 5 * DAY_MS // 2)
             assert 10 < before.errors["mail"] < 40, "attempts become rare"
         with opened(tmp_path) as database:
             after = outbox(database, port, clock)
-            await pass_time(after, clock, 5 * DAY // 2)
+            await pass_time(after, clock, 5 * DAY_MS // 2)
             assert {post.state for post in rows(database)} == {"queued"}
             assert "Error connecting" in rows(database)[0].error
             async with mail_server(port=port) as server:
-                await pass_time(after, clock, DAY)
+                await pass_time(after, clock, DAY_MS)
                 assert sorted(server.mails[n]["Message-ID"] for n in range(20)) == sorted(
                     f"<submitted.{post.id}.{post.created}@blog.example>" for post in rows(database)
                 )
@@ -161,7 +163,7 @@ def test_a_greylisted_mail_comes_later_and_holds_up_no_other(office: Play) -> No
         assert len(office.server.mails) == 1
         [waiting] = rows(office.database, "queued")
         assert waiting.error == "451 4.7.1 Come back later"
-        await pass_time(office.box, office.clock, HOUR)
+        await pass_time(office.box, office.clock, HOUR_MS)
         assert len(office.server.mails) == 2
 
     office(talk)
@@ -177,7 +179,7 @@ def test_a_refused_mail_fails_and_holds_up_no_other(office: Play) -> None:
         assert len(office.server.mails) == 1
         [failed] = rows(office.database, "failed")
         assert failed.error == "550 5.1.1 Nobody here"
-        await pass_time(office.box, office.clock, DAY)
+        await pass_time(office.box, office.clock, DAY_MS)
         assert len(office.server.mails) == 1
 
     office(talk)
@@ -197,7 +199,7 @@ def test_a_server_that_hangs_takes_one_attempt_not_one_for_each_mail(
         await quick.deliver("mail")
         assert quick.errors["mail"] == 1, "all were put off"
         office.server.hanging = ""
-        await pass_time(office.box, office.clock, HOUR)
+        await pass_time(office.box, office.clock, HOUR_MS)
         assert len(office.server.mails) == 5
 
     office(talk)
@@ -213,7 +215,7 @@ def test_a_line_that_breaks_after_the_mail_brings_it_again_with_its_message_id(
         office.server.last = "DATA"
         await office.box.deliver("mail")
         office.server.last = ""
-        await pass_time(office.box, office.clock, HOUR)
+        await pass_time(office.box, office.clock, HOUR_MS)
         first, second = office.server.mails
         assert first["Message-ID"] == second["Message-ID"]
         assert first.as_bytes().split(b"boundary")[0] == (second.as_bytes().split(b"boundary")[0])
@@ -296,9 +298,9 @@ def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(office: Pl
         add(office.database)
         office.server.hanging = "DATA"
         given = settings(office.server.port)
-        mails = Mails(given, Links([b"key" * 16]))
+        mails = MailComposer(given, SignedLinks([b"key" * 16]))
         channel = MailChannel(mails, Smtp(given.mail, "me.test"))
-        box = Outbox(office.database, {"mail": channel}, office.clock)
+        box = OutboxWorker(office.database, {"mail": channel}, office.clock)
         box.start()
         await until(lambda: bool(office.server.sessions))
         await box.stop(0.05)
@@ -319,9 +321,9 @@ def test_a_failure_is_logged_once_and_its_end(
             add(database)
             port = await closed_port()
             box = outbox(database, port, clock)
-            await pass_time(box, clock, DAY)
+            await pass_time(box, clock, DAY_MS)
             async with mail_server(port=port):
-                await pass_time(box, clock, DAY)
+                await pass_time(box, clock, DAY_MS)
 
     run(talk())
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
@@ -333,12 +335,12 @@ def test_the_round_closes_digests_and_looks_how_much_waits(tmp_path: Path) -> No
     async def talk() -> None:
         with opened(tmp_path) as database:
             aim(database)
-            database.write_now(lambda tx: tx.execute("UPDATE target SET period = ?", (HOUR,)))
+            database.write_now(lambda tx: tx.execute("UPDATE target SET period = ?", (HOUR_MS,)))
             add(database)
             box = outbox(database, 1, clock)
             await box.round()
             assert box.states()["mail"]["queued"] == 0
-            clock.moment += HOUR
+            clock.moment += HOUR_MS
             await box.round()
             assert box.states()["mail"] == {
                 "queued": 1,

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from commentsvc.http.bridge import Bridge
-from commentsvc.http.messages import Later, Request, Response
+from commentsvc.http.messages import Deferred, Request, Response
 from commentsvc.settings import schema
 from tests.e2e.program import wait_for
 
-Answer = Callable[[Request], Response | Later | Awaitable[Response]]
+Answer = Callable[[Request], Response | Deferred | Awaitable[Response]]
 
 
 PATIENCE = 30  # seconds; a machine may be busy
@@ -25,8 +25,8 @@ PATIENCE = 30  # seconds; a machine may be busy
 class Table:
     """A router that answers everything by one function."""
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+    def __init__(self, handle: Answer) -> None:
+        self.handle = handle
 
 
 def text(body: bytes, *tags: str) -> Response:
@@ -48,7 +48,7 @@ def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
     """Run `client` in an OS thread of its own while a Bridge answers by `answer`."""
 
     async def run() -> None:
-        bridge = Bridge(schema.Server(listen="127.0.0.1:0"))
+        bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
         bridge.serve(Table(answer))
         try:
             await asyncio.to_thread(client, bridge)
@@ -63,12 +63,12 @@ def test_plain_functions_coroutines_and_callbacks_answer() -> None:
         await asyncio.sleep(0)
         return text(b"later")
 
-    def called_back() -> Later:
-        given = Later()
-        asyncio.get_running_loop().call_soon(given.give, text(b"called back"))
+    def called_back() -> Deferred:
+        given = Deferred()
+        asyncio.get_running_loop().call_soon(given.set_result, text(b"called back"))
         return given
 
-    def answer(request: Request) -> Response | Later | Awaitable[Response]:
+    def answer(request: Request) -> Response | Deferred | Awaitable[Response]:
         if request.path == "/back":
             return called_back()
         return later() if request.path == "/later" else text(request.query.encode())
@@ -82,17 +82,17 @@ def test_plain_functions_coroutines_and_callbacks_answer() -> None:
 
 
 def test_the_answers_of_a_turn_go_out_together() -> None:
-    waiting: list[Later] = []
+    waiting: list[Deferred] = []
     bridges: list[Bridge] = []
     seen: list[int] = []
 
     def give_all() -> None:
         for later in waiting:
-            later.give(text(b"all"))
+            later.set_result(text(b"all"))
         seen.append(bridges[0].stats()["returning"])
 
-    def answer(_: Request) -> Later:
-        waiting.append(Later())
+    def answer(_: Request) -> Deferred:
+        waiting.append(Deferred())
         if len(waiting) == 3:
             asyncio.get_running_loop().call_soon(give_all)
         return waiting[-1]
@@ -176,12 +176,12 @@ def test_an_unforeseen_exception_is_logged_once_and_tells_the_client_nothing(
     async def later() -> Response:
         raise RuntimeError("secret")
 
-    def answer(request: Request) -> Response | Later | Awaitable[Response]:
+    def answer(request: Request) -> Response | Deferred | Awaitable[Response]:
         if request.path == "/later":
             return later()
         if request.path == "/back":
-            given = Later()
-            asyncio.get_running_loop().call_soon(given.give, RuntimeError("secret"))
+            given = Deferred()
+            asyncio.get_running_loop().call_soon(given.set_result, RuntimeError("secret"))
             return given
         if request.path == "/header":
             return Response(200, (("X-Secret", "a\r\nb: c"),), b"")
@@ -207,7 +207,7 @@ def test_stop_answers_what_is_in_flight() -> None:
         return text(b"answered")
 
     async def run() -> tuple[int, bytes]:
-        bridge = Bridge(schema.Server(listen="127.0.0.1:0"))
+        bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
         bridge.serve(Table(lambda _: slow()))
         asking = asyncio.create_task(asyncio.to_thread(ask, bridge.address))
         await begun.wait()
@@ -220,7 +220,7 @@ def test_stop_answers_what_is_in_flight() -> None:
 def test_a_taken_address_is_an_error_that_names_it() -> None:
     def client(bridge: Bridge) -> None:
         async def second() -> None:
-            Bridge(schema.Server(listen=bridge.address)).serve(Table(lambda _: text(b"")))
+            Bridge(schema.ServerSettings(listen=bridge.address)).serve(Table(lambda _: text(b"")))
 
         with pytest.raises(OSError, match="in use") as caught:
             asyncio.run(second())
@@ -233,7 +233,7 @@ def test_a_unix_socket_is_served_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "socket"
 
     async def run() -> bytes:
-        bridge = Bridge(schema.Server(listen=f"unix:{path}"))
+        bridge = Bridge(schema.ServerSettings(listen=f"unix:{path}"))
         bridge.serve(Table(lambda request: text(request.peer.encode() or b"nobody")))
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from commentsvc.http.messages import HttpError, Origins, Proxies, Request, first, refusal
+from commentsvc.http.messages import CorsPolicy, HttpError, Request, TrustedProxies, first, refusal
 from commentsvc.settings.schema import Site
 
 
@@ -108,7 +108,7 @@ def test_the_client_is_the_right_most_address_that_is_not_trusted(
     peer: str, forwarded: str | None, client: str
 ) -> None:
     asked = Request("GET", "/x", "", b"", peer, {"x-forwarded-for": forwarded}.get)
-    assert Proxies(TRUSTED).client(asked) == client
+    assert TrustedProxies(TRUSTED).client(asked) == client
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_a_trusted_peer_is_believed_for_whom_it_speaks(
 ) -> None:
     fields = {"x-forwarded-for": forwarded}
     asked = Request("GET", "/x", "", b"", peer, fields.get, said)
-    assert Proxies(TRUSTED).client(asked) == client
+    assert TrustedProxies(TRUSTED).client(asked) == client
 
 
 def test_a_unix_socket_is_believed_only_where_it_is_trusted() -> None:
-    assert Proxies([]).client(request(peer="", x_forwarded_for="203.0.113.9")) == ""
+    assert TrustedProxies([]).client(request(peer="", x_forwarded_for="203.0.113.9")) == ""
 
 
 BLOG = Site(name="blog", origins=("https://blog.example", "http://localhost:1313"))
@@ -143,12 +143,12 @@ NOTES = Site(name="notes", origins=("https://notes.example",))
     ["https://blog.example", "HTTPS://Blog.Example/", "http://localhost:1313", "http://own:8080"],
 )
 def test_a_page_of_the_site_or_our_own_may_write(sent: str) -> None:
-    headers = Origins([BLOG, NOTES]).check(request(origin=sent, host="OWN:8080"), "blog")
+    headers = CorsPolicy([BLOG, NOTES]).check(request(origin=sent, host="OWN:8080"), "blog")
     assert headers == (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
 
 
 def test_what_is_no_browser_may_write() -> None:
-    assert Origins([BLOG]).check(request(), "blog") == ()
+    assert CorsPolicy([BLOG]).check(request(), "blog") == ()
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ def test_what_is_no_browser_may_write() -> None:
 )
 def test_a_foreign_page_may_not_write(sent: str) -> None:
     with pytest.raises(HttpError) as caught:
-        Origins([BLOG, NOTES]).check(request(origin=sent, host="own:8080"), "blog")
+        CorsPolicy([BLOG, NOTES]).check(request(origin=sent, host="own:8080"), "blog")
     assert caught.value.status == 403
 
 
 def test_a_foreign_page_is_logged_once_with_what_would_allow_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    origins = Origins([BLOG])
+    origins = CorsPolicy([BLOG])
     with caplog.at_level(logging.WARNING):
         for sent in ["https://evil.example/"] * 3 + [f"https://{n}.example" for n in range(200)]:
             with pytest.raises(HttpError):
@@ -183,7 +183,7 @@ def test_a_foreign_page_is_logged_once_with_what_would_allow_it(
 
 def preflight(sent: str, method: str) -> dict[str, str]:
     asked = request("OPTIONS", origin=sent, access_control_request_method=method)
-    return dict(Origins([BLOG, NOTES]).preflight(asked, "GET, POST"))
+    return dict(CorsPolicy([BLOG, NOTES]).preflight(asked, "GET, POST"))
 
 
 def test_a_preflight_tells_a_page_of_any_site_what_it_may() -> None:

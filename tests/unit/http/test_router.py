@@ -10,7 +10,7 @@ from commentsvc.comments import errors
 from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
-from commentsvc.http.messages import HttpError, Later, Origins, Request, Response
+from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.router import Route, Router
 from commentsvc.settings.schema import Site
 from commentsvc.util.messages import Fault
@@ -29,24 +29,24 @@ def failing(error: Exception) -> Router:
         raise error
 
     return Router(
-        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)], Origins([]), as_http
+        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)], CorsPolicy([]), as_http
     )
 
 
 ROUTER = Router(
     [say("GET /a"), say("POST /a"), say("GET /café"), say("GET /s/{path}"), say("GET /s/t/{path}")],
-    Origins([Site(origins=("https://blog.example",))]),
+    CorsPolicy([Site(origins=("https://blog.example",))]),
     as_http,
 )
 
 
 def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Response:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = router.answer(Request(method, path, "", b"", "", lambda name: fields.get(name)))
+    answer = router.handle(Request(method, path, "", b"", "", lambda name: fields.get(name)))
     if isinstance(answer, Response):
         return answer
 
-    assert not isinstance(answer, Later), "no handler here calls back"
+    assert not isinstance(answer, Deferred), "no handler here calls back"
 
     async def wait() -> Response:
         return await answer
@@ -58,13 +58,13 @@ def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Resp
     ("error", "status"), [(HttpError(409, "conflict", "No."), 409), (DatabaseBusy("x"), 503)]
 )
 def test_an_error_that_is_given_later_is_answered_too(error: Exception, status: int) -> None:
-    later, given = Later(), list[Response | Exception]()
-    router = Router([Route("GET", "/", lambda _: later)], Origins([Site()]), as_http)
-    answer = router.answer(Request("GET", "/", "", b"", "", lambda _: None))
+    later, given = Deferred(), list[Response | Exception]()
+    router = Router([Route("GET", "/", lambda _: later)], CorsPolicy([Site()]), as_http)
+    answer = router.handle(Request("GET", "/", "", b"", "", lambda _: None))
     assert answer is later
-    later.listen(given.append)
-    later.give(error)
-    later.give(unforeseen := RuntimeError("ours"))
+    later.add_done_callback(given.append)
+    later.set_result(error)
+    later.set_result(unforeseen := RuntimeError("ours"))
     [response, passed_on] = given
     assert isinstance(response, Response)
     assert response.status == status
@@ -116,7 +116,9 @@ def test_options_for_the_whole_server_is_answered() -> None:
 
 def test_the_first_of_two_equal_routes_counts() -> None:
     other = Route("GET", "/a", lambda _: Response(200, (), b"other"))
-    assert ask("GET", "/a", Router([say("GET /a"), other], Origins([]), as_http)).body == b"GET /a"
+    assert (
+        ask("GET", "/a", Router([say("GET /a"), other], CorsPolicy([]), as_http)).body == b"GET /a"
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_the_first_of_two_equal_routes_counts() -> None:
 )
 def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
     router = failing(SubmissionError({"author": Fault("no_author"), "key": "No."}))
-    answer = router.answer(Request("GET", "/now", query, b"", "", lambda _: None))
+    answer = router.handle(Request("GET", "/now", query, b"", "", lambda _: None))
     assert isinstance(answer, Response)
     assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}
 

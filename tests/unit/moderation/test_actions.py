@@ -11,7 +11,7 @@ from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions
-from commentsvc.moderation.actions import Outcome
+from commentsvc.moderation.actions import ChangeResult
 from tests.unit.stored import NOW, add, decide, opened
 
 TAGS = {"thread:blog:/post/", "site:blog"}
@@ -35,18 +35,18 @@ def state(database: Database) -> list[tuple[int, str, int | None]]:
 
 def shown(database: Database) -> list[int]:
     page = database.read_now(
-        lambda reader: queries.page(reader, ("blog", "/post/"), "oldest", 100, None)
+        lambda reader: queries.list_comments(reader, ("blog", "/post/"), "oldest", 100, None)
     )
     assert page.thread.count == len(page.items)
     assert page.thread.count == database.read_now(lambda reader: queries.site_count(reader, "blog"))
     return [comment.id for comment in page.items]
 
 
-def undo(database: Database, act: int, who: str = "Mo", now: int = NOW) -> Outcome:
+def undo(database: Database, act: int, who: str = "Mo", now: int = NOW) -> ChangeResult:
     return database.write_now(lambda tx: actions.undo(tx, act, who, now))
 
 
-def undo_last(database: Database, *ids: int) -> Outcome:
+def undo_last(database: Database, *ids: int) -> ChangeResult:
     return database.write_now(lambda tx: actions.undo_last(tx, ids, "Mo", NOW + 9))
 
 
@@ -95,7 +95,7 @@ def test_a_status_changes_as_the_table_of_moves_says_and_undoing_restores_it(
         assert state(database)[0][1] == to
         assert undo(database, outcome.act).changed == (comment,)
     else:
-        assert outcome == Outcome(0, (), {comment: status})
+        assert outcome == ChangeResult(0, (), {comment: status})
     assert state(database) == before
 
 
@@ -148,7 +148,7 @@ def test_a_later_decision_is_not_overruled_by_undoing_an_earlier_one(database: D
     ids = [added(database) for _ in range(2)]
     first = decide(database, "approved", *ids)
     second = decide(database, "spam", ids[0])
-    assert undo(database, first.act) == Outcome(0, (ids[1],), {ids[0]: "spam"})
+    assert undo(database, first.act) == ChangeResult(0, (ids[1],), {ids[0]: "spam"})
     assert undo(database, second.act).changed == (ids[0],)
     assert undo(database, first.act).changed == (ids[0],)
     assert [row[1:] for row in state(database)] == [("pending", None)] * 2
@@ -208,7 +208,7 @@ def text(database: Database) -> tuple[str, str, int | None]:
     return entry.comment.source, entry.comment.html, entry.comment.edited
 
 
-def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> Outcome:
+def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> ChangeResult:
     return database.write_now(lambda tx: actions.edit(tx, comment_id, source, "Mo", now))
 
 
@@ -239,7 +239,7 @@ def test_an_edit_of_what_nobody_sees_purges_nothing(database: Database, purged: 
 
 def test_the_same_text_is_no_change(database: Database) -> None:
     comment = added(database)
-    assert edit(database, comment, text(database)[0]) == Outcome(0, (), {comment: "pending"})
+    assert edit(database, comment, text(database)[0]) == ChangeResult(0, (), {comment: "pending"})
     assert database.read_now(lambda reader: actions.history(reader, comment)) == []
     with pytest.raises(UnknownComment):
         edit(database, 77, "Better")

@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def revise(database: Database, number: int, text: str, verdict: Verdict = ACCEPT) -> Comment:
-    return database.write_now(lambda tx: author_edits.revise(tx, number, text, verdict, LATER))
+    return database.write_now(lambda tx: author_edits.edit(tx, number, text, verdict, LATER))
 
 
 def count(database: Database) -> int:
@@ -88,7 +88,7 @@ def test_what_waits_again_comes_back_to_its_place(database: Database) -> None:
     revise(database, first.id, "New", HOLD)
     decide(database, APPROVED, first.id, now=LATER)
     page = database.read_now(
-        lambda reader: queries.page(reader, ("blog", "/post/"), "oldest", 9, None)
+        lambda reader: queries.list_comments(reader, ("blog", "/post/"), "oldest", 9, None)
     )
     assert [comment.id for comment in page.items] == [first.id, second.id]
 
@@ -109,7 +109,7 @@ def test_the_filter_learns_from_moderators_alone(database: Database) -> None:
     assert database.read_now(training.version) == 0
     decide(database, APPROVED, number)
     learned = database.read_now(training.version)
-    database.write_now(lambda tx: author_edits.withdraw(tx, number, LATER))
+    database.write_now(lambda tx: author_edits.delete(tx, number, LATER))
     assert database.read_now(training.version) == learned
 
 
@@ -117,7 +117,7 @@ def test_a_withdrawn_comment_is_deleted_once(database: Database) -> None:
     number = add(database).comment.id
     answer = add(database, parent=number).comment.id
     for _ in range(2):
-        database.write_now(lambda tx: author_edits.withdraw(tx, number, LATER))
+        database.write_now(lambda tx: author_edits.delete(tx, number, LATER))
     found = database.read_now(lambda reader: queries.find(reader, number))
     assert found is not None
     assert found.comment.status == DELETED
@@ -132,4 +132,4 @@ def test_what_is_not_there_cannot_be_changed(database: Database) -> None:
         with pytest.raises(UnknownComment):
             revise(database, gone, "New")
     with pytest.raises(UnknownComment):
-        database.write_now(lambda tx: author_edits.withdraw(tx, 99, LATER))
+        database.write_now(lambda tx: author_edits.delete(tx, 99, LATER))

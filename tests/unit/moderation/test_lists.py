@@ -34,7 +34,7 @@ def walk(database: Database, status: str, site: str, limit: int) -> list[int]:
     ids: list[int] = []
     after: str | None = None
     while True:
-        read = partial(lists.sheet, status=status, site=site, limit=limit, after=after)
+        read = partial(lists.list_page, status=status, site=site, limit=limit, after=after)
         sheet = database.read_now(read)
         assert len(sheet.items) <= limit
         ids += [entry.comment.id for entry in sheet.items]
@@ -63,7 +63,7 @@ def test_a_list_has_each_comment_once_the_newest_first(
 @pytest.mark.parametrize("after", ["", "1", "x.1", "1.-1", f"{10**19}.1"])
 def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: str) -> None:
     with pytest.raises(BadCursor):
-        database.read_now(lambda reader: lists.sheet(reader, "spam", "", 5, after))
+        database.read_now(lambda reader: lists.list_page(reader, "spam", "", 5, after))
 
 
 def test_what_waits_is_numbered(database: Database) -> None:

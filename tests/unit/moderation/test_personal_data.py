@@ -21,7 +21,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def feed(database: Database) -> None:
-    while database.write_now(lambda tx: search.feed(tx, 10)):
+    while database.write_now(lambda tx: search.index_pending(tx, 10)):
         pass
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from commentsvc.comments import queries, search
-from commentsvc.comments.urls import Place
+from commentsvc.comments.urls import PageRef
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
-from commentsvc.util.timestamps import DAY
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.stored import NOW, add, decide, opened
 
 EMAIL = "Rosa.Weber@mail.example"
@@ -44,11 +44,13 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
     first = add(database, **rosa, author_site="https://rosa.example/", reasons="a word").comment
     answer = add(database, source="An answer", parent=first.id).comment
     other = add(database, **(rosa | {"email": EMAIL.lower(), "status": "pending"})).comment
-    database.write_now(lambda tx: search.feed(tx, 10))
+    database.write_now(lambda tx: search.index_pending(tx, 10))
     database.write_now(lambda tx: actions.edit(tx, first.id, "dry wood", "Mo", NOW))
     assert forget(database) == (first.id, other.id)
     page = database.read_now(
-        lambda reader: queries.page(reader, Place("blog", "/post/"), "oldest", 9, None, 0)
+        lambda reader: queries.list_comments(
+            reader, PageRef("blog", "/post/"), "oldest", 9, None, 0
+        )
     )
     assert [(item.id, item.parent_id) for item in page.items] == [(answer.id, first.id)]
     assert page.thread.count == 1
@@ -116,13 +118,15 @@ def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
 def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -> None:
     number = add(database, status="pending", source="cheap pills", network=b"n").comment.id
     decide(database, "spam", number)
-    while database.write_now(lambda tx: search.feed(tx, 10)):
+    while database.write_now(lambda tx: search.index_pending(tx, 10)):
         pass
-    days = 3 * DAY
+    days = 3 * DAY_MS
     gone = database.write_now(lambda tx: retention.drop_spam(tx, NOW + 1, 9, NOW + days))
     assert gone == 1
-    assert database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY)) == 1
-    assert database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY + 1)) == 0
+    assert database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY_MS)) == 1
+    assert (
+        database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY_MS + 1)) == 0
+    )
     for table, left in (("comment", 0), ("change", 0), ("lesson", 0), ("search", 0), ("word", 3)):
         sql = f"SELECT count(*) FROM {table}"
         rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # a default keeps q

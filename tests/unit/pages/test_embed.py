@@ -11,8 +11,8 @@ import pytest
 
 from commentsvc.api.serialize import Item
 from commentsvc.comments.threads import set_state
-from commentsvc.pages.embed import DEPTH, Branch, grow
-from commentsvc.settings.schema import Comments, Moderation, Spam
+from commentsvc.pages.embed import DEPTH, Branch, build_tree
+from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.served import SETTINGS, Served, data, faults, served
 
 
@@ -58,11 +58,11 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
     ],
 )
 def test_comments_grow_into_a_tree_in_their_order(items: list[Item], expected: str) -> None:
-    assert shape(grow(items)) == expected
+    assert shape(build_tree(items)) == expected
 
 
 def test_a_tree_is_never_deeper_than_it_can_be_shown() -> None:
-    branches, depth = grow([reply(n, n - 1 or None) for n in range(1, 2_000)]), 0
+    branches, depth = build_tree([reply(n, n - 1 or None) for n in range(1, 2_000)]), 0
     total = 0
     while branches:
         depth, total = depth + 1, total + len(branches)
@@ -143,7 +143,7 @@ def test_a_comment_is_answered_without_a_script(service: Served) -> None:
 
 
 def test_a_long_thread_goes_on_without_a_script(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=2))
+    settings = msgspec.structs.replace(SETTINGS, comments=CommentsSettings(list_limit=2))
     with served(tmp_path, settings) as service:
         for text in "abc":
             service.submit(text)
@@ -229,7 +229,7 @@ def test_a_posted_form_is_thanked_for(service: Served) -> None:
 
 
 def test_a_posted_form_may_have_to_wait(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="all"))
+    settings = msgspec.structs.replace(SETTINGS, moderation=ModerationSettings(policy="all"))
     with served(tmp_path, settings) as service:
         answer = service.form("/embed/thread?site=notes", "url=/p/&author=Ann&message=Hi")
         assert answer.status == 202
@@ -274,7 +274,9 @@ def test_every_refusal_is_a_page(
 
 
 def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, spam=Spam(stamp="require", rate_limit="off"))
+    settings = msgspec.structs.replace(
+        SETTINGS, spam=SpamSettings(stamp="require", rate_limit="off")
+    )
     with served(tmp_path, settings) as service:
         form = "url=/p/&author=Ann&message=Hello&subject="
         asked = service.form("/embed/thread", form)
@@ -329,7 +331,7 @@ def test_what_is_no_whole_fragment_tells_the_widget_nothing(service: Served, que
 
 
 def test_a_part_or_nothing_tells_the_widget_nothing(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, comments=Comments(list_limit=1))
+    settings = msgspec.structs.replace(SETTINGS, comments=CommentsSettings(list_limit=1))
     with served(tmp_path, settings) as service:
         for number in range(3):
             fragment = service.get("/embed/thread?url=/p/").body.decode()
@@ -378,7 +380,7 @@ def test_a_form_is_answered_in_its_language(service: Served) -> None:
 
 
 def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, spam=Spam(rate_limit="1/minute"))
+    settings = msgspec.structs.replace(SETTINGS, spam=SpamSettings(rate_limit="1/minute"))
     with served(tmp_path, settings) as service:
         for _ in range(2):
             answer = service.form("/embed/thread?lang=ru", "url=/p/&author=Ann&message=Hi")

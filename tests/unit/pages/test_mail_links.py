@@ -8,17 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db import outbox
-from commentsvc.delivery.mail import Mails
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import Server
+from commentsvc.settings.schema import ServerSettings
 from tests.unit.mailserver import mail_settings
 from tests.unit.served import SETTINGS, Served, served
 from tests.unit.stored import HOUR
 
 WITH_MAIL = replace(
     SETTINGS,
-    server=Server(public_url="https://c.example"),
+    server=ServerSettings(public_url="https://c.example"),
     moderation=replace(SETTINGS.moderation, policy="all"),
     mail=mail_settings(25),
 )
@@ -146,7 +146,7 @@ def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
     now = int(service.now * 1_000)
     [post] = service.database.read_now(lambda reader: outbox.due(reader, "mail", now, 9))
     letter = service.database.read_now(
-        lambda reader: Mails(WITH_MAIL, service.links).compose(reader, post)
+        lambda reader: MailComposer(WITH_MAIL, service.links).compose(reader, post)
     )
     assert letter
     body = letter.message.get_body(("plain",))

@@ -15,13 +15,15 @@ from msgspec.structs import replace
 
 from commentsvc.delivery import channels, worker
 from commentsvc.http.messages import Response
-from commentsvc.settings.schema import Server
+from commentsvc.settings.schema import ServerSettings
 from tests.unit import stored
 from tests.unit.mailserver import mail_server, mail_settings
 from tests.unit.served import SETTINGS, Served, served, waiting
 
 WITH_MAIL = replace(
-    SETTINGS, server=Server(public_url="https://c.example"), mail=mail_settings(25, moderators=())
+    SETTINGS,
+    server=ServerSettings(public_url="https://c.example"),
+    mail=mail_settings(25, moderators=()),
 )
 ROSA = "rosa@mail.example"
 
@@ -47,7 +49,7 @@ def sent(service: Served) -> list[EmailMessage]:
         async with mail_server() as server:
             settings = replace(WITH_MAIL, mail=mail_settings(server.port, moderators=()))
             ways = channels.channels(settings, service.links, lambda: service.now, service.database)
-            await worker.Outbox(service.database, ways, lambda: service.now).deliver("mail")
+            await worker.OutboxWorker(service.database, ways, lambda: service.now).deliver("mail")
             assert server.recipients == [mail["To"] for mail in server.mails]
             return server.mails
 

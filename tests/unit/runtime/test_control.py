@@ -16,7 +16,7 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import Transaction
 from commentsvc.runtime import control
 from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
-from commentsvc.runtime.control_commands import Answer, Change, Order, Undo
+from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
 from tests.unit.stored import new
 
 T = TypeVar("T")
@@ -71,9 +71,9 @@ def test_an_approval_is_written_and_purged_before_it_is_answered(
         async with running(tmp_path) as (_, database, purged):
             ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
             request = (
-                Change(to="approved", all=True)
+                ChangeStatus(to="approved", all=True)
                 if everything
-                else Change(to="approved", ids=tuple(ids))
+                else ChangeStatus(to="approved", ids=tuple(ids))
             )
             purged.clear()
             answer = await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
@@ -93,7 +93,9 @@ def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
             known = await database.write(lambda tx: submit(tx, "a"))
             with pytest.raises(ControlError, match="no comment has the id 77"):
                 await asyncio.to_thread(
-                    control.ask, tmp_path / "control.sock", Change(to="approved", ids=(known, 77))
+                    control.ask,
+                    tmp_path / "control.sock",
+                    ChangeStatus(to="approved", ids=(known, 77)),
                 )
             assert (
                 database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count)
@@ -104,19 +106,19 @@ def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
-    async def ask(request: Order) -> Answer:
+    async def ask(request: Order) -> CommandResult:
         return await asyncio.to_thread(control.ask, tmp_path / "control.sock", request)
 
     async def scene() -> None:
         async with running(tmp_path) as (_, database, _purged):
             ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
-            await ask(Change(to="approved", ids=tuple(ids)))
-            await ask(Change(to="spam", ids=(ids[0],)))
-            assert await ask(Undo()) == Answer((ids[0],))
-            assert await ask(Undo(ids=(ids[0],))) == Answer((ids[0],))
-            assert await ask(Undo()) == Answer((ids[1],))
+            await ask(ChangeStatus(to="approved", ids=tuple(ids)))
+            await ask(ChangeStatus(to="spam", ids=(ids[0],)))
+            assert await ask(UndoChange()) == CommandResult((ids[0],))
+            assert await ask(UndoChange(ids=(ids[0],))) == CommandResult((ids[0],))
+            assert await ask(UndoChange()) == CommandResult((ids[1],))
             with pytest.raises(ControlError, match="no command has changed anything"):
-                await ask(Undo())
+                await ask(UndoChange())
 
     asyncio.run(scene())
 
@@ -133,9 +135,9 @@ def speak(path: Path, line: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "line",
-    [b"{}\n", b'{"do":"drop"}\n', b'{"do":"change","to":"spam","ids":["1"]}\n',
-     b'{"do":"ping","x":1}\n', b'{"do":"undo","ids":[0]}\n',
-     b'{"do":"change","to":"pending"}\n', b"\xff\n", b"\n", b""],
+    [b"{}\n", b'{"do":"drop"}\n', b'{"do":"changestatus","to":"spam","ids":["1"]}\n',
+     b'{"do":"ping","x":1}\n', b'{"do":"undochange","ids":[0]}\n',
+     b'{"do":"changestatus","to":"pending"}\n', b"\xff\n", b"\n", b""],
 )  # fmt: skip
 def test_a_command_that_is_not_understood_is_told_so(tmp_path: Path, line: bytes) -> None:
     async def scene() -> bytes:
@@ -202,7 +204,7 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
 
 def test_too_many_ids_are_refused_before_they_are_sent(tmp_path: Path) -> None:
     with pytest.raises(ControlError, match="too many ids"):
-        control.ask(tmp_path / "none", Change(to="spam", ids=tuple(range(1, 40_000))))
+        control.ask(tmp_path / "none", ChangeStatus(to="spam", ids=tuple(range(1, 40_000))))
 
 
 def test_a_server_that_leaves_without_an_answer_is_told(tmp_path: Path) -> None:

@@ -10,32 +10,32 @@ from commentsvc.comments import errors, queries
 from commentsvc.comments.errors import UnknownThread
 from commentsvc.db.database import Database
 from commentsvc.runtime.control_commands import (
+    AddBan,
     Alias,
-    Answer,
-    Ban,
-    Change,
+    ChangeStatus,
     Close,
-    Edit,
-    Forget,
+    CommandResult,
+    EditText,
+    ErasePerson,
     Merge,
     Move,
     Order,
-    Unban,
-    Undo,
+    RemoveBan,
+    UndoChange,
 )
 from commentsvc.spam import bans
 from tests.unit.stored import NOW, add, opened
 
 ORDERS: dict[str, Order] = {
-    '{"do":"change","to":"spam","ids":[1],"all":false}': Change(to="spam", ids=(1,)),
-    '{"do":"undo","ids":[]}': Undo(),
-    '{"do":"edit","id":1,"message":"x"}': Edit(id=1, message="x"),
+    '{"do":"changestatus","to":"spam","ids":[1],"all":false}': ChangeStatus(to="spam", ids=(1,)),
+    '{"do":"undochange","ids":[]}': UndoChange(),
+    '{"do":"edittext","id":1,"message":"x"}': EditText(id=1, message="x"),
     '{"do":"close","site":"blog","url":"/a/","state":"open"}': Close("blog", "/a/", "open"),
     '{"do":"move","site":"blog","url":"/a/","to":"/b/"}': Move("blog", "/a/", "/b/"),
     '{"do":"merge","site":"blog","url":"/a/","into":"/b/"}': Merge("blog", "/a/", "/b/"),
-    '{"do":"ban","kind":"word","value":"tea","expires":null}': Ban(kind="word", value="tea"),
-    '{"do":"unban","id":3}': Unban(id=3),
-    '{"do":"forget","email":"a@b.example"}': Forget(email="a@b.example"),
+    '{"do":"addban","kind":"word","value":"tea","expires":null}': AddBan(kind="word", value="tea"),
+    '{"do":"removeban","id":3}': RemoveBan(id=3),
+    '{"do":"eraseperson","email":"a@b.example"}': ErasePerson(email="a@b.example"),
     '{"do":"alias","site":"blog","alias":"/b/","url":null}': Alias("blog", "/b/", None),
 }
 
@@ -46,8 +46,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
-def do(database: Database, order: Order) -> Answer:
-    return database.write_now(lambda tx: order.work(tx, NOW))
+def do(database: Database, order: Order) -> CommandResult:
+    return database.write_now(lambda tx: order.apply(tx, NOW))
 
 
 @pytest.mark.parametrize("line", ORDERS)
@@ -59,8 +59,8 @@ def test_an_order_crosses_as_json(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ['{"do":"edit","id":0,"message":"x"}', '{"do":"close","site":"b","url":"/","state":"shut"}',
-     '{"do":"move","site":"b","url":"/"}', '{"do":"undo","x":1}'],
+    ['{"do":"edittext","id":0,"message":"x"}', '{"do":"close","site":"b","url":"/","state":"shut"}',
+     '{"do":"move","site":"b","url":"/"}', '{"do":"undochange","x":1}'],
 )  # fmt: skip
 def test_an_order_that_says_something_else_is_none(line: str) -> None:
     with pytest.raises(msgspec.MsgspecError):
@@ -75,12 +75,12 @@ def test_a_thread_is_closed_moved_merged_and_named(database: Database) -> None:
         found = database.read_now(lambda reader: queries.thread(reader, "blog", url))
         return found.url, found.count, found.state
 
-    assert do(database, Close("blog", "/b/", "closed")) == Answer()
-    assert do(database, Move("blog", "/a/", "/c/")) == Answer()
-    assert do(database, Merge("blog", "/c/", "/b/")) == Answer(moved=1)
-    assert do(database, Alias("blog", "/d/", "/a/")) == Answer()
+    assert do(database, Close("blog", "/b/", "closed")) == CommandResult()
+    assert do(database, Move("blog", "/a/", "/c/")) == CommandResult()
+    assert do(database, Merge("blog", "/c/", "/b/")) == CommandResult(moved=1)
+    assert do(database, Alias("blog", "/d/", "/a/")) == CommandResult()
     assert {thread(url) for url in ("/a/", "/b/", "/c/", "/d/")} == {("/b/", 2, "closed")}
-    assert do(database, Alias("blog", "/d/", None)) == Answer()
+    assert do(database, Alias("blog", "/d/", None)) == CommandResult()
     assert thread("/d/") == ("/d/", 0, "aging")
     with pytest.raises(UnknownThread):
         do(database, Close("blog", "/nobody/", "closed"))
@@ -88,16 +88,16 @@ def test_a_thread_is_closed_moved_merged_and_named(database: Database) -> None:
 
 def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
     comment = add(database).comment.id
-    assert do(database, Edit(id=comment, message="Better")) == Answer((comment,))
-    assert do(database, Undo()) == Answer((comment,))
+    assert do(database, EditText(id=comment, message="Better")) == CommandResult((comment,))
+    assert do(database, UndoChange()) == CommandResult((comment,))
     [entry] = database.read_now(lambda reader: queries.listing(reader, None, 9))
     assert entry.comment.source == "Hello *you*"
 
 
 def test_a_ban_is_made_and_lifted(database: Database) -> None:
-    [ban_id] = do(database, Ban(kind="word", value="Tea", expires=NOW)).changed
+    [ban_id] = do(database, AddBan(kind="word", value="Tea", expires=NOW)).changed
     [ban] = database.read_now(bans.listing)
     assert (ban.value, ban.who, ban.made, ban.expires) == ("tea", "command line", NOW, NOW)
-    assert do(database, Unban(id=ban_id)).changed == (ban_id,)
+    assert do(database, RemoveBan(id=ban_id)).changed == (ban_id,)
     with pytest.raises(errors.UnknownBan):
-        do(database, Unban(id=ban_id))
+        do(database, RemoveBan(id=ban_id))

@@ -14,7 +14,7 @@ import pytest
 from commentsvc.http.bridge import Sockets
 from commentsvc.runtime import handover
 from commentsvc.runtime.control import ControlError, NoServer
-from commentsvc.runtime.handover import Place, Succession
+from commentsvc.runtime.handover import Handover, InheritedState
 
 Old = Callable[[socket.socket], None]
 
@@ -69,7 +69,7 @@ def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bo
     all_ = files(tmp_path, 700)
     notes = ["" if number < 600 else f"tls 192.0.2.{number % 250}" for number in range(7, 700)]
     sockets = Sockets(all_[1:5], tuple(zip(all_[7:], notes, strict=True)), lent)
-    given = Place(sockets, Sockets(all_[5:6], ((all_[6], ""),)), all_[0])
+    given = InheritedState(sockets, Sockets(all_[5:6], ((all_[6], ""),)), all_[0])
     ready: list[bool] = []
     with old_server(tmp_path / "c", lambda talk: ready.append(handover.give(talk.dup(), given))):
         taken, talk = handover.take_over(tmp_path / "c")
@@ -87,7 +87,7 @@ def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bo
 
 
 def test_more_connections_arrive_than_our_own_limit_of_files_allows(tmp_path: Path) -> None:
-    given = Place(
+    given = InheritedState(
         Sockets(connections=tuple((descriptor, "") for descriptor in files(tmp_path, 200))),
         lock=os.open(tmp_path, os.O_RDONLY),
     )
@@ -154,7 +154,7 @@ def test_a_successor_that_fails_leaves_our_place_to_us(
         other.shutdown(socket.SHUT_WR)  # it dies when it has had everything
     else:
         other.close()
-    succession = Succession(asyncio.Event(), None)
+    succession = Handover(asyncio.Event(), None)
     assert succession.begin(ours)
     with (tmp_path / "lock").open("w") as lock:
         succession.hold(Sockets((), idle), lock.fileno())
@@ -170,11 +170,11 @@ def test_a_successor_that_fails_leaves_our_place_to_us(
 def test_a_server_that_fails_lets_the_one_before_it_go_on(tmp_path: Path) -> None:
     before = held()
     ready: list[bool] = []
-    given = Place(lock=os.open(tmp_path, os.O_RDONLY))
+    given = InheritedState(lock=os.open(tmp_path, os.O_RDONLY))
     with old_server(tmp_path / "c", lambda talk: ready.append(handover.give(talk.dup(), given))):
-        succession = Succession(asyncio.Event(), None)
+        succession = Handover(asyncio.Event(), None)
         succession.succeed(tmp_path / "c")
-        assert succession.keeps
+        assert succession.has_other_server
         assert asyncio.run(succession.conclude()) is None
     assert ready == [False]
     given.close()
@@ -184,13 +184,13 @@ def test_a_server_that_fails_lets_the_one_before_it_go_on(tmp_path: Path) -> Non
 
 def test_only_the_first_who_asks_succeeds() -> None:
     stop = asyncio.Event()
-    succession = Succession(stop, None)
-    assert not succession.keeps
+    succession = Handover(stop, None)
+    assert not succession.has_other_server
     ours, other = socket.socketpair()
     with closing(ours), closing(other):
         assert succession.begin(ours)
         assert stop.is_set()
-        assert succession.keeps
+        assert succession.has_other_server
         assert not succession.begin(other)
 
 
@@ -199,5 +199,5 @@ def test_nobody_succeeds_a_server_that_stops_already() -> None:
     stop.set()
     ours, other = socket.socketpair()
     with closing(ours), closing(other):
-        assert not Succession(stop, None).begin(ours)
-    assert asyncio.run(Succession(stop, None).conclude()) is None  # nobody is there to get it
+        assert not Handover(stop, None).begin(ours)
+    assert asyncio.run(Handover(stop, None).conclude()) is None  # nobody is there to get it

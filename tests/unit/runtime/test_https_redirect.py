@@ -21,6 +21,6 @@ def test_everybody_is_sent_to_the_public_host(
 ) -> None:
     """Whatever host he names: the Host field is not looked at."""
     redirect = Redirect("https://comments.example:8443/folder/")
-    answer = redirect.answer(Request(method, path, query, b"", "", {"host": "evil.example"}.get))
+    answer = redirect.handle(Request(method, path, query, b"", "", {"host": "evil.example"}.get))
     assert answer.status == 308
     assert answer.headers == (("Location", f"https://comments.example:8443{target}"),)

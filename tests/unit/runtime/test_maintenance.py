@@ -10,8 +10,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseFull, Reader, Transaction
 from commentsvc.moderation import retention
 from commentsvc.runtime import maintenance
-from commentsvc.settings.schema import Privacy, Settings, Spam
-from commentsvc.util.client_network import DAY
+from commentsvc.settings.schema import PrivacySettings, Settings, SpamSettings
+from commentsvc.util.client_network import DAY_S
 from tests.unit.stored import NOW, add, opened
 
 PAUSE = 0.01  # seconds
@@ -19,7 +19,7 @@ PAUSE = 0.01  # seconds
 
 async def wait_until_fed(database: Database) -> None:
     async with asyncio.timeout(20):
-        while database.read_now(search.unfed):  # noqa: ASYNC110 - nothing tells of it
+        while database.read_now(search.unindexed):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(PAUSE)
 
 
@@ -58,7 +58,7 @@ def test_a_submission_ends_the_work_until_the_next_pause(
             while looks < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
         doing.cancel()
-        assert database.read_now(search.unfed) == 1
+        assert database.read_now(search.unindexed) == 1
 
     with opened(tmp_path) as database:
         add(database)
@@ -66,14 +66,14 @@ def test_a_submission_ends_the_work_until_the_next_pause(
 
 
 def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, failures = search.feed, iter([True, True])
+    real, failures = search.index_pending, iter([True, True])
 
     def feed(tx: Transaction, most: int) -> bool:
         if next(failures, False):
             raise DatabaseFull("no space")
         return real(tx, most)
 
-    monkeypatch.setattr(search, "feed", feed)
+    monkeypatch.setattr(search, "index_pending", feed)
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(maintenance.run(database, Settings(), PAUSE))
@@ -91,9 +91,9 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
         doing = asyncio.create_task(
             maintenance.run(
                 database,
-                Settings(privacy=Privacy(network_days=1)),
+                Settings(privacy=PrivacySettings(network_days=1)),
                 PAUSE,
-                lambda: NOW / 1_000 + DAY,
+                lambda: NOW / 1_000 + DAY_S,
             )
         )
 
@@ -116,11 +116,11 @@ def test_spam_is_removed_after_its_days_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "PIECE", 2)
-    later = Settings(spam=Spam(kept_days=2))
+    later = Settings(spam=SpamSettings(kept_days=2))
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(
-            maintenance.run(database, later, PAUSE, lambda: NOW / 1_000 + 2 * DAY)
+            maintenance.run(database, later, PAUSE, lambda: NOW / 1_000 + 2 * DAY_S)
         )
 
         def left(reader: Reader) -> int:

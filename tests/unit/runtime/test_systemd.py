@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.runtime import systemd
-from commentsvc.runtime.systemd import Manager, SocketsUnusable
+from commentsvc.runtime.systemd import Notifier, SocketsUnusable
 
 PID = 4711
 
@@ -30,7 +30,7 @@ def first(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def test_sockets_are_passed_in_a_row(first: int) -> None:
-    ours = Manager({"LISTEN_PID": str(PID), "LISTEN_FDS": "2"}, PID)
+    ours = Notifier({"LISTEN_PID": str(PID), "LISTEN_FDS": "2"}, PID)
     assert ours.sockets() == (first, first + 1)
 
 
@@ -40,13 +40,13 @@ def test_sockets_are_passed_in_a_row(first: int) -> None:
     [{}, {"LISTEN_FDS": "2"}, {"LISTEN_PID": "1", "LISTEN_FDS": "2"}, {"LISTEN_PID": str(PID)}],
 )
 def test_what_was_meant_for_another_process_is_left_alone(environ: dict[str, str]) -> None:
-    assert Manager(environ, PID).sockets() == ()
+    assert Notifier(environ, PID).sockets() == ()
 
 
 @pytest.mark.parametrize("count", ["x", "-1", "65", "1.0", "٣"])
 def test_a_malformed_number_is_refused(count: str) -> None:
     with pytest.raises(SocketsUnusable, match="LISTEN_FDS"):
-        Manager({"LISTEN_PID": str(PID), "LISTEN_FDS": count}, PID).sockets()
+        Notifier({"LISTEN_PID": str(PID), "LISTEN_FDS": count}, PID).sockets()
 
 
 def test_what_does_not_listen_is_refused_with_what_to_do(
@@ -54,11 +54,11 @@ def test_what_does_not_listen_is_refused_with_what_to_do(
 ) -> None:
     environ = {"LISTEN_PID": str(PID), "LISTEN_FDS": "3"}
     with pytest.raises(SocketsUnusable, match=f"Descriptor {first + 2} .*Accept=no"):
-        Manager(environ, PID).sockets()
+        Notifier(environ, PID).sockets()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
         monkeypatch.setattr(systemd, "FIRST", datagrams.fileno())
         with pytest.raises(SocketsUnusable, match="ListenStream="):
-            Manager({**environ, "LISTEN_FDS": "1"}, PID).sockets()
+            Notifier({**environ, "LISTEN_FDS": "1"}, PID).sockets()
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -66,13 +66,13 @@ def test_the_manager_is_told(tmp_path: Path, abstract: bool) -> None:
     name = f"@commentsvc-{os.getpid()}" if abstract else str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind("\0" + name[1:] if abstract else name)
-        Manager({"NOTIFY_SOCKET": name}, PID).tell("READY=1", "MAINPID=4711")
+        Notifier({"NOTIFY_SOCKET": name}, PID).notify("READY=1", "MAINPID=4711")
         assert listener.recv(100) == b"READY=1\nMAINPID=4711"
 
 
 def test_a_manager_that_does_not_listen_is_no_trouble(tmp_path: Path) -> None:
-    Manager({"NOTIFY_SOCKET": str(tmp_path / "nobody")}, PID).tell("READY=1")
-    Manager({}, PID).tell("READY=1")
+    Notifier({"NOTIFY_SOCKET": str(tmp_path / "nobody")}, PID).notify("READY=1")
+    Notifier({}, PID).notify("READY=1")
 
 
 def told(receiver: socket.socket) -> list[bytes]:
@@ -97,7 +97,7 @@ def test_a_watchdog_hears_of_us_twice_in_its_time(tmp_path: Path, meant: dict[st
     path = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
         receiver.bind(path)
-        ours = Manager({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000000", **meant}, PID)
+        ours = Notifier({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000000", **meant}, PID)
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(ours.watch(pause))
         assert told(receiver) == [b"WATCHDOG=1"] * 3
@@ -113,4 +113,4 @@ def test_without_a_watchdog_nothing_is_said(environ: dict[str, str]) -> None:
     async def pause(_seconds: float) -> None:
         raise AssertionError
 
-    asyncio.run(Manager(environ, PID).watch(pause))
+    asyncio.run(Notifier(environ, PID).watch(pause))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from commentsvc.settings.reader import FILE_LIMIT, SHOWN, Reading
+from commentsvc.settings.reader import FILE_LIMIT, SHOWN, SettingsReader
 
 
 class Oven(Struct, frozen=True):
@@ -23,11 +23,13 @@ class Tray(Struct, frozen=True):
     name: Annotated[str, Meta(min_length=1, description="a name")] = "first"
 
 
-def reading() -> Reading:
-    return Reading("BAKE_", {"oven": Oven, "tray": Tray}, repeated="tray", places=("BAKE_HOME",))
+def reading() -> SettingsReader:
+    return SettingsReader(
+        "BAKE_", {"oven": Oven, "tray": Tray}, repeated="tray", places=("BAKE_HOME",)
+    )
 
 
-def read_text(tmp_path: Path, text: str | bytes) -> Reading:
+def read_text(tmp_path: Path, text: str | bytes) -> SettingsReader:
     file = tmp_path / "bake.toml"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     read = reading()

@@ -39,7 +39,7 @@ def found(
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
     known = Bans()
     database.read_now(lambda reader: known.load(reader, now))
-    return [each.reason for each in known.look(submission, render(message), lambda: network)]
+    return [each.reason for each in known.check(submission, render(message), lambda: network)]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def taught(spam_odds: float = 0.97, good_odds: float = 0.03) -> Bayes:
 def found(bayes: Bayes, text: str) -> list[tuple[int, str]]:
     return [
         (points, reason)
-        for points, reason in bayes.look(msgspec.structs.replace(PLAIN, message=text))
+        for points, reason in bayes.score(msgspec.structs.replace(PLAIN, message=text))
     ]
 
 

@@ -8,43 +8,43 @@ import pytest
 
 from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import Submission
-from commentsvc.settings.schema import Settings, Spam
-from commentsvc.spam.checks import Layers
-from commentsvc.spam.policy import Standing
-from commentsvc.spam.score import BANNED, HOLD, Finding, Verdict
+from commentsvc.settings.schema import Settings, SpamSettings
+from commentsvc.spam.checks import SpamChecker
+from commentsvc.spam.policy import PolicyResult
+from commentsvc.spam.score import BANNED, HOLD, Signal, Verdict
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
-USUAL = Standing(HOLD, [])
+USUAL = PolicyResult(HOLD, [])
 NOW = 1_795_000_000.0
 LONG = "This text is long enough to be known again when it comes a second time."
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
-def layers(**spam: Any) -> Layers:  # Any: a field of Spam
+def layers(**spam: Any) -> SpamChecker:  # Any: a field of Spam
     """Layers that ask for no stamp and no work, unless `spam` says so."""
     fields: dict[str, Any] = {"stamp": "off", "work": 0} | spam  # Any: as above
-    return Layers(Settings(spam=Spam(**fields)), [b"k" * 32])
+    return SpamChecker(Settings(spam=SpamSettings(**fields)), [b"k" * 32])
 
 
 def verdict(
-    judge: Layers,
+    judge: SpamChecker,
     message: str = "Hello.",
     network: bytes = b"abc",
     later: float = 0.0,
-    standing: Standing = USUAL,
+    policy: PolicyResult = USUAL,
     **fields: Any,  # Any: a field of Submission
 ) -> Verdict:
     """The verdict on a comment that comes so many seconds `later`."""
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
-    return judge.judge(submission, render(message), network, standing, (NOW + later, later))
+    return judge.check(submission, render(message), network, policy, (NOW + later, later))
 
 
 def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
     assert verdict(layers()) == Verdict("accept")
-    assert verdict(layers(), standing=Standing(0, [])) == Verdict("hold")
-    banned = Standing(HOLD, [Finding(BANNED, "the author is banned")])
+    assert verdict(layers(), policy=PolicyResult(0, [])) == Verdict("hold")
+    banned = PolicyResult(HOLD, [Signal(BANNED, "the author is banned")])
     expected = Verdict("spam", 100, ("the author is banned (+100)",))
-    assert verdict(layers(), standing=banned) == expected
+    assert verdict(layers(), policy=banned) == expected
 
 
 def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
@@ -90,7 +90,7 @@ def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
     assert verdict(layers(links=0), LINKS).decision == "accept"
 
 
-def proof(judge: Layers) -> dict[str, Any]:  # Any: fields of Submission
+def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
     """What a browser sends of an invitation, when the work is done."""
     invitation = judge.invite("blog", NOW, 0.0)
     sent = {"stamp": invitation["stamp"]}

@@ -5,7 +5,7 @@ import pytest
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import duplicates, score
-from commentsvc.spam.duplicates import DAY, Duplicates
+from commentsvc.spam.duplicates import DAY_S, Duplicates
 
 TEXT = "I really like how you explain this, it is the best that I ever read on it."
 HERE, THERE, ELSEWHERE = b"abc", b"def", b"ghi"
@@ -18,7 +18,7 @@ def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> S
 
 
 def points(memory: Duplicates, submission: Submission, network: bytes, now: float = 0.0) -> int:
-    return sum(finding.points for finding in memory.look(submission, network, now))
+    return sum(finding.points for finding in memory.check(submission, network, now))
 
 
 def test_the_same_text_from_another_network_is_a_doubt_and_more_so_again() -> None:
@@ -53,8 +53,8 @@ def test_what_many_people_say_is_no_doubt() -> None:
 def test_a_text_is_remembered_for_a_day() -> None:
     memory = Duplicates()
     points(memory, sent("Ann"), HERE, 0)
-    assert points(memory, sent("Bob"), THERE, DAY + 1) == 0
-    assert points(memory, sent("Eve"), ELSEWHERE, 2 * DAY) == score.REPEATED
+    assert points(memory, sent("Bob"), THERE, DAY_S + 1) == 0
+    assert points(memory, sent("Eve"), ELSEWHERE, 2 * DAY_S) == score.REPEATED
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

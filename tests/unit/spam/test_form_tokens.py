@@ -3,25 +3,25 @@
 import pytest
 
 from commentsvc.spam import form_tokens, score
-from commentsvc.spam.form_tokens import OLDEST, YOUNGEST, Stamps
+from commentsvc.spam.form_tokens import OLDEST, YOUNGEST, FormTokens
 
 NOW = 1_795_000_000.0
 KEY, OLD = b"k" * 32, b"o" * 32
 
 
 @pytest.fixture
-def ours() -> Stamps:
-    return Stamps([KEY])
+def ours() -> FormTokens:
+    return FormTokens([KEY])
 
 
-def look(ours: Stamps, stamp: str, after: float = 60.0, site: str = "blog", of: int = 1) -> int:
+def look(ours: FormTokens, stamp: str, after: float = 60.0, site: str = "blog", of: int = 1) -> int:
     """The points of what is wrong with a stamp, `after` it was made at NOW."""
-    seen = ours.look(stamp, site, of, NOW + after)
+    seen = ours.check(stamp, site, of, NOW + after)
     assert seen.usable or seen.finding
     return seen.finding.points if seen.finding else 0
 
 
-def test_a_stamp_of_a_minute_ago_is_good(ours: Stamps) -> None:
+def test_a_stamp_of_a_minute_ago_is_good(ours: FormTokens) -> None:
     assert look(ours, ours.make("blog", NOW)) == 0
 
 
@@ -37,25 +37,25 @@ def test_a_stamp_of_a_minute_ago_is_good(ours: Stamps) -> None:
         (1e9, score.EXPIRED),
     ],
 )
-def test_the_age_of_a_stamp_counts(ours: Stamps, after: float, points: int) -> None:
+def test_the_age_of_a_stamp_counts(ours: FormTokens, after: float, points: int) -> None:
     assert look(ours, ours.make("blog", NOW), after) == points
 
 
-def test_a_hasty_stamp_is_usable_and_an_old_one_is_not(ours: Stamps) -> None:
-    assert ours.look(ours.make("blog", NOW), "blog", 1, NOW).usable
-    assert not ours.look(ours.make("blog", NOW), "blog", 1, NOW + OLDEST).usable
+def test_a_hasty_stamp_is_usable_and_an_old_one_is_not(ours: FormTokens) -> None:
+    assert ours.check(ours.make("blog", NOW), "blog", 1, NOW).usable
+    assert not ours.check(ours.make("blog", NOW), "blog", 1, NOW + OLDEST).usable
 
 
-def test_a_stamp_is_for_one_submission_and_its_retries(ours: Stamps) -> None:
+def test_a_stamp_is_for_one_submission_and_its_retries(ours: FormTokens) -> None:
     stamp = ours.make("blog", NOW)
     assert [look(ours, stamp, of=n) for n in (1, 1, 2, 1)] == [0, 0, score.REPLAYED, 0]
 
 
-def test_a_stamp_is_for_its_site(ours: Stamps) -> None:
+def test_a_stamp_is_for_its_site(ours: FormTokens) -> None:
     assert look(ours, ours.make("blog", NOW), site="notes") == score.FORGED
 
 
-def test_every_altered_letter_is_noticed(ours: Stamps) -> None:
+def test_every_altered_letter_is_noticed(ours: FormTokens) -> None:
     stamp = ours.make("blog", NOW)
     for place, letter in enumerate(stamp):
         altered = stamp[:place] + ("0" if letter != "0" else "1") + stamp[place + 1 :]
@@ -66,19 +66,19 @@ def test_every_altered_letter_is_noticed(ours: Stamps) -> None:
 @pytest.mark.parametrize(
     "stamp", ["x", ".", "a.b.c.d", "0" * 10_000, "1795000000.é.blog", "\x00", "💥." * 40, "\ud800."]
 )
-def test_what_is_no_stamp_is_forged(ours: Stamps, stamp: str) -> None:
+def test_what_is_no_stamp_is_forged(ours: FormTokens, stamp: str) -> None:
     assert look(ours, stamp) == score.FORGED
 
 
-def test_a_stamp_of_another_key_is_forged_and_one_of_an_older_key_is_not(ours: Stamps) -> None:
-    theirs = Stamps([OLD]).make("blog", NOW)
+def test_a_stamp_of_another_key_is_forged_and_one_of_an_older_key_is_not(ours: FormTokens) -> None:
+    theirs = FormTokens([OLD]).make("blog", NOW)
     assert look(ours, theirs) == score.FORGED
-    assert look(Stamps([KEY, OLD]), theirs) == 0
-    assert look(ours, Stamps([KEY, OLD]).make("blog", NOW)) == 0
+    assert look(FormTokens([KEY, OLD]), theirs) == 0
+    assert look(ours, FormTokens([KEY, OLD]).make("blog", NOW)) == 0
 
 
 def test_what_was_used_is_forgotten_only_when_many_others_were(
-    ours: Stamps, monkeypatch: pytest.MonkeyPatch
+    ours: FormTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(form_tokens, "REMEMBERED", 3)
     first = ours.make("blog", NOW)

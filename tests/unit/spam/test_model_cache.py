@@ -11,13 +11,13 @@ from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, Reader
 from commentsvc.spam import score, training
-from commentsvc.spam.model_cache import PAUSE, School
-from commentsvc.spam.score import Finding
+from commentsvc.spam.model_cache import PAUSE, ModelCache
+from commentsvc.spam.score import Signal
 from tests.unit.stored import add, decide, opened
 
 TEXTS = {"spam": "cheap pills casino bonus", "approved": "thank you for this bread"}
 SENT = Submission(("blog", "/p/"), "Ann", TEXTS["spam"], "", "", "", None, "", "", "")
-HELD = [Finding(score.LIKE_SPAM, "like what was marked as spam: cheap, pills, casino, bonus")]
+HELD = [Signal(score.LIKE_SPAM, "like what was marked as spam: cheap, pills, casino, bonus")]
 
 
 @pytest.fixture
@@ -37,24 +37,24 @@ def teach(database: Database) -> None:
 
 def test_what_was_taught_before_the_start_is_known_at_once(database: Database) -> None:
     teach(database)
-    assert School(database).look(SENT, 0.0) == HELD
+    assert ModelCache(database).score(SENT, 0.0) == HELD
 
 
 def test_what_is_taught_is_learned_after_a_pause_and_meanwhile_nobody_waits(
     database: Database,
 ) -> None:
-    async def scene(school: School) -> None:
-        assert school.look(SENT, 100.0) == []
+    async def scene(school: ModelCache) -> None:
+        assert school.score(SENT, 100.0) == []
         await asyncio.to_thread(teach, database)
-        assert school.look(SENT, 100.0 + PAUSE / 2) == []
-        assert school.look(SENT, 100.0 + PAUSE) == [], "it is read in another OS thread"
+        assert school.score(SENT, 100.0 + PAUSE / 2) == []
+        assert school.score(SENT, 100.0 + PAUSE) == [], "it is read in another OS thread"
         async with asyncio.timeout(20):
-            while school.look(SENT, 100.0 + PAUSE) != HELD:  # noqa: ASYNC110 - nothing tells of it
+            while school.score(SENT, 100.0 + PAUSE) != HELD:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0.01)
         other = msgspec.structs.replace(SENT, message="something else")
-        assert school.look(other, 0.0) == [], "a clock that steps back stops nothing"
+        assert school.score(other, 0.0) == [], "a clock that steps back stops nothing"
 
-    asyncio.run(scene(School(database)))
+    asyncio.run(scene(ModelCache(database)))
 
 
 def test_a_read_that_fails_is_tried_again(
@@ -68,15 +68,15 @@ def test_a_read_that_fails_is_tried_again(
             raise failure
         return odds(reader)
 
-    async def scene(school: School) -> None:
-        school.look(SENT, 0.0)
+    async def scene(school: ModelCache) -> None:
+        school.score(SENT, 0.0)
         await asyncio.to_thread(teach, database)
         monkeypatch.setattr(training, "odds", read)
         async with asyncio.timeout(20):
             moment = PAUSE
-            while school.look(SENT, moment) != HELD:
+            while school.score(SENT, moment) != HELD:
                 moment += PAUSE
                 await asyncio.sleep(0.01)
 
-    asyncio.run(scene(School(database)))
+    asyncio.run(scene(ModelCache(database)))
     assert next(failures, None) is None

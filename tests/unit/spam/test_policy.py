@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import Moderation
+from commentsvc.settings.schema import ModerationSettings
 from commentsvc.spam import bans, training
 from tests.unit import stored
 from tests.unit.served import SETTINGS, Served, served
@@ -38,7 +38,7 @@ def on_notes(service: Served, message: str, **fields: str) -> None:
     ],
 )
 def test_a_policy_says_what_waits(tmp_path: Path, policy: str, plain: str, links: str) -> None:
-    moderation = Moderation(policy=policy)  # type: ignore[arg-type] # one of its words
+    moderation = ModerationSettings(policy=policy)  # type: ignore[arg-type] # one of its words
     with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
         assert send(service, "Hello") == plain
         assert send(service, LINKS) == links
@@ -73,7 +73,7 @@ def decide(service: Served, to: str) -> None:
 
 def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path) -> None:
     settings = msgspec.structs.replace(
-        SETTINGS, moderation=Moderation(policy="first", trust_after=2)
+        SETTINGS, moderation=ModerationSettings(policy="first", trust_after=2)
     )
     ann = {"author": "Ann", "email": "ann@a.example"}
     with served(tmp_path, settings) as service:
@@ -93,7 +93,7 @@ def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path)
 
 
 def test_nobody_earns_trust_without_an_address(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, moderation=Moderation(policy="first"))
+    settings = msgspec.structs.replace(SETTINGS, moderation=ModerationSettings(policy="first"))
     with served(tmp_path, settings) as service:
         send(service, "Hello")
         decide(service, "approved")

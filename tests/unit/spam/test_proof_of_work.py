@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from altcha import Challenge, Payload, solve_challenge
 
-from commentsvc.spam.proof_of_work import HALF, LENGTH, QUIET, STEEPEST, Work
+from commentsvc.spam.proof_of_work import HALF, LENGTH, QUIET, STEEPEST, ProofOfWork
 
 KEY, OLD = b"k" * 32, b"o" * 32
 STAMP = "a stamp"
@@ -32,22 +32,24 @@ def altered(answer: str, *path: str, value: object) -> str:
 
 
 @pytest.fixture
-def ours() -> Work:
-    return Work([KEY], 20)
+def ours() -> ProofOfWork:
+    return ProofOfWork([KEY], 20)
 
 
-def test_the_work_that_was_asked_is_accepted(ours: Work) -> None:
-    assert ours.is_done(solved(ours.ask(STAMP, 0)), STAMP)
+def test_the_work_that_was_asked_is_accepted(ours: ProofOfWork) -> None:
+    assert ours.is_solved(solved(ours.challenge(STAMP, 0)), STAMP)
 
 
-def test_the_work_for_one_stamp_is_not_that_for_another(ours: Work) -> None:
-    assert not ours.is_done(solved(ours.ask(STAMP, 0)), "another stamp")
+def test_the_work_for_one_stamp_is_not_that_for_another(ours: ProofOfWork) -> None:
+    assert not ours.is_solved(solved(ours.challenge(STAMP, 0)), "another stamp")
 
 
-def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(ours: Work) -> None:
-    theirs = solved(Work([OLD], 20).ask(STAMP, 0))
-    assert not ours.is_done(theirs, STAMP)
-    assert Work([KEY, OLD], 20).is_done(theirs, STAMP)
+def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(
+    ours: ProofOfWork,
+) -> None:
+    theirs = solved(ProofOfWork([OLD], 20).challenge(STAMP, 0))
+    assert not ours.is_solved(theirs, STAMP)
+    assert ProofOfWork([KEY, OLD], 20).is_solved(theirs, STAMP)
 
 
 @pytest.mark.parametrize(
@@ -68,22 +70,22 @@ def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(ours: 
         (("solution",), None),
     ],
 )
-def test_an_altered_answer_is_none(ours: Work, path: tuple[str, ...], value: object) -> None:
-    answer = solved(ours.ask(STAMP, 0))
-    assert not ours.is_done(altered(answer, *path, value=value), STAMP)
+def test_an_altered_answer_is_none(ours: ProofOfWork, path: tuple[str, ...], value: object) -> None:
+    answer = solved(ours.challenge(STAMP, 0))
+    assert not ours.is_solved(altered(answer, *path, value=value), STAMP)
 
 
 @pytest.mark.parametrize(
     "answer", ["", "x", "e30=", "W10=", "é", "\ud800", base64.b64encode(b"[" * 2_000).decode()]
 )
-def test_what_is_no_answer_is_none(ours: Work, answer: str) -> None:
-    assert not ours.is_done(answer, STAMP)
+def test_what_is_no_answer_is_none(ours: ProofOfWork, answer: str) -> None:
+    assert not ours.is_solved(answer, STAMP)
 
 
-def test_an_endless_answer_is_not_read(ours: Work) -> None:
-    answer = solved(ours.ask(STAMP, 0))
+def test_an_endless_answer_is_not_read(ours: ProofOfWork) -> None:
+    answer = solved(ours.challenge(STAMP, 0))
     padded = base64.b64encode(base64.b64decode(answer) + b" " * LENGTH).decode()
-    assert not ours.is_done(padded, STAMP)
+    assert not ours.is_solved(padded, STAMP)
 
 
 def numbers(opened: int, pause: float) -> list[int]:
@@ -94,9 +96,9 @@ def numbers(opened: int, pause: float) -> list[int]:
         asked.append(count)
         return 0
 
-    work = Work([KEY], 100, choose)
+    work = ProofOfWork([KEY], 100, choose)
     for number in range(opened):
-        work.ask(STAMP, number * pause)
+        work.challenge(STAMP, number * pause)
     return asked
 
 
@@ -118,18 +120,18 @@ def test_after_a_wave_it_gets_easier_again() -> None:
         asked.append(count)
         return 0
 
-    work = Work([KEY], 100, choose)
+    work = ProofOfWork([KEY], 100, choose)
     for _ in range(1_000):
-        work.ask(STAMP, 0.0)
-    work.ask(STAMP, 10 * HALF)
-    work.ask(STAMP, 0.0)  # a clock that goes back is none
+        work.challenge(STAMP, 0.0)
+    work.challenge(STAMP, 10 * HALF)
+    work.challenge(STAMP, 0.0)  # a clock that goes back is none
     assert asked[-2:] == [100, 100]
 
 
-def test_asking_and_checking_take_a_millisecond(ours: Work) -> None:
-    answer = solved(ours.ask(STAMP, 0))
+def test_asking_and_checking_take_a_millisecond(ours: ProofOfWork) -> None:
+    answer = solved(ours.challenge(STAMP, 0))
     begin = time.process_time()
     for _ in range(50):
-        ours.ask(STAMP, 0)
-        ours.is_done(answer, STAMP)
+        ours.challenge(STAMP, 0)
+        ours.is_solved(answer, STAMP)
     assert (time.process_time() - begin) / 50 < 0.005

@@ -2,17 +2,17 @@
 
 import pytest
 
-from commentsvc.settings.schema import Spam
+from commentsvc.settings.schema import SpamSettings
 from commentsvc.spam import score
-from commentsvc.spam.score import HOLD, Finding, Verdict, judge
+from commentsvc.spam.score import HOLD, Signal, Verdict, decide
 
-LINKS = Finding(HOLD, "9 links")
-AGAIN = Finding(1, "again")
-BANNED = Finding(score.BANNED, "banned")
+LINKS = Signal(HOLD, "9 links")
+AGAIN = Signal(1, "again")
+BANNED = Signal(score.BANNED, "banned")
 
 
 @pytest.mark.parametrize(
-    ("findings", "policy", "expected"),
+    ("signals", "policy", "expected"),
     [
         ([], "none", Verdict("accept")),
         ([], "all", Verdict("hold")),
@@ -26,20 +26,20 @@ BANNED = Finding(score.BANNED, "banned")
         ([LINKS, AGAIN], "suspicious", Verdict("hold", 6, ("9 links (+5)", "again (+1)"))),
         ([LINKS, LINKS], "none", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
         ([LINKS, LINKS], "all", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
-        ([Finding(-3, "known")], "none", Verdict("accept", 0, ("known (-3)",))),
+        ([Signal(-3, "known")], "none", Verdict("accept", 0, ("known (-3)",))),
     ],
 )
-def test_a_submission_is_judged(findings: list[Finding], policy: str, expected: Verdict) -> None:
-    assert judge(tuple(findings), score.HOLDS_FROM[policy], 8) == expected
+def test_a_submission_is_judged(signals: list[Signal], policy: str, expected: Verdict) -> None:
+    assert decide(tuple(signals), score.HOLDS_FROM[policy], 8) == expected
 
 
 def test_nothing_is_filed_as_spam_where_that_is_off() -> None:
-    assert judge((BANNED,), score.HOLDS_FROM["none"], 0).decision == "hold"
-    assert judge((LINKS,) * 20, 5, 0).decision == "hold"
+    assert decide((BANNED,), score.HOLDS_FROM["none"], 0).decision == "hold"
+    assert decide((LINKS,) * 20, 5, 0).decision == "hold"
 
 
 def test_no_single_doubt_files_a_comment_as_spam_but_what_moderators_said() -> None:
     theirs = {score.BANNED, score.LIKE_SPAM}
     points = {value for value in vars(score).values() if isinstance(value, int)} - theirs
     assert len(points) > 3
-    assert max(points) < Spam().score
+    assert max(points) < SpamSettings().score

@@ -6,8 +6,8 @@ import pytest
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
-from commentsvc.spam.score import Finding
-from commentsvc.spam.text_rules import Rules
+from commentsvc.spam.score import Signal
+from commentsvc.spam.text_rules import TextRules
 
 RUSSIAN = "Спасибо большое, очень полезная статья"
 
@@ -16,8 +16,8 @@ def sent(message: str, author: str = "Ann", site: str = "") -> Submission:
     return Submission(("blog", "/p/"), author, message, "", "", site, None, "", "", "")
 
 
-def reasons(rules: Rules, message: str, links: int = 0) -> list[str]:
-    return [finding.reason for finding in rules.look(sent(message), links)]
+def reasons(rules: TextRules, message: str, links: int = 0) -> list[str]:
+    return [finding.reason for finding in rules.check(sent(message), links)]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def reasons(rules: Rules, message: str, links: int = 0) -> list[str]:
     [(3, 3, []), (3, 4, ["4 links"]), (0, 900, []), (1, 2, ["2 links"])],
 )
 def test_more_links_than_allowed_are_a_doubt(most: int, links: int, found: list[str]) -> None:
-    assert reasons(Rules(most, (), ()), "Hi", links=links) == found
+    assert reasons(TextRules(most, (), ()), "Hi", links=links) == found
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_more_links_than_allowed_are_a_doubt(most: int, links: int, found: list[
     ],
 )
 def test_an_unwanted_word_is_found_as_a_whole_word(message: str, found: bool) -> None:
-    rules = Rules(0, ("casino", "Cheap loans", "a.b"), ())
+    rules = TextRules(0, ("casino", "Cheap loans", "a.b"), ())
     assert bool(reasons(rules, message)) is found
 
 
 def test_an_unwanted_word_is_found_in_the_name_and_told_once() -> None:
-    rules = Rules(0, ("casino",), ())
-    found = rules.look(sent("casino", "Casino Royal", "https://casino.example/"), 0)
-    assert found == [Finding(score.WORD, 'the word "casino"')]
+    rules = TextRules(0, ("casino",), ())
+    found = rules.check(sent("casino", "Casino Royal", "https://casino.example/"), 0)
+    assert found == [Signal(score.WORD, 'the word "casino"')]
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ def test_an_unwanted_word_is_found_in_the_name_and_told_once() -> None:
 def test_a_text_in_a_script_that_nobody_reads_is_a_doubt(
     message: str, scripts: tuple[str, ...], found: list[str]
 ) -> None:
-    assert reasons(Rules(0, (), scripts), message) == found
+    assert reasons(TextRules(0, (), scripts), message) == found
 
 
 def test_all_reasons_are_told() -> None:
-    rules = Rules(1, ("спасибо",), ("latin",))
+    rules = TextRules(1, ("спасибо",), ("latin",))
     assert len(reasons(rules, RUSSIAN, links=2)) == 3
 
 
 def test_a_hostile_text_takes_no_time() -> None:
-    rules = Rules(3, tuple(f"{'a' * 50} {n}" for n in range(1_000)), ("thai",))
+    rules = TextRules(3, tuple(f"{'a' * 50} {n}" for n in range(1_000)), ("thai",))
     begin = time.process_time()
     for text in ("a" * 8_000, "ﷺ" * 8_000, "a " * 4_000):
-        rules.look(sent(text), 0)
+        rules.check(sent(text), 0)
     assert time.process_time() - begin < 1

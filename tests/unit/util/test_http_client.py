@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from commentsvc.util import http_client
-from commentsvc.util.http_client import Answer, RemoteError
+from commentsvc.util.http_client import HttpResponse, RemoteError
 from tests.background import background
 
 LOCAL = ("127.0.0.0/8",)
@@ -54,7 +54,7 @@ def receiver() -> Iterator[Receiver]:
         yield server
 
 
-def post(url: str, networks: tuple[str, ...] = ()) -> Answer:
+def post(url: str, networks: tuple[str, ...] = ()) -> HttpResponse:
     return asyncio.run(http_client.post(url, b"{}", {"X-Name": "value"}, networks))
 
 
@@ -80,7 +80,7 @@ def test_a_public_address_is_known(address: str) -> None:
 
 
 def test_a_post_arrives_where_the_operator_allows_it(receiver: Receiver) -> None:
-    assert post(f"http://127.0.0.1:{receiver.port}/a/b?c=d", LOCAL) == Answer(200, "thanks")
+    assert post(f"http://127.0.0.1:{receiver.port}/a/b?c=d", LOCAL) == HttpResponse(200, "thanks")
     [(path, headers, body)] = receiver.got
     assert (path, body) == ("/a/b?c=d", b"{}")
     assert headers["Host"] == f"127.0.0.1:{receiver.port}"

@@ -6,7 +6,7 @@ from commentsvc.api import submit
 from commentsvc.api.errors import as_http
 from commentsvc.comments.errors import ThreadClosed, UnknownParent
 from commentsvc.comments.submission import SubmissionError, from_form
-from commentsvc.settings.schema import Comments
+from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util import messages
 from commentsvc.util.languages import Languages
 from commentsvc.util.messages import Fault, sentence, told
@@ -27,7 +27,7 @@ def causes() -> list[str]:
     texts: list[str] = [*submit.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
-            from_form(values, Comments(), lambda url: ("", "/p/"))
+            from_form(values, CommentsSettings(), lambda url: ("", "/p/"))
         texts += caught.value.problems.values()
     for failure in (UnknownParent(), ThreadClosed()):
         error = as_http(failure)

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from commentsvc.cli.doctor import remote
-from commentsvc.cli.doctor.remote import Seen, Visitor
+from commentsvc.cli.doctor.remote import ProbeClient, ProbeResponse
 
 NOW = 1_795_000_000.0  # 2026-11-18T11:06:40Z
 
 
-class Answering(Visitor):
+class Answering(ProbeClient):
     """A visitor who always sees one answer."""
 
     def __init__(self, body: bytes, status: int = 200) -> None:
         super().__init__("https://c.example/in/", ssl.create_default_context())
-        self.seen = Seen(status, [], body, "192.168.1.5", {})
+        self.seen = ProbeResponse(status, [], body, "192.168.1.5", {})
 
-    def ask(self, *_: object, **__: object) -> Seen:
+    def ask(self, *_: object, **__: object) -> ProbeResponse:
         """That answer."""
         return self.seen
 
@@ -44,7 +44,7 @@ def test_clocks_that_are_apart_are_found(told: bytes, good: bool) -> None:
 )
 def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> None:
     certificate: dict[str, Any] = {"notAfter": f"{day} 2026 GMT"}  # Any: as ssl gives it
-    assert remote.certificate(Seen(200, [], b"", "", certificate), NOW).good is good
+    assert remote.certificate(ProbeResponse(200, [], b"", "", certificate), NOW).good is good
 
 
 @pytest.mark.parametrize(

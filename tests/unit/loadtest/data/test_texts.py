@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from commentsvc.comments.submission import Fields, check
-from commentsvc.settings.schema import Comments
+from commentsvc.settings.schema import CommentsSettings
 from loadtest.data.texts import Words, person, spammer
 
 SORTS = (person, spammer)
@@ -24,7 +24,7 @@ def test_every_one_can_be_sent(sort: Callable[[random.Random], Words]) -> None:
     source = random.Random(3)
     for _ in range(500):
         fields = Fields(url="/p/", **sort(source)._asdict())
-        check(fields, Comments(), lambda url: ("blog", url))
+        check(fields, CommentsSettings(), lambda url: ("blog", url))
 
 
 def test_no_spammer_says_a_thing_twice() -> None:
