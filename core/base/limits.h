@@ -15,9 +15,9 @@ enum {
     /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
      * that stand in front allow 8 to 16 KiB. */
     LIMIT_HEAD = 16 * 1024,
-    /* Bytes of a preface, in which a terminator of TLS says whom it speaks for. Usual ones have
-     * under 200, and a few more with the name in a client's certificate. */
-    LIMIT_PREFACE = 2048,
+    /* Bytes of a PROXY header, in which a terminator of TLS says whom it speaks for. Usual ones
+     * have under 200, and a few more with the name in a client's certificate. */
+    LIMIT_PROXY_HEADER = 2048,
     /* Bytes of the lines that only clients by TLS get: a field or two. */
     LIMIT_SECURE_FIELDS = 256,
     /* Bytes of a method. The longest registered one has 17 (IANA, HTTP Method Registry). */
@@ -80,19 +80,19 @@ enum {
 
 /* What an operator may set. Times are milliseconds, sizes bytes. */
 struct limits {
-    size_t body;              /* payload of one request */
-    size_t store_bytes;       /* all stored answers of all workers together */
-    uint32_t connections;     /* of all workers together */
-    uint32_t waiting;         /* requests in the mailbox to Python */
-    uint32_t streams;         /* of the connections, at the same time */
-    uint32_t trace_lines;     /* that wait to be read, of each worker; 0: there is no trace */
-    int64_t keep_alive;       /* between two requests */
-    int64_t head_deadline;    /* from the first byte of a head to its last; of a whole preface */
-    int64_t body_deadline;    /* from the end of the head to the end of the body */
+    size_t body;           /* payload of one request */
+    size_t store_bytes;    /* all stored answers of all workers together */
+    uint32_t connections;  /* of all workers together */
+    uint32_t waiting;      /* requests in the mailbox to Python */
+    uint32_t streams;      /* of the connections, at the same time */
+    uint32_t trace_lines;  /* that wait to be read, of each worker; 0: there is no trace */
+    int64_t keep_alive;    /* between two requests */
+    int64_t head_deadline; /* from the first byte of a head to its last; of a whole PROXY header */
+    int64_t body_deadline; /* from the end of the head to the end of the body */
     int64_t handler_deadline; /* from there to the reply */
     int64_t beat;             /* of a stream: from what was said last to the next sign of life */
-    bool prefaced;            /* every connection begins with a preface, see proxy_header.h */
-    char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose preface tells of TLS */
+    bool proxy_protocol;      /* every connection begins with a PROXY header, see proxy_header.h */
+    char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose PROXY header tells of TLS */
 };
 
 #endif

@@ -20,16 +20,16 @@ static size_t size_of(const struct kept *kept)
 
 struct kept *kept_new(struct stencils *stencils, const struct reply *reply)
 {
-    struct pieces whole = part_pieces(reply, &reply->whole);
-    struct pieces brief = part_pieces(reply, &reply->brief);
+    struct response_view full = rendered_view(reply, &reply->full);
+    struct response_view not_modified = rendered_view(reply, &reply->not_modified);
     struct slice target = reply_target(reply);
-    size_t own_size = whole.rest.size - whole.body_size;
+    size_t own_size = full.rest.size - full.body_size;
     assert(reply->tag_count > 0 && reply->tag_count <= LIMIT_TAGS && LIMIT_TAGS <= UINT8_MAX);
     assert(target.size <= LIMIT_TARGET && LIMIT_TARGET <= UINT16_MAX);
-    assert(brief.rest.size == TAIL_SIZE && own_size <= UINT8_MAX);
+    assert(not_modified.rest.size == TAIL_SIZE && own_size <= UINT8_MAX);
     const struct kept made = {
         .sequence = reply->sequence,
-        .body_size = whole.body_size,
+        .body_size = full.body_size,
         .target_size = (uint16_t)target.size,
         .own_size = (uint8_t)own_size,
         .tag_count = (uint8_t)reply->tag_count,
@@ -38,7 +38,7 @@ struct kept *kept_new(struct stencils *stencils, const struct reply *reply)
     if (!kept)
         return NULL;
     *kept = made;
-    kept->stencil = stencils_share(stencils, &whole, &brief);
+    kept->stencil = stencils_share(stencils, &full, &not_modified);
     if (!kept->stencil) {
         free(kept);
         return NULL;
@@ -46,7 +46,7 @@ struct kept *kept_new(struct stencils *stencils, const struct reply *reply)
     memcpy(kept->tags, reply->tags, reply->tag_count * sizeof *reply->tags);
     char *at = (char *)(kept->tags + kept->tag_count);
     memcpy(at, target.data, target.size);
-    memcpy(at + target.size, whole.rest.data, whole.rest.size);
+    memcpy(at + target.size, full.rest.data, full.rest.size);
     return kept;
 }
 
@@ -78,22 +78,22 @@ struct slice kept_etag(const struct kept *kept)
     return slice_of(end - (sizeof "\r\n\r\n" - 1) - ETAG_SIZE, ETAG_SIZE);
 }
 
-struct pieces kept_whole(const struct kept *kept)
+struct response_view kept_whole(const struct kept *kept)
 {
-    return (struct pieces){
-        .common = slice_of(kept->stencil->bytes, kept->stencil->whole_size),
-        .date = kept->stencil->whole_date,
+    return (struct response_view){
+        .shared = slice_of(kept->stencil->bytes, kept->stencil->full_size),
+        .date = kept->stencil->full_date,
         .body_size = kept->body_size,
         .rest = slice_of(own_of(kept), (size_t)kept->own_size + kept->body_size),
     };
 }
 
-struct pieces kept_brief(const struct kept *kept)
+struct response_view kept_brief(const struct kept *kept)
 {
     const struct stencil *stencil = kept->stencil;
-    return (struct pieces){
-        .common = slice_of(stencil->bytes + stencil->whole_size, stencil->brief_size),
-        .date = stencil->brief_date,
+    return (struct response_view){
+        .shared = slice_of(stencil->bytes + stencil->full_size, stencil->not_modified_size),
+        .date = stencil->not_modified_date,
         .rest = slice_of(own_of(kept) + kept->own_size - TAIL_SIZE, TAIL_SIZE),
     };
 }

@@ -51,7 +51,7 @@ static inline struct slice kept_target(const struct kept *kept)
 struct slice kept_etag(const struct kept *kept);
 
 /* What is sent: the answer, or its 304. */
-struct pieces kept_whole(const struct kept *kept);
-struct pieces kept_brief(const struct kept *kept);
+struct response_view kept_whole(const struct kept *kept);
+struct response_view kept_brief(const struct kept *kept);
 
 #endif

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fits(const struct stencil *stencil, const struct pieces *whole,
-                 const struct pieces *brief)
+static bool fits(const struct stencil *stencil, const struct response_view *full,
+                 const struct response_view *not_modified)
 {
-    return stencil->whole_date == whole->date && stencil->brief_date == brief->date &&
-           slice_equal(slice_of(stencil->bytes, stencil->whole_size), whole->common) &&
-           slice_equal(slice_of(stencil->bytes + stencil->whole_size, stencil->brief_size),
-                       brief->common);
+    return stencil->full_date == full->date && stencil->not_modified_date == not_modified->date &&
+           slice_equal(slice_of(stencil->bytes, stencil->full_size), full->shared) &&
+           slice_equal(slice_of(stencil->bytes + stencil->full_size, stencil->not_modified_size),
+                       not_modified->shared);
 }
 
 static size_t cost(const struct stencil *stencil)
 {
-    return sizeof *stencil + stencil->whole_size + stencil->brief_size + LIMIT_BLOCK_OVERHEAD;
+    return sizeof *stencil + stencil->full_size + stencil->not_modified_size + LIMIT_BLOCK_OVERHEAD;
 }
 
 /* An empty place, or the next one in turn. */
@@ -30,29 +30,31 @@ static uint32_t choose_place(struct stencils *stencils)
     return stencils->turn++ % STENCILS_REMEMBERED;
 }
 
-struct stencil *stencils_share(struct stencils *stencils, const struct pieces *whole,
-                               const struct pieces *brief)
+struct stencil *stencils_share(struct stencils *stencils, const struct response_view *full,
+                               const struct response_view *not_modified)
 {
     for (uint32_t place = 0; place < STENCILS_REMEMBERED; place++) {
         struct stencil *stencil = stencils->remembered[place];
-        if (stencil && fits(stencil, whole, brief)) {
+        if (stencil && fits(stencil, full, not_modified)) {
             stencil->users++;
             return stencil;
         }
     }
-    struct stencil *stencil = malloc(sizeof *stencil + whole->common.size + brief->common.size);
+    struct stencil *stencil =
+        malloc(sizeof *stencil + full->shared.size + not_modified->shared.size);
     if (!stencil)
         return NULL;
     *stencil = (struct stencil){
         .users = 1,
         .place = choose_place(stencils),
-        .whole_size = (uint32_t)whole->common.size,
-        .whole_date = whole->date,
-        .brief_size = (uint32_t)brief->common.size,
-        .brief_date = brief->date,
+        .full_size = (uint32_t)full->shared.size,
+        .full_date = full->date,
+        .not_modified_size = (uint32_t)not_modified->shared.size,
+        .not_modified_date = not_modified->date,
     };
-    memcpy(stencil->bytes, whole->common.data, whole->common.size);
-    memcpy(stencil->bytes + whole->common.size, brief->common.data, brief->common.size);
+    memcpy(stencil->bytes, full->shared.data, full->shared.size);
+    memcpy(stencil->bytes + full->shared.size, not_modified->shared.data,
+           not_modified->shared.size);
     stencils->remembered[stencil->place] = stencil;
     stencils->bytes += cost(stencil);
     return stencil;

@@ -19,10 +19,10 @@
 struct stencil {
     uint32_t users; /* answers that are kept with it */
     uint32_t place; /* where it is remembered, unless another one is now */
-    uint32_t whole_size;
-    uint32_t whole_date;
-    uint32_t brief_size;
-    uint32_t brief_date;
+    uint32_t full_size;
+    uint32_t full_date;
+    uint32_t not_modified_size;
+    uint32_t not_modified_date;
     char bytes[]; /* of whole, then brief */
 };
 
@@ -36,8 +36,8 @@ struct stencils {
 };
 
 /* The stencil of an answer with these heads, for one more user; NULL without memory. */
-struct stencil *stencils_share(struct stencils *stencils, const struct pieces *whole,
-                               const struct pieces *brief);
+struct stencil *stencils_share(struct stencils *stencils, const struct response_view *full,
+                               const struct response_view *not_modified);
 
 /* A user is gone; with the last one goes the stencil. */
 void stencils_leave(struct stencils *stencils, struct stencil *stencil);

@@ -6,7 +6,7 @@
  * calls but one offset.
  *
  * A cursor walks the bytes; each `take_` function moves it over one element and returns
- * PARSE_DONE, PARSE_NEED_MORE at the end of the bytes, or the status of a refusal.
+ * HEAD_DONE, HEAD_NEED_MORE at the end of the bytes, or the status of a refusal.
  */
 #include "http/head.h"
 
@@ -29,15 +29,15 @@ static struct slice take_run(struct cursor *cursor, enum scan_class class)
 static int take_line_end(struct cursor *cursor)
 {
     if (cursor->at == cursor->end)
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     if (*cursor->at != '\r')
         return 400;
     if (cursor->at + 1 == cursor->end)
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     if (cursor->at[1] != '\n')
         return 400;
     cursor->at += 2;
-    return PARSE_DONE;
+    return HEAD_DONE;
 }
 
 static const struct slice METHODS[] = {
@@ -57,20 +57,20 @@ static int take_method(struct cursor *cursor, struct head *head)
     if (cursor->end - cursor->at > 4 && memcmp(cursor->at, "GET ", 4) == 0) {
         cursor->at += 4;
         head->method = METHOD_GET;
-        return PARSE_DONE;
+        return HEAD_DONE;
     }
     struct slice name = take_run(cursor, SCAN_TOKEN);
     if (name.size > LIMIT_METHOD)
         return 501;
     if (cursor->at == cursor->end)
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     if (name.size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
     for (enum method method = METHOD_GET; method <= METHOD_OPTIONS; method++) {
         if (slice_equal(name, METHODS[method])) {
             head->method = method;
-            return PARSE_DONE;
+            return HEAD_DONE;
         }
     }
     return 501;
@@ -125,7 +125,7 @@ static int reduce_absolute(struct slice *target)
         return 400;
     slice_skip(&rest, size);
     *target = rest.size > 0 ? rest : SLICE("/");
-    return PARSE_DONE;
+    return HEAD_DONE;
 }
 
 static int take_target(struct cursor *cursor, struct head *head)
@@ -134,15 +134,15 @@ static int take_target(struct cursor *cursor, struct head *head)
     if (target.size > LIMIT_TARGET)
         return 414;
     if (cursor->at == cursor->end)
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     if (target.size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
     head->target = target;
     if (target.data[0] == '/')
-        return PARSE_DONE;
+        return HEAD_DONE;
     if (slice_equal(target, SLICE("*")))
-        return head->method == METHOD_OPTIONS ? PARSE_DONE : 400;
+        return head->method == METHOD_OPTIONS ? HEAD_DONE : 400;
     return reduce_absolute(&head->target);
 }
 
@@ -154,7 +154,7 @@ static int take_version(struct cursor *cursor, struct head *head)
         if (pattern[i] == '#' ? !is_digit(cursor->at[i]) : cursor->at[i] != pattern[i])
             return 400;
     if (pattern[i])
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     char major = cursor->at[5], minor = cursor->at[7];
     if (major != '1' || minor > '1')
         return 505;
@@ -197,7 +197,7 @@ static int read_length(struct slice value, struct head *head, struct framing *fr
         length = length * 10 + (uint64_t)(value.data[i] - '0');
     }
     head->content_length = length;
-    return PARSE_DONE;
+    return HEAD_DONE;
 }
 
 /* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
@@ -208,7 +208,7 @@ static int read_coding(struct slice value, struct head *head, struct framing *fr
     framing->has_coding = true;
     if (slice_equal_nocase(value, SLICE("chunked"))) {
         head->chunked = true;
-        return PARSE_DONE;
+        return HEAD_DONE;
     }
     struct slice member = {0};
     unsigned members = 0, chunked = 0;
@@ -237,12 +237,12 @@ static int read_field(struct slice name, struct slice value, struct head *head,
     switch (name.size) {
     case 4:
         if (slice_equal_nocase(name, SLICE("host")))
-            return ++framing->hosts > 1 || !is_authority(value) ? 400 : PARSE_DONE;
+            return ++framing->hosts > 1 || !is_authority(value) ? 400 : HEAD_DONE;
         break;
     case 6:
         if (slice_equal_nocase(name, SLICE("expect")) && !head->http10) {
             head->expect_continue = true;
-            return slice_equal_nocase(value, SLICE("100-continue")) ? PARSE_DONE : 417;
+            return slice_equal_nocase(value, SLICE("100-continue")) ? HEAD_DONE : 417;
         }
         break;
     case 10:
@@ -264,31 +264,31 @@ static int read_field(struct slice name, struct slice value, struct head *head,
             return read_coding(value, head, framing);
         break;
     }
-    return PARSE_DONE;
+    return HEAD_DONE;
 }
 
 static int take_field(struct cursor *cursor, struct head *head, struct framing *framing)
 {
     struct slice name = take_run(cursor, SCAN_TOKEN);
     if (cursor->at == cursor->end)
-        return PARSE_NEED_MORE;
+        return HEAD_NEED_MORE;
     /* A space here is obs-fold or a name with a space before its colon. */
     if (name.size == 0 || *cursor->at != ':')
         return 400;
     cursor->at++;
     struct slice value = slice_trim(take_run(cursor, SCAN_VALUE));
     int result = take_line_end(cursor);
-    return result == PARSE_DONE ? read_field(name, value, head, framing) : result;
+    return result == HEAD_DONE ? read_field(name, value, head, framing) : result;
 }
 
-static int settle(struct head *head, const struct framing *framing)
+static int check_framing(struct head *head, const struct framing *framing)
 {
     if (!head->http10 && framing->hosts != 1)
         return 400;
     if (framing->has_length && framing->has_coding)
         return 400;
     head->keep_alive = !framing->close && (!head->http10 || framing->keep_alive);
-    return PARSE_DONE;
+    return HEAD_DONE;
 }
 
 static int take_fields(struct cursor *cursor, struct head *head)
@@ -297,22 +297,22 @@ static int take_fields(struct cursor *cursor, struct head *head)
     head->fields = slice_of(cursor->at, 0);
     for (unsigned count = 0;; count++) {
         if (cursor->at == cursor->end)
-            return PARSE_NEED_MORE;
+            return HEAD_NEED_MORE;
         if (*cursor->at == '\r')
             break;
         if (count == LIMIT_FIELDS)
             return 431;
         int result = take_field(cursor, head, &framing);
-        if (result != PARSE_DONE)
+        if (result != HEAD_DONE)
             return result;
     }
     head->fields.size = (size_t)(cursor->at - head->fields.data);
     int result = take_line_end(cursor);
-    return result == PARSE_DONE ? settle(head, &framing) : result;
+    return result == HEAD_DONE ? check_framing(head, &framing) : result;
 }
 
 /* Take over what was concluded from the same bytes in an earlier head; false when they differ. */
-static bool take_rest_again(struct cursor *cursor, struct head *head)
+static bool reuse_rest(struct cursor *cursor, struct head *head)
 {
     size_t size = head->rest.size;
     if (size == 0 || size > (size_t)(cursor->end - cursor->at) ||
@@ -329,14 +329,14 @@ static bool take_rest_again(struct cursor *cursor, struct head *head)
 
 static int take_rest(struct cursor *cursor, struct head *head)
 {
-    if (take_rest_again(cursor, head))
-        return PARSE_DONE;
+    if (reuse_rest(cursor, head))
+        return HEAD_DONE;
     *head = (struct head){.method = head->method, .target = head->target};
     const char *start = cursor->at;
     int result = take_version(cursor, head);
-    if (result == PARSE_DONE)
+    if (result == HEAD_DONE)
         result = take_fields(cursor, head);
-    if (result == PARSE_DONE)
+    if (result == HEAD_DONE)
         head->rest = slice_of(start, (size_t)(cursor->at - start));
     return result;
 }
@@ -350,21 +350,21 @@ static int parse_whole(struct slice input, struct head *head)
     /* RFC 9112 section 2.2: one empty line before the request is forgiven. */
     if (input.size > 0 && input.data[0] == '\r') {
         int result = take_line_end(&cursor);
-        if (result != PARSE_DONE)
+        if (result != HEAD_DONE)
             return result;
     }
     int result = take_method(&cursor, head);
-    if (result == PARSE_DONE)
+    if (result == HEAD_DONE)
         result = take_target(&cursor, head);
-    if (result == PARSE_DONE)
+    if (result == HEAD_DONE)
         result = take_rest(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
-    return result == PARSE_NEED_MORE && is_cut ? 431 : result;
+    return result == HEAD_NEED_MORE && is_cut ? 431 : result;
 }
 
 /* True when the bytes from `*scanned` on hold the end of a head, or anything else that the whole
  * pass must judge: a bare LF, or more bytes than a head may have. */
-static bool is_ripe(struct slice input, size_t *scanned)
+static bool is_complete(struct slice input, size_t *scanned)
 {
     if (input.size > LIMIT_HEAD)
         return true;
@@ -381,23 +381,23 @@ static bool is_ripe(struct slice input, size_t *scanned)
     return false;
 }
 
-int parse_next_head(struct slice input, size_t *scanned, struct head *head)
+int head_parse_next(struct slice input, size_t *scanned, struct head *head)
 {
-    if (*scanned > 0 && !is_ripe(input, scanned))
-        return PARSE_NEED_MORE;
+    if (*scanned > 0 && !is_complete(input, scanned))
+        return HEAD_NEED_MORE;
     int result = parse_whole(input, head);
-    if (result == PARSE_NEED_MORE)
+    if (result == HEAD_NEED_MORE)
         *scanned = input.size;
     return result;
 }
 
-int parse_head(struct slice input, size_t *scanned, struct head *head)
+int head_parse(struct slice input, size_t *scanned, struct head *head)
 {
     head->rest.size = 0;
-    return parse_next_head(input, scanned, head);
+    return head_parse_next(input, scanned, head);
 }
 
-bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value)
+bool head_next_field(struct slice *fields, struct slice lower, struct slice *value)
 {
     while (fields->size > 0) {
         const char *colon = memchr(fields->data, ':', fields->size);

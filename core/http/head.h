@@ -19,8 +19,8 @@ enum method {
     METHOD_OPTIONS,
 };
 
-/* What `parse_head` returns; any other value is the status of a refusal. */
-enum parse_result { PARSE_DONE, PARSE_NEED_MORE };
+/* What `head_parse` returns; any other value is the status of a refusal. */
+enum head_result { HEAD_DONE, HEAD_NEED_MORE };
 
 /* A parsed head. Every slice borrows from the bytes that were parsed. */
 struct head {
@@ -41,15 +41,15 @@ struct slice method_name(enum method method);
 
 /* Parse the head at the start of `input`. `*scanned` is 0 for a new request and the caller's to
  * keep while more is needed; with it a head that comes byte by byte is read twice, not a thousand
- * times. `head` holds a result only after PARSE_DONE. */
-int parse_head(struct slice input, size_t *scanned, struct head *head);
+ * times. `head` holds a result only after HEAD_DONE. */
+int head_parse(struct slice input, size_t *scanned, struct head *head);
 
 /* The same, where `head` is the one before in a pipeline, its bytes still in place, or all zero:
  * where only method and target differ, what was concluded from the rest is taken over. */
-int parse_next_head(struct slice input, size_t *scanned, struct head *head);
+int head_parse_next(struct slice input, size_t *scanned, struct head *head);
 
 /* The value of the field `lower` (a name in small letters) in validated field lines: cut the
  * next such line off `fields`; false when there is none left. */
-bool parse_next_field(struct slice *fields, struct slice lower, struct slice *value);
+bool head_next_field(struct slice *fields, struct slice lower, struct slice *value);
 
 #endif

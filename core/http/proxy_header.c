@@ -1,4 +1,4 @@
-/* The preface, read as strictly as a head: it decides who a client is. */
+/* The PROXY header, read as strictly as a head: it decides who a client is. */
 #include "http/proxy_header.h"
 
 #include "base/limits.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The preface begins with these, then version and command, family and transport, and the number of
- * bytes that follow: addresses, then records of a type, a length and a value. */
+/* The PROXY header begins with these, then version and command, family and transport, and the
+ * number of bytes that follow: addresses, then records of a type, a length and a value. */
 static const char SIGNATURE[] = "\r\n\r\n\0\r\nQUIT\n";
 enum { SIGNATURE_SIZE = sizeof SIGNATURE - 1, FIXED = SIGNATURE_SIZE + 4 };
 
@@ -62,7 +62,7 @@ static bool read_records(struct slice in, bool *secure)
     return true;
 }
 
-/* Read what follows the fixed part of a preface that speaks for somebody else. */
+/* Read what follows the fixed part of a PROXY header that speaks for somebody else. */
 static bool read_client(struct peer *peer, char family, struct slice in)
 {
     ptrdiff_t size = addresses_size(family);
@@ -80,26 +80,26 @@ static bool read_client(struct peer *peer, char family, struct slice in)
     return true;
 }
 
-enum peer_result peer_read(struct peer *peer, struct slice *in)
+enum proxy_header_result proxy_header_read(struct peer *peer, struct slice *in)
 {
     size_t known = in->size < SIGNATURE_SIZE ? in->size : SIGNATURE_SIZE;
     if (!slice_equal(slice_of(in->data, known), slice_of(SIGNATURE, known)))
-        return PEER_STRANGE;
+        return PROXY_HEADER_ERROR;
     if (in->size < FIXED)
-        return PEER_NEED_MORE;
+        return PROXY_HEADER_NEED_MORE;
     char command = in->data[SIGNATURE_SIZE], family = in->data[SIGNATURE_SIZE + 1];
     size_t size = read_16(in->data + SIGNATURE_SIZE + 2);
-    if ((command != LOCAL && command != PROXY) || size > LIMIT_PREFACE - FIXED)
-        return PEER_STRANGE;
+    if ((command != LOCAL && command != PROXY) || size > LIMIT_PROXY_HEADER - FIXED)
+        return PROXY_HEADER_ERROR;
     if (in->size - FIXED < size)
-        return PEER_NEED_MORE;
+        return PROXY_HEADER_NEED_MORE;
     /* A LOCAL one is the proxy's own, as to see whether we live: what follows means nothing. */
     if (command == PROXY && !read_client(peer, family, slice_of(in->data + FIXED, size)))
-        return PEER_STRANGE;
+        return PROXY_HEADER_ERROR;
     slice_skip(in, FIXED + size);
-    peer->awaited = false;
+    peer->header_pending = false;
     peer->proxied = true;
-    return PEER_KNOWN;
+    return PROXY_HEADER_DONE;
 }
 
 void peer_write_address(char text[PEER_SIZE], int family, const void *address)
@@ -116,20 +116,20 @@ void peer_write_address(char text[PEER_SIZE], int family, const void *address)
 
 void peer_write_note(const struct peer *peer, char note[PEER_NOTE])
 {
-    const char *kind = peer->awaited    ? "awaited"
-                       : !peer->proxied ? ""
-                       : peer->secure   ? "tls "
-                                        : "plain ";
+    const char *kind = peer->header_pending ? "awaited"
+                       : !peer->proxied     ? ""
+                       : peer->secure       ? "tls "
+                                            : "plain ";
     snprintf(note, PEER_NOTE, "%s%s", kind, peer->client);
 }
 
 bool peer_read_note(struct peer *peer, const char *note)
 {
-    peer->awaited = strcmp(note, "awaited") == 0;
+    peer->header_pending = strcmp(note, "awaited") == 0;
     peer->secure = strncmp(note, "tls ", 4) == 0;
     peer->proxied = peer->secure || strncmp(note, "plain ", 6) == 0;
     if (!peer->proxied)
-        return peer->awaited || *note == '\0';
+        return peer->header_pending || *note == '\0';
     const char *client = strchr(note, ' ') + 1;
     size_t size = strlen(client);
     if (size < PEER_SIZE)

@@ -1,11 +1,10 @@
 /* Who is at the other end of a connection.
  *
  * The socket says one thing. A terminator of TLS that passes on bytes says another: whom it speaks
- * for, and whether that client came by TLS. It does so in a preface, once, before the first byte of
- * the client: version 2 of the PROXY protocol (proxy-protocol.txt of HAProxy, section 2.2). A
- * listener awaits it from everybody or from nobody; bytes never decide. It costs a stored answer
- * nothing: a preface is read once for each connection.
- */
+ * for, and whether that client came by TLS. It does so in a PROXY header, once, before the first
+ * byte of the client: version 2 of the PROXY protocol (proxy-protocol.txt of HAProxy, section 2.2).
+ * A listener awaits it from everybody or from nobody; bytes never decide. It costs a stored answer
+ * nothing: a PROXY header is read once for each connection. */
 #ifndef CORE_HTTP_PROXY_HEADER_H
 #define CORE_HTTP_PROXY_HEADER_H
 
@@ -23,8 +22,8 @@ enum {
 struct peer {
     char address[PEER_SIZE]; /* of the socket; empty over a unix socket */
     char client[PEER_SIZE];  /* of whom it speaks for; empty where it speaks for itself */
-    bool awaited;            /* its preface is still to come */
-    bool proxied;            /* its preface has come */
+    bool header_pending;     /* its PROXY header is still to come */
+    bool proxied;            /* its PROXY header has come */
     bool secure;             /* which said that the client came by TLS */
 };
 
@@ -34,18 +33,18 @@ struct parked {
     char note[PEER_NOTE];
 };
 
-enum peer_result { PEER_KNOWN, PEER_NEED_MORE, PEER_STRANGE };
+enum proxy_header_result { PROXY_HEADER_DONE, PROXY_HEADER_NEED_MORE, PROXY_HEADER_ERROR };
 
-/* Read the preface at the start of `in`, and cut it off. PEER_STRANGE: this is none, or one that
- * contradicts itself; such a connection is to be closed without a word. Nothing has changed unless
- * it is PEER_KNOWN. */
-enum peer_result peer_read(struct peer *peer, struct slice *in);
+/* Read the PROXY header at the start of `in`, and cut it off. PROXY_HEADER_ERROR: this is none, or
+ * one that contradicts itself; such a connection is to be closed without a word. Nothing has
+ * changed unless it is PROXY_HEADER_DONE. */
+enum proxy_header_result proxy_header_read(struct peer *peer, struct slice *in);
 
 /* Write a network address as text; one of IPv4 in IPv6's clothes as what it is. `family` is AF_INET
  * or AF_INET6; with any other, the text is empty. */
 void peer_write_address(char text[PEER_SIZE], int family, const void *address);
 
-/* Write what a preface has said, or that it is awaited, for the server that has the connection
+/* Write what a PROXY header has said, or that it is awaited, for the server that has the connection
  * next; and read it. False when nobody of ours wrote that. */
 void peer_write_note(const struct peer *peer, char note[PEER_NOTE]);
 bool peer_read_note(struct peer *peer, const char *note);

@@ -62,7 +62,7 @@ static char *put(char *at, const char *data, size_t size)
     return at + size;
 }
 
-bool render_may_send(struct slice name, struct slice value)
+bool response_may_send(struct slice name, struct slice value)
 {
     static const struct slice ours[] = {
         {"connection", 10}, {"content-length", 14}, {"date", 4},
@@ -74,13 +74,13 @@ bool render_may_send(struct slice name, struct slice value)
     return scan_is_token(name) && scan_is_field_value(value);
 }
 
-bool render_field(struct buffer *lines, struct slice name, struct slice value)
+bool response_append_field(struct buffer *lines, struct slice name, struct slice value)
 {
     return buffer_append(lines, name.data, name.size) && buffer_append(lines, ": ", 2) &&
            buffer_append(lines, value.data, value.size) && buffer_append(lines, "\r\n", 2);
 }
 
-size_t render_bound(const struct response *response, struct slice etag)
+size_t response_max_size(const struct response *response, struct slice etag)
 {
     return HEAD_ROOM + response->fields.size + etag.size + response->body.size;
 }
@@ -91,14 +91,14 @@ static char *put_status(char *at, int status)
 }
 
 /* The line of the date, which ends what heads have in common. */
-static char *put_date(char *at, const char *start, struct part *part)
+static char *put_date(char *at, const char *start, struct rendered *rendered)
 {
-    part->date = (uint32_t)(at - start) + 6;
+    rendered->date = (uint32_t)(at - start) + 6;
     return put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
 }
 
 /* The entity tag, and the empty line. */
-static char *put_end(char *at, const char *start, struct slice etag, struct part *part)
+static char *put_end(char *at, const char *start, struct slice etag, struct rendered *rendered)
 {
     if (etag.size > 0) {
         at = put(at, "ETag: ", 6);
@@ -106,52 +106,55 @@ static char *put_end(char *at, const char *start, struct slice etag, struct part
         at = put(at, "\r\n", 2);
     }
     at = put(at, "\r\n", 2);
-    part->head_size = (uint32_t)(at - start);
+    rendered->head_size = (uint32_t)(at - start);
     return at;
 }
 
-char *render_whole(char *at, const struct response *response, struct slice etag, struct part *part)
+char *response_write_full(char *at, const struct response *response, struct slice etag,
+                          struct rendered *rendered)
 {
     char *start = at;
     at = put_status(at, response->status);
     at = put(at, response->fields.data, response->fields.size);
-    at = put_date(at, start, part);
+    at = put_date(at, start, rendered);
     /* RFC 9110 section 8.6: none with 204. */
     if (response->status != 204) {
         at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
-        part->body_size = (uint32_t)response->body.size;
+        rendered->body_size = (uint32_t)response->body.size;
     }
-    at = put_end(at, start, etag, part);
-    return put(at, response->body.data, part->body_size);
+    at = put_end(at, start, etag, rendered);
+    return put(at, response->body.data, rendered->body_size);
 }
 
-char *render_chunk(char *at, struct slice data)
+char *response_write_chunk(char *at, struct slice data)
 {
     at += sprintf(at, "%zx\r\n", data.size);
     at = put(at, data.data, data.size);
     return put(at, "\r\n", 2);
 }
 
-char *render_stream(char *at, const struct response *response, bool chunked, struct part *part)
+char *response_write_stream(char *at, const struct response *response, bool chunked,
+                            struct rendered *rendered)
 {
     static const struct slice coding = {"Transfer-Encoding: chunked\r\n", 28};
     char *start = at;
     at = put_status(at, response->status);
     at = put(at, response->fields.data, response->fields.size);
-    at = put_date(at, start, part);
+    at = put_date(at, start, rendered);
     if (chunked)
         at = put(at, coding.data, coding.size);
-    at = put_end(at, start, slice_of("", 0), part);
+    at = put_end(at, start, slice_of("", 0), rendered);
     char *body = at;
     if (chunked && response->body.size > 0)
-        at = render_chunk(at, response->body);
+        at = response_write_chunk(at, response->body);
     else
         at = put(at, response->body.data, response->body.size);
-    part->body_size = (uint32_t)(at - body);
+    rendered->body_size = (uint32_t)(at - body);
     return at;
 }
 
-char *render_brief(char *at, const struct response *response, struct slice etag, struct part *part)
+char *response_write_not_modified(char *at, const struct response *response, struct slice etag,
+                                  struct rendered *rendered)
 {
     char *start = at;
     struct slice fields = response->fields;
@@ -164,8 +167,8 @@ char *render_brief(char *at, const struct response *response, struct slice etag,
             at = put(at, fields.data, size);
         slice_skip(&fields, size);
     }
-    at = put_date(at, start, part);
-    return put_end(at, start, etag, part);
+    at = put_date(at, start, rendered);
+    return put_end(at, start, etag, rendered);
 }
 
 static struct slice connection_field(enum persistence persistence)
@@ -180,18 +183,18 @@ static struct slice connection_field(enum persistence persistence)
     }
 }
 
-bool render_reply(struct buffer *out, const struct pieces *pieces, enum persistence persistence,
-                  struct slice own, const struct clock *clock)
+bool response_append(struct buffer *out, const struct response_view *view,
+                     enum persistence persistence, struct slice own, const struct clock *clock)
 {
     struct slice field = connection_field(persistence);
-    if (!buffer_reserve(out, pieces->common.size + field.size + own.size + pieces->rest.size))
+    if (!buffer_reserve(out, view->shared.size + field.size + own.size + view->rest.size))
         return false;
     char *start = out->data + out->size, *at = start;
-    at = put(at, pieces->common.data, pieces->common.size);
-    memcpy(start + pieces->date, clock->date, CLOCK_DATE_SIZE);
+    at = put(at, view->shared.data, view->shared.size);
+    memcpy(start + view->date, clock->date, CLOCK_DATE_SIZE);
     at = put(at, field.data, field.size);
     at = put(at, own.data, own.size);
-    at = put(at, pieces->rest.data, pieces->rest.size);
+    at = put(at, view->rest.data, view->rest.size);
     out->size += (size_t)(at - start);
     return true;
 }
@@ -222,13 +225,13 @@ static const char REFUSAL_HEAD[] =
 /* With leave for a script of another origin to read it. */
 static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
 
-int render_refused_status(size_t index)
+int response_refusal_status(size_t index)
 {
     return index < sizeof REFUSALS / sizeof *REFUSALS ? REFUSALS[index].status : 0;
 }
 
-bool render_refusal(struct buffer *out, int status, bool with_body, struct slice own,
-                    const struct clock *clock)
+bool response_append_refusal(struct buffer *out, int status, bool with_body, struct slice own,
+                             const struct clock *clock)
 {
     const struct refusal *refusal = REFUSALS;
     while (refusal->status != status) {

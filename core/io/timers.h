@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 enum deadline_kind {
-    DEADLINE_IDLE,    /* between two requests */
-    DEADLINE_PREFACE, /* until the preface is whole */
-    DEADLINE_HEAD,    /* until the head is whole */
-    DEADLINE_BODY,    /* until the body is whole */
-    DEADLINE_HANDLER, /* until Python's reply */
-    DEADLINE_WRITE,   /* until the client takes more of its answers */
-    DEADLINE_STREAM,  /* until a stream has to give a sign of life */
-    DEADLINE_LINGER,  /* until the client closes its side */
+    DEADLINE_IDLE,         /* between two requests */
+    DEADLINE_PROXY_HEADER, /* until the PROXY header is whole */
+    DEADLINE_HEAD,         /* until the head is whole */
+    DEADLINE_BODY,         /* until the body is whole */
+    DEADLINE_HANDLER,      /* until Python's reply */
+    DEADLINE_WRITE,        /* until the client takes more of its answers */
+    DEADLINE_STREAM,       /* until a stream has to give a sign of life */
+    DEADLINE_LINGER,       /* until the client closes its side */
     DEADLINE_KINDS,
 };
 

@@ -103,7 +103,7 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
     struct slice fields = request_fields(request), value;
     struct slice wanted = slice_of(text, (size_t)size);
     PyObject *result = NULL;
-    while (parse_next_field(&fields, wanted, &value)) {
+    while (head_next_field(&fields, wanted, &value)) {
         PyObject *next = latin1(value);
         PyObject *joined =
             result && next ? PyUnicode_FromFormat("%U, %U", result, next) : Py_XNewRef(next);
@@ -147,9 +147,9 @@ static int append_field(struct buffer *lines, PyObject *pair)
         return -1;
     struct slice name = slice_of(name_text, (size_t)name_size);
     struct slice value = slice_of(value_text, (size_t)value_size);
-    if (!render_may_send(name, value))
+    if (!response_may_send(name, value))
         return PyErr_Format(PyExc_ValueError, "the field %R cannot be sent", pair), -1;
-    return render_field(lines, name, value) ? 0 : (PyErr_NoMemory(), -1);
+    return response_append_field(lines, name, value) ? 0 : (PyErr_NoMemory(), -1);
 }
 
 static int read_fields(PyObject *headers, struct buffer *lines)

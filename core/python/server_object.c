@@ -24,7 +24,7 @@ struct options {
     int streams;
     Py_ssize_t body_bytes;
     double seconds[5]; /* keep_alive, head_deadline, body_deadline, handler_deadline, beat */
-    int prefaced;
+    int proxy_protocol;
     const char *hsts;
 };
 
@@ -56,7 +56,7 @@ static int read_limits(const struct options *options, struct limits *limits)
         .body_deadline = times[2],
         .handler_deadline = times[3],
         .beat = times[4],
-        .prefaced = options->prefaced,
+        .proxy_protocol = options->proxy_protocol,
     };
     struct slice value = slice_of(options->hsts, strlen(options->hsts));
     if (value.size == 0)
@@ -79,11 +79,11 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
     struct options options = {1, 64 << 20, 20000, 1024, 0, 5000, 256 << 10, {75, 10, 30, 30, 15},
                               0, ""};
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$iniiiindddddps:Server", names, &listen,
-                                     &options.workers, &options.store_bytes, &options.connections,
-                                     &options.waiting, &options.trace_lines, &options.streams,
-                                     &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
-                                     &seconds[3], &seconds[4], &options.prefaced, &options.hsts))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "s|$iniiiindddddps:Server", names, &listen, &options.workers,
+            &options.store_bytes, &options.connections, &options.waiting, &options.trace_lines,
+            &options.streams, &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
+            &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts))
         return -1;
     struct limits limits;
     struct endpoint endpoint;

@@ -12,10 +12,9 @@
 static bool is_known(const struct request *request, struct slice etag)
 {
     struct slice fields = request_fields(request), value, second;
-    if (!request->storable || !parse_next_field(&fields, SLICE("if-none-match"), &value))
+    if (!request->storable || !head_next_field(&fields, SLICE("if-none-match"), &value))
         return false;
-    return !parse_next_field(&fields, SLICE("if-none-match"), &second) &&
-           etag_is_named(value, etag);
+    return !head_next_field(&fields, SLICE("if-none-match"), &second) && etag_is_named(value, etag);
 }
 
 /* HEAD is answered by the head that a stream would have, and that is all. */
@@ -38,14 +37,14 @@ static char *render(struct reply *reply, const struct request *request,
     struct slice target = subject(request, response);
     memcpy(at, target.data, target.size);
     at += target.size;
-    reply->whole.start = (uint32_t)(at - start);
+    reply->full.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
-        return render_stream(at, response, reply->chunked, &reply->whole);
-    at = render_whole(at, response, etag, &reply->whole);
+        return response_write_stream(at, response, reply->chunked, &reply->full);
+    at = response_write_full(at, response, etag, &reply->full);
     if (reply->tag_count == 0)
         return at;
-    reply->brief.start = (uint32_t)(at - start);
-    return render_brief(at, response, etag, &reply->brief);
+    reply->not_modified.start = (uint32_t)(at - start);
+    return response_write_not_modified(at, response, etag, &reply->not_modified);
 }
 
 /* The bytes that all of it takes at most. */
@@ -53,9 +52,9 @@ static size_t bound(const struct request *request, const struct response *respon
                     struct slice etag, size_t tag_count)
 {
     size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
-                  subject(request, response).size + render_bound(response, etag);
+                  subject(request, response).size + response_max_size(response, etag);
     if (tag_count > 0)
-        size += render_bound(response, etag) - response->body.size; /* a 304 has none */
+        size += response_max_size(response, etag) - response->body.size; /* a 304 has none */
     return size;
 }
 
@@ -73,7 +72,7 @@ struct reply *reply_new(const struct request *request, const struct response *re
     *reply = (struct reply){
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
-        .not_modified = tag_count > 0 && is_known(request, etag),
+        .etag_matches = tag_count > 0 && is_known(request, etag),
         .python = (uint32_t)((clock_exact() - request->taken) / 1000),
         .sequence = request->sequence,
         .target_size = (uint32_t)subject(request, response).size,

@@ -25,14 +25,14 @@ struct reply {
     uint32_t size;     /* of the block */
     uint32_t target_size;
     uint32_t tag_count; /* 0: not to be stored */
-    struct part whole;
-    struct part brief; /* the 304 answer; empty unless there are tags */
-    bool without_body; /* the request was HEAD */
-    bool not_modified; /* the request's If-None-Match names our ETag */
+    struct rendered full;
+    struct rendered not_modified; /* the 304 answer; empty unless there are tags */
+    bool without_body;            /* the request was HEAD */
+    bool etag_matches;            /* the request's If-None-Match names our ETag */
     enum reply_kind kind;
     bool chunked;    /* a stream's body is, since its client speaks HTTP/1.1 */
     uint32_t python; /* microseconds from Python's taking the request to this answer */
-    uint32_t tags[]; /* then the bytes of target, whole, brief */
+    uint32_t tags[]; /* then the bytes of target, full, not_modified */
 };
 
 /* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
@@ -45,9 +45,9 @@ static inline struct slice reply_target(const struct reply *reply)
     return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
 }
 
-static inline const char *reply_bytes(const struct reply *reply, const struct part *part)
+static inline const char *reply_bytes(const struct reply *reply, const struct rendered *rendered)
 {
-    return (const char *)reply + part->start;
+    return (const char *)reply + rendered->start;
 }
 
 #endif

@@ -36,7 +36,8 @@ struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools)
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     conn->peer = *peer;
     deadline_init(&conn->deadline);
-    tools_set_deadline(tools, &conn->deadline, peer->awaited ? DEADLINE_PREFACE : DEADLINE_IDLE);
+    tools_set_deadline(tools, &conn->deadline,
+                       peer->header_pending ? DEADLINE_PROXY_HEADER : DEADLINE_IDLE);
     return conn;
 }
 
@@ -137,16 +138,16 @@ static enum conn_next answer_refusal(struct conn *conn, struct tools *tools, int
     conn->request = NULL;
     conn->closing = true;
     size_t before = tools->out.size;
-    if (!render_refusal(&tools->out, status, !conn->without_body, own_fields(conn, tools),
-                        &tools->clock))
+    if (!response_append_refusal(&tools->out, status, !conn->without_body, own_fields(conn, tools),
+                                 &tools->clock))
         return CONN_CLOSE;
     if (tools->trace)
         tell(conn, tools, TRACE_REFUSED, before, 0, 0);
     return CONN_GO_ON;
 }
 
-enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
-                           uint32_t python)
+enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct response_view *view,
+                           bool more, uint32_t python)
 {
     /* At a stop all that was read is answered, so "close" goes with the last of it. */
     if (tools->stopping && !more)
@@ -154,11 +155,11 @@ enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct pieces
     if (conn->persistence == PERSIST_NOT)
         conn->closing = true;
     struct slice apart = slice_of(NULL, 0);
-    if (pieces->body_size >= LIMIT_COPIED)
-        apart = pieces_take_body(pieces);
+    if (view->body_size >= LIMIT_COPIED)
+        apart = response_view_cut_body(view);
     size_t before = tools->out.size;
-    if (!render_reply(&tools->out, pieces, conn->persistence, own_fields(conn, tools),
-                      &tools->clock))
+    if (!response_append(&tools->out, view, conn->persistence, own_fields(conn, tools),
+                         &tools->clock))
         return CONN_CLOSE;
     if (tools->trace)
         tell(conn, tools, conn->state == CONN_WAITING ? TRACE_MISS : TRACE_HIT, before, apart.size,
@@ -234,22 +235,22 @@ static enum conn_next serve_head(struct conn *conn, struct tools *tools, const s
             bool known =
                 head->if_none_match.size > 0 && etag_is_named(head->if_none_match, kept_etag(kept));
             counter_add(&tools->counters.not_modified, known);
-            struct pieces pieces = known ? kept_brief(kept) : kept_whole(kept);
+            struct response_view view = known ? kept_brief(kept) : kept_whole(kept);
             if (conn->without_body)
-                pieces_take_body(&pieces);
-            return conn_answer(conn, tools, &pieces, in->size > 0, 0);
+                response_view_cut_body(&view);
+            return conn_answer(conn, tools, &view, in->size > 0, 0);
         }
     }
     return begin_request(conn, tools, head, in);
 }
 
 /* Learn for whom the peer speaks, before anything else. */
-static enum conn_next serve_preface(struct conn *conn, struct slice *in)
+static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
 {
-    switch (peer_read(&conn->peer, in)) {
-    case PEER_KNOWN:
+    switch (proxy_header_read(&conn->peer, in)) {
+    case PROXY_HEADER_DONE:
         return CONN_GO_ON;
-    case PEER_NEED_MORE:
+    case PROXY_HEADER_NEED_MORE:
         return CONN_STARVED;
     default:
         conn->closed = CLOSED_STRANGE;
@@ -264,16 +265,16 @@ static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice
 {
     if (conn->request)
         return serve_body(conn, tools, in);
-    if (conn->peer.awaited)
-        return serve_preface(conn, in);
+    if (conn->peer.header_pending)
+        return serve_proxy_header(conn, in);
     if (tools->trace)
         trace_begin(conn->line, *in);
     conn->without_body = false;
-    int result = parse_next_head(*in, &conn->scanned, head);
-    if (result == PARSE_NEED_MORE)
+    int result = head_parse_next(*in, &conn->scanned, head);
+    if (result == HEAD_NEED_MORE)
         return CONN_STARVED;
     conn->scanned = 0;
-    if (result != PARSE_DONE)
+    if (result != HEAD_DONE)
         return answer_refusal(conn, tools, result);
     slice_skip(in, head->size);
     return serve_head(conn, tools, head, in, foresight);
@@ -283,10 +284,10 @@ static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice
  * so that a trickle of bytes does not put it off. */
 static void await_bytes(struct conn *conn, struct tools *tools, bool served)
 {
-    enum deadline_kind kind = conn->request           ? DEADLINE_BODY
-                              : conn->peer.awaited    ? DEADLINE_PREFACE
-                              : conn->input.size == 0 ? DEADLINE_IDLE
-                                                      : DEADLINE_HEAD;
+    enum deadline_kind kind = conn->request               ? DEADLINE_BODY
+                              : conn->peer.header_pending ? DEADLINE_PROXY_HEADER
+                              : conn->input.size == 0     ? DEADLINE_IDLE
+                                                          : DEADLINE_HEAD;
     if (served || kind == DEADLINE_IDLE || kind != conn->deadline.kind)
         tools_set_deadline(tools, &conn->deadline, kind);
 }
@@ -420,10 +421,11 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
         counter_add(&tools->counters.dropped, 1);
         return CONN_GO_ON;
     }
-    struct pieces pieces = part_pieces(reply, reply->not_modified ? &reply->brief : &reply->whole);
+    struct response_view view =
+        rendered_view(reply, reply->etag_matches ? &reply->not_modified : &reply->full);
     if (reply->without_body)
-        pieces_take_body(&pieces);
-    if (conn_answer(conn, tools, &pieces, conn->input.size > 0, reply->python) == CONN_CLOSE)
+        response_view_cut_body(&view);
+    if (conn_answer(conn, tools, &view, conn->input.size > 0, reply->python) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;
     int64_t asked = conn->asked; /* the next request of the pipeline may be a miss too */
@@ -434,7 +436,7 @@ enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct r
 
 enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status)
 {
-    if (conn->peer.awaited) {
+    if (conn->peer.header_pending) {
         conn->closed = CLOSED_STRANGE; /* who has not said for whom he speaks gets no word */
         return CONN_CLOSE;
     }
@@ -457,9 +459,9 @@ static enum conn_next leave_unless_asked(struct conn *conn, struct tools *tools)
     bool is_due = conn->deadline.moment <= tools->clock.now; /* else it was served */
     if (next != CONN_GO_ON || !is_due)
         return next;
-    conn->closed = tools->stopping      ? CLOSED_STOPPED
-                   : conn->peer.awaited ? CLOSED_STRANGE
-                                        : CLOSED_IDLE;
+    conn->closed = tools->stopping             ? CLOSED_STOPPED
+                   : conn->peer.header_pending ? CLOSED_STRANGE
+                                               : CLOSED_IDLE;
     return CONN_CLOSE;
 }
 
@@ -467,7 +469,7 @@ enum conn_next conn_expire(struct conn *conn, struct tools *tools)
 {
     switch (conn->deadline.kind) {
     case DEADLINE_IDLE:
-    case DEADLINE_PREFACE:
+    case DEADLINE_PROXY_HEADER:
         return leave_unless_asked(conn, tools);
     case DEADLINE_HEAD:
     case DEADLINE_BODY:

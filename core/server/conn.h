@@ -104,8 +104,8 @@ bool conn_send(struct conn *conn, struct tools *tools);
 
 /* Append an answer, which took Python so many microseconds; `more` bytes of the client have been
  * read behind the request. */
-enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct pieces *pieces, bool more,
-                           uint32_t python);
+enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct response_view *view,
+                           bool more, uint32_t python);
 
 /* All is said and sent: end our side, and wait for the client's. */
 enum conn_next conn_linger(struct conn *conn, struct tools *tools);

@@ -28,8 +28,8 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
         return CONN_CLOSE;
     if (!reply->chunked)
         conn->persistence = PERSIST_NOT;
-    struct pieces pieces = part_pieces(reply, &reply->whole);
-    if (conn_answer(conn, tools, &pieces, true, reply->python) == CONN_CLOSE ||
+    struct response_view view = rendered_view(reply, &reply->full);
+    if (conn_answer(conn, tools, &view, true, reply->python) == CONN_CLOSE ||
         !conn_send(conn, tools))
         return CONN_CLOSE;
     expect_life(conn->fd);

@@ -9,7 +9,7 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
     *tools = (struct tools){.limits = limits};
     const int64_t durations[DEADLINE_KINDS] = {
         [DEADLINE_IDLE] = limits->keep_alive,
-        [DEADLINE_PREFACE] = limits->head_deadline,
+        [DEADLINE_PROXY_HEADER] = limits->head_deadline,
         [DEADLINE_HEAD] = limits->head_deadline,
         [DEADLINE_BODY] = limits->body_deadline,
         [DEADLINE_HANDLER] = limits->handler_deadline,

@@ -90,7 +90,7 @@ size_t figures_tell(const struct counters *counters, struct figure figures[FIGUR
              &counters->latency[i]);
     }
     int status;
-    for (size_t i = 0; (status = render_refused_status(i)) != 0; i++) {
+    for (size_t i = 0; (status = response_refusal_status(i)) != 0; i++) {
         snprintf(name, sizeof name, "%d", status);
         tell(&figures[count++], "refused_", name, &counters->refused[status - REFUSED_FIRST]);
     }

@@ -17,7 +17,7 @@ enum closed {
     CLOSED_REAPED,  /* idle, to make room for another one */
     CLOSED_FULL,    /* as it came: all places were taken by connections at work */
     CLOSED_STOPPED, /* by the server's stop */
-    CLOSED_STRANGE, /* a preface was to come, and none did, or one that made no sense */
+    CLOSED_STRANGE, /* a PROXY header was to come, and none did, or one that made no sense */
     CLOSED_FAILED,  /* the system had no memory for it, or would not watch it */
     CLOSED_REASONS,
 };

@@ -156,8 +156,8 @@ void worker_fini(struct worker *worker)
     poller_fini(&worker->poller);
 }
 
-/* Free the connection that has been idle longest, or whose preface is still to come; false when
- * there is none. One that has sent something which we have not read is none: it may have been
+/* Free the connection that has been idle longest, or whose PROXY header is still to come; false
+ * when there is none. One that has sent something which we have not read is none: it may have been
  * accepted a moment ago. */
 static bool reap(struct worker *worker)
 {
@@ -165,7 +165,7 @@ static bool reap(struct worker *worker)
     for (int tries = 0; tries < LIMIT_ACCEPTS; tries++) {
         struct deadline *oldest = deadlines_oldest(deadlines, DEADLINE_IDLE);
         if (!oldest)
-            oldest = deadlines_oldest(deadlines, DEADLINE_PREFACE);
+            oldest = deadlines_oldest(deadlines, DEADLINE_PROXY_HEADER);
         if (!oldest)
             return false;
         struct conn *conn = (struct conn *)oldest;
@@ -173,7 +173,8 @@ static bool reap(struct worker *worker)
         uint64_t key = slots_key(&worker->slots, conn);
         settle(worker, conn, conn_read(conn, &worker->tools));
         conn = slots_find(&worker->slots, key);
-        if (conn && (conn_is_idle(conn) || conn->peer.awaited) && conn->deadline.moment == moment)
+        if (conn && (conn_is_idle(conn) || conn->peer.header_pending) &&
+            conn->deadline.moment == moment)
             end_conn(worker, conn, CLOSED_REAPED);
         if (!slots_find(&worker->slots, key))
             return true;
@@ -185,7 +186,7 @@ static bool reap(struct worker *worker)
 static void turn_away(struct worker *worker, int fd)
 {
     struct tools *tools = &worker->tools;
-    if (render_refusal(&tools->out, 503, true, SLICE(""), &tools->clock))
+    if (response_append_refusal(&tools->out, 503, true, SLICE(""), &tools->clock))
         (void)!write(fd, tools->out.data, tools->out.size);
     tools->out.size = 0;
     counter_add(&tools->counters.accepted, 1);
@@ -246,7 +247,7 @@ static bool make_room(struct worker *worker)
 static bool accept_from(struct worker *worker, int listener)
 {
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
-        struct peer peer = {.awaited = worker->tools.limits->prefaced};
+        struct peer peer = {.header_pending = worker->tools.limits->proxy_protocol};
         int fd = listener_accept(listener, &peer);
         if (fd >= 0 && slots_are_full(&worker->slots) && !reap(worker)) {
             turn_away(worker, fd);
@@ -358,7 +359,7 @@ static void begin_stop(struct worker *worker)
         return;
     }
     deadlines_shorten(&worker->tools.deadlines, DEADLINE_IDLE, LIMIT_QUIET_MS);
-    deadlines_shorten(&worker->tools.deadlines, DEADLINE_PREFACE, LIMIT_QUIET_MS);
+    deadlines_shorten(&worker->tools.deadlines, DEADLINE_PROXY_HEADER, LIMIT_QUIET_MS);
 }
 
 /* Time is up: whoever sent a request, or a part of one, is told to come again. */

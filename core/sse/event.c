@@ -21,18 +21,19 @@ struct reply *event_new(struct slice tag, struct slice data)
     char *at = (char *)event->tags;
     memcpy(at, tag.data, tag.size);
     at += tag.size;
-    event->whole.start = (uint32_t)(at - (char *)event);
-    event->whole.body_size = (uint32_t)data.size;
-    event->whole.head_size = (uint32_t)(render_chunk(at, data) - at - (ptrdiff_t)data.size - 2);
+    event->full.start = (uint32_t)(at - (char *)event);
+    event->full.body_size = (uint32_t)data.size;
+    event->full.head_size =
+        (uint32_t)(response_write_chunk(at, data) - at - (ptrdiff_t)data.size - 2);
     return event;
 }
 
 struct slice event_piece(const struct reply *event, bool chunked)
 {
-    const struct part *part = &event->whole;
-    const char *bytes = reply_bytes(event, part);
-    return chunked ? slice_of(bytes, part->head_size + part->body_size + 2)
-                   : slice_of(bytes + part->head_size, part->body_size);
+    const struct rendered *rendered = &event->full;
+    const char *bytes = reply_bytes(event, rendered);
+    return chunked ? slice_of(bytes, rendered->head_size + rendered->body_size + 2)
+                   : slice_of(bytes + rendered->head_size, rendered->body_size);
 }
 
 struct slice event_beat(bool chunked)

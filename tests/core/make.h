@@ -21,7 +21,7 @@ static inline struct request *make_request(const char *text)
 {
     struct head head;
     size_t scanned = 0;
-    if (parse_head(text_of(text), &scanned, &head) != PARSE_DONE) {
+    if (head_parse(text_of(text), &scanned, &head) != HEAD_DONE) {
         printf("# the test's own head is wrong: %s\n", text);
         exit(2);
     }
@@ -58,9 +58,9 @@ static inline struct reply *make_answer(const char *target, const char *body, co
 }
 
 /* Head and body of a part, as they stand in the block. */
-static inline struct slice part_text(const struct reply *reply, const struct part *part)
+static inline struct slice rendered_text(const struct reply *reply, const struct rendered *rendered)
 {
-    return slice_of(reply_bytes(reply, part), part->head_size + part->body_size);
+    return slice_of(reply_bytes(reply, rendered), rendered->head_size + rendered->body_size);
 }
 
 static inline bool has(struct slice text, const char *wanted)

@@ -21,8 +21,8 @@ static const struct limits limits = {
     .beat = 15000,
 };
 
-static uint32_t traced; /* lines of the trace */
-static bool prefaced;   /* every connection begins with a preface */
+static uint32_t traced;     /* lines of the trace */
+static bool proxy_protocol; /* every connection begins with a PROXY header */
 static struct purges purges;
 static struct audience audience;
 static struct tools tools;
@@ -39,7 +39,7 @@ static inline void pair_connect(void)
         exit(2);
     }
     client = fds[1];
-    struct peer peer = {.address = "192.0.2.1", .awaited = prefaced};
+    struct peer peer = {.address = "192.0.2.1", .header_pending = proxy_protocol};
     conn = conn_new(fds[0], &peer, &tools);
 }
 

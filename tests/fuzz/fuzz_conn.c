@@ -2,8 +2,8 @@
  * terminator of TLS. Allowed are the same answers and the same end however the bytes are cut, and
  * whether the store was empty or had the answers; one for each request, or one fewer while a body
  * is coming, and one refusal; no more than there are ends of heads; none longer than those we make;
- * the promise of TLS in all or in none, and in none without a preface; and a trace that is plain
- * text. */
+ * the promise of TLS in all or in none, and in none without a PROXY header; and a trace that is
+ * plain text. */
 #include "fuzz.h"
 #include "stream.h"
 
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ALLOW(answers <= times(stream, "\r\n\r\n") + !lives);
     ALLOW(whole.size <= (size_t)answers * LONGEST_ANSWER);
     int promises = times(buffer_slice(&whole), "\r\nStrict-Transport-Security: max-age=1\r\n");
-    ALLOW(promises == 0 || (promises == answers && prefaced));
+    ALLOW(promises == 0 || (promises == answers && proxy_protocol));
     ALLOW(is_plain_trace() && audience.streams == 0 && audience.events == 0);
     tools_fini(&tools);
     buffer_fini(&sent);

@@ -17,14 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (unsigned i = 0; i < count; i++) {
             size_t scanned = 0;
             scan_run = scanners[i];
-            int whole = parse_head(input, &scanned, &other);
+            int whole = head_parse(input, &scanned, &other);
             ALLOW(is_head_result(whole) && (whole == result || is_late(whole, result)));
-            ALLOW(result != PARSE_DONE || (is_clean(&head, input) && is_same(&head, &other)));
+            ALLOW(result != HEAD_DONE || (is_clean(&head, input) && is_same(&head, &other)));
         }
         size_t scanned = 0;
-        int again = parse_next_head(input, &scanned, &next);
+        int again = head_parse_next(input, &scanned, &next);
         ALLOW(again == result || is_late(again, result));
-        if (result != PARSE_DONE)
+        if (result != HEAD_DONE)
             return 0;
         ALLOW(is_same(&head, &next));
         slice_skip(&input, head.size);

@@ -1,7 +1,7 @@
 /* Any bytes as the first ones of a connection behind a terminator of TLS. Allowed are: known, and
- * then a preface was cut off and the address is one; more to come, while it is within its bound;
- * strange. However the bytes are cut, the same is concluded, and nothing is said of TLS before it
- * is known. */
+ * then a PROXY header was cut off and the address is one; more to come, while it is within its
+ * bound; strange. However the bytes are cut, the same is concluded, and nothing is said of TLS
+ * before it is known. */
 #include "fuzz.h"
 
 #include "base/limits.h"
@@ -17,19 +17,21 @@ static bool is_address(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct peer whole = {.awaited = true}, cut = {.awaited = true};
+    struct peer whole = {.header_pending = true}, cut = {.header_pending = true};
     struct slice input = slice_of_bytes(data, size), rest = input, piece = input;
-    enum peer_result result = peer_read(&whole, &rest), other = PEER_NEED_MORE;
-    for (size_t come = 0; come <= size && other == PEER_NEED_MORE; come++) {
-        ALLOW(cut.awaited && !cut.proxied && !cut.secure && !*cut.client);
+    enum proxy_header_result result = proxy_header_read(&whole, &rest),
+                             other = PROXY_HEADER_NEED_MORE;
+    for (size_t come = 0; come <= size && other == PROXY_HEADER_NEED_MORE; come++) {
+        ALLOW(cut.header_pending && !cut.proxied && !cut.secure && !*cut.client);
         piece = slice_of(input.data, come);
-        other = peer_read(&cut, &piece);
+        other = proxy_header_read(&cut, &piece);
     }
     ALLOW(other == result);
     ALLOW(memcmp(&whole, &cut, sizeof whole) == 0);
-    ALLOW(result != PEER_NEED_MORE || (size < LIMIT_PREFACE && rest.size == size));
-    ALLOW(result != PEER_KNOWN || (!whole.awaited && whole.proxied && rest.size < size));
-    ALLOW(result != PEER_KNOWN || (piece.size == 0 && is_address(whole.client)));
-    ALLOW(result == PEER_KNOWN || whole.awaited);
+    ALLOW(result != PROXY_HEADER_NEED_MORE || (size < LIMIT_PROXY_HEADER && rest.size == size));
+    ALLOW(result != PROXY_HEADER_DONE ||
+          (!whole.header_pending && whole.proxied && rest.size < size));
+    ALLOW(result != PROXY_HEADER_DONE || (piece.size == 0 && is_address(whole.client)));
+    ALLOW(result == PROXY_HEADER_DONE || whole.header_pending);
     return 0;
 }

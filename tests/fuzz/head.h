@@ -12,10 +12,10 @@
 static inline int parse_in_pieces(struct slice input, struct head *head)
 {
     size_t scanned = 0, end = 0;
-    int result = PARSE_NEED_MORE;
-    while (end < input.size && result == PARSE_NEED_MORE) {
+    int result = HEAD_NEED_MORE;
+    while (end < input.size && result == HEAD_NEED_MORE) {
         end += 1 + (input.size - end) * (end % 3) / 64;
-        result = parse_head(slice_of(input.data, end), &scanned, head);
+        result = head_parse(slice_of(input.data, end), &scanned, head);
     }
     return result;
 }
@@ -31,13 +31,13 @@ static inline bool is_refusal(int result)
 
 static inline bool is_head_result(int result)
 {
-    return result == PARSE_DONE || result == PARSE_NEED_MORE || is_refusal(result);
+    return result == HEAD_DONE || result == HEAD_NEED_MORE || is_refusal(result);
 }
 
 /* A refusal that in pieces has not come yet. */
 static inline bool is_late(int whole, int in_pieces)
 {
-    return is_refusal(whole) && in_pieces == PARSE_NEED_MORE;
+    return is_refusal(whole) && in_pieces == HEAD_NEED_MORE;
 }
 
 static inline bool is_same(const struct head *a, const struct head *b)
@@ -69,7 +69,7 @@ static inline bool is_clean(const struct head *head, struct slice input)
     if (head->size > LIMIT_HEAD || head->size > input.size || head->target.size > LIMIT_TARGET ||
         !has_clean_lines(all) || !is_within(fields, all))
         return false;
-    while (parse_next_field(&fields, SLICE("host"), &value))
+    while (head_next_field(&fields, SLICE("host"), &value))
         if (!scan_is_field_value(value) || !is_within(value, all))
             return false;
     return !head->chunked || (head->content_length == 0 && !head->http10);

@@ -98,12 +98,12 @@ static inline void drop_interim(struct buffer *out)
 }
 
 /* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard,
- * until nothing moves any more; with what begins as a preface does, the connection awaits one.
+ * until nothing moves any more; with what begins as a PROXY header does, the connection awaits one.
  * Returns whether the connection lives on. */
 static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 {
     unsigned seed = (unsigned)stream.size;
-    prefaced = stream.size > 4 && memcmp(stream.data, "\r\n\r\n", 5) == 0;
+    proxy_protocol = stream.size > 4 && memcmp(stream.data, "\r\n\r\n", 5) == 0;
     pair_connect();
     while (conn && (stream.size > 0 || pending || has_bytes_to_read() ||
                     (conn_interest(conn) & EPOLLOUT))) {

@@ -12,11 +12,11 @@ static struct stencils stencils;
 static struct clock clock_;
 
 /* What is sent of these pieces. */
-static struct slice sent(struct buffer *out, struct pieces pieces)
+static struct slice sent(struct buffer *out, struct response_view view)
 {
     out->size = 0;
     clock_write_date(784111777, clock_.date);
-    CHECK(render_reply(out, &pieces, PERSIST, SLICE(""), &clock_));
+    CHECK(response_append(out, &view, PERSIST, SLICE(""), &clock_));
     return buffer_slice(out);
 }
 
@@ -37,13 +37,13 @@ static void what_is_sent_is_what_the_reply_would_send(void)
         buffer_init(&one);
         buffer_init(&other);
         struct slice whole = sent(&one, kept_whole(kept));
-        CHECK(slice_equal(whole, sent(&other, part_pieces(reply, &reply->whole))));
+        CHECK(slice_equal(whole, sent(&other, rendered_view(reply, &reply->full))));
         CHECK(has(whole, "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: "));
         CHECK(slice_equal(sent(&one, kept_brief(kept)),
-                          sent(&other, part_pieces(reply, &reply->brief))));
-        struct pieces pieces = kept_whole(kept);
-        CHECK(slice_equal(pieces_take_body(&pieces), text_of(bodies[i])));
-        CHECK(slice_equal(slice_of(pieces.rest.data + pieces.rest.size - 4, 4), SLICE("\r\n\r\n")));
+                          sent(&other, rendered_view(reply, &reply->not_modified))));
+        struct response_view view = kept_whole(kept);
+        CHECK(slice_equal(response_view_cut_body(&view), text_of(bodies[i])));
+        CHECK(slice_equal(slice_of(view.rest.data + view.rest.size - 4, 4), SLICE("\r\n\r\n")));
         char text[ETAG_SIZE];
         CHECK(slice_equal(kept_etag(kept), etag_make(text_of(bodies[i]), text)));
         CHECK_TEXT(kept_target(kept), "/a?b=c");
@@ -75,8 +75,8 @@ static void the_largest_that_may_be_asked_for_is_kept_whole(void)
     CHECK(slice_equal(kept_target(kept), text_of(target)));
     CHECK_EQUAL(kept->tag_count, LIMIT_TAGS);
     CHECK_EQUAL(memcmp(kept->tags, tags, sizeof tags), 0);
-    struct pieces pieces = kept_whole(kept);
-    CHECK_TEXT(pieces_take_body(&pieces), "body");
+    struct response_view view = kept_whole(kept);
+    CHECK_TEXT(response_view_cut_body(&view), "body");
     drop(kept);
 }
 

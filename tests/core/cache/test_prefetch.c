@@ -14,7 +14,7 @@ static struct head look(const char *text)
 {
     struct head head = {0};
     size_t scanned = 0;
-    CHECK_EQUAL(parse_next_head(text_of(text), &scanned, &head), PARSE_DONE);
+    CHECK_EQUAL(head_parse_next(text_of(text), &scanned, &head), HEAD_DONE);
     struct slice rest = text_of(text);
     slice_skip(&rest, head.size);
     foresight_init(&foresight);

@@ -16,15 +16,15 @@ static struct stencil *share(const char *field)
     struct request *request = make_request(GET("/"));
     struct reply *reply = reply_new(request, &response);
     request_free(request);
-    struct pieces whole = part_pieces(reply, &reply->whole);
-    struct pieces brief = part_pieces(reply, &reply->brief);
+    struct response_view whole = rendered_view(reply, &reply->full);
+    struct response_view brief = rendered_view(reply, &reply->not_modified);
     struct stencil *stencil = stencils_share(&stencils, &whole, &brief);
-    CHECK_EQUAL(memcmp(stencil->bytes, whole.common.data, whole.common.size), 0);
-    CHECK_EQUAL(stencil->whole_size, whole.common.size);
-    CHECK_EQUAL(memcmp(stencil->bytes + whole.common.size, brief.common.data, brief.common.size),
+    CHECK_EQUAL(memcmp(stencil->bytes, whole.shared.data, whole.shared.size), 0);
+    CHECK_EQUAL(stencil->full_size, whole.shared.size);
+    CHECK_EQUAL(memcmp(stencil->bytes + whole.shared.size, brief.shared.data, brief.shared.size),
                 0);
-    CHECK_EQUAL(stencil->brief_size, brief.common.size);
-    CHECK_EQUAL(memcmp(stencil->bytes + stencil->whole_date - 6, "Date: ", 6), 0);
+    CHECK_EQUAL(stencil->not_modified_size, brief.shared.size);
+    CHECK_EQUAL(memcmp(stencil->bytes + stencil->full_date - 6, "Date: ", 6), 0);
     reply_free(reply);
     return stencil;
 }
@@ -73,7 +73,7 @@ static void many_heads_share_less_and_lose_nothing(void)
     for (int i = 0; i < 2 * HEADS; i++) {
         char line[32];
         snprintf(line, sizeof line, "\r\nB: %d\r\n", i % HEADS);
-        CHECK(has(slice_of(all[i]->bytes, all[i]->whole_size), line));
+        CHECK(has(slice_of(all[i]->bytes, all[i]->full_size), line));
         stencils_leave(&stencils, all[i]);
     }
     CHECK_EQUAL(stencils.bytes, 0);

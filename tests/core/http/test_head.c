@@ -15,33 +15,33 @@ static int parse_bytewise(struct slice input, size_t *taken)
 {
     size_t scanned = 0;
     for (size_t size = 1; size <= input.size; size++) {
-        int result = parse_head(at_forbidden_page(slice_of(input.data, size)), &scanned, &head);
+        int result = head_parse(at_forbidden_page(slice_of(input.data, size)), &scanned, &head);
         *taken = size;
-        if (result != PARSE_NEED_MORE)
+        if (result != HEAD_NEED_MORE)
             return result;
     }
-    return PARSE_NEED_MORE;
+    return HEAD_NEED_MORE;
 }
 
 /* The result of `input` in all three ways; `head` is left as of the follower's, in `text`. */
 static int parse(struct slice input)
 {
     size_t scanned = 0, taken = 0;
-    int whole = parse_head(at_forbidden_page(input), &scanned, &head);
+    int whole = head_parse(at_forbidden_page(input), &scanned, &head);
     size_t size = head.size;
     int bytewise = parse_bytewise(input, &taken);
     CHECK_EQUAL(bytewise, whole);
-    if (whole == PARSE_DONE) {
+    if (whole == HEAD_DONE) {
         CHECK_EQUAL(head.size, size);
         CHECK_EQUAL(taken, size);
     }
     memmove(text, input.data, input.size);
     memcpy(text + input.size, "GET /follower HTTP/1.1\r\n", 24);
     scanned = 0;
-    int followed = parse_head(slice_of(text, input.size + 24), &scanned, &head);
-    if (whole != PARSE_NEED_MORE)
+    int followed = head_parse(slice_of(text, input.size + 24), &scanned, &head);
+    if (whole != HEAD_NEED_MORE)
         CHECK_EQUAL(followed, whole);
-    if (whole == PARSE_DONE)
+    if (whole == HEAD_DONE)
         CHECK_EQUAL(head.size, size);
     return whole;
 }
@@ -54,7 +54,7 @@ static void a_whole_head_is_taken_apart(void)
 {
     CHECK_EQUAL(PARSE("POST /a?b=c HTTP/1.1\r\nHost: example.org:80\r\nX: 1\r\n"
                       "Content-Length: 12\r\n\r\nbody"),
-                PARSE_DONE);
+                HEAD_DONE);
     CHECK_EQUAL(head.method, METHOD_POST);
     CHECK_TEXT(head.target, "/a?b=c");
     CHECK_TEXT(head.fields, "Host: example.org:80\r\nX: 1\r\nContent-Length: 12\r\n");
@@ -69,7 +69,7 @@ static void every_known_method_is_known_and_no_other(void)
     for (enum method method = METHOD_GET; method <= METHOD_OPTIONS; method++) {
         char line[64];
         int size = snprintf(line, sizeof line, "%s / HTTP/1.0\r\n\r\n", names[method]);
-        CHECK_EQUAL(parse(slice_of(line, (size_t)size)), PARSE_DONE);
+        CHECK_EQUAL(parse(slice_of(line, (size_t)size)), HEAD_DONE);
         CHECK_EQUAL(head.method, method);
         CHECK(slice_equal(method_name(method), slice_of(names[method], strlen(names[method]))));
     }
@@ -82,11 +82,11 @@ static void every_known_method_is_known_and_no_other(void)
 
 static void a_target_is_a_path_an_http_uri_or_the_star_of_options(void)
 {
-    CHECK_EQUAL(PARSE(HEAD_OF("GET http://a HTTP/1.1")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(HEAD_OF("GET http://a HTTP/1.1")), HEAD_DONE);
     CHECK_TEXT(head.target, "/");
-    CHECK_EQUAL(PARSE(HEAD_OF("GET HTTPS://a.b:443/c?d HTTP/1.1")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(HEAD_OF("GET HTTPS://a.b:443/c?d HTTP/1.1")), HEAD_DONE);
     CHECK_TEXT(head.target, "/c?d");
-    CHECK_EQUAL(PARSE(HEAD_OF("OPTIONS * HTTP/1.1")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(HEAD_OF("OPTIONS * HTTP/1.1")), HEAD_DONE);
     CHECK_TEXT(head.target, "*");
     static const char *const wrong[] = {
         "*",          "a",           "?a",          "http://",      "http:///a",
@@ -102,7 +102,7 @@ static void a_target_is_a_path_an_http_uri_or_the_star_of_options(void)
 
 static void only_two_versions_are_spoken(void)
 {
-    CHECK_EQUAL(PARSE(HEAD_OF("GET / HTTP/1.0")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(HEAD_OF("GET / HTTP/1.0")), HEAD_DONE);
     CHECK(head.http10 && !head.keep_alive);
     CHECK_EQUAL(PARSE(HEAD_OF("GET / HTTP/1.2")), 505);
     CHECK_EQUAL(PARSE(HEAD_OF("GET / HTTP/2.0")), 505);
@@ -116,7 +116,7 @@ static void only_two_versions_are_spoken(void)
 static void one_host_is_due_in_1_1(void)
 {
     CHECK_EQUAL(PARSE("GET / HTTP/1.1\r\n\r\n"), 400);
-    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\n\r\n"), PARSE_DONE);
+    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\n\r\n"), HEAD_DONE);
     CHECK_EQUAL(PARSE(WITH("Host: a")), 400);
     CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400);
     static const char *const hosts[] = {"a", "a.b:8080", "[::1]", "[::ffff:1.2.3.4]:80", "a:"};
@@ -124,7 +124,7 @@ static void one_host_is_due_in_1_1(void)
     char line[64];
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         int size = snprintf(line, sizeof line, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i]);
-        CHECK_EQUAL(parse(slice_of(line, (size_t)size)), PARSE_DONE);
+        CHECK_EQUAL(parse(slice_of(line, (size_t)size)), HEAD_DONE);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int size = snprintf(line, sizeof line, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", wrong[i]);
@@ -146,9 +146,9 @@ static void no_control_character_passes_anywhere(void)
             memcpy(input + at + 1, plain + at, SIZE - at);
             size_t scanned = 0;
             struct slice slice = at_forbidden_page(slice_of(input, SIZE + 1));
-            int result = parse_head(slice, &scanned, &head);
+            int result = head_parse(slice, &scanned, &head);
             /* "\r" and "\n" may yield one empty line before, or end the head early. */
-            bool good = result == 400 || ((byte == '\r' || byte == '\n') && result != PARSE_DONE);
+            bool good = result == 400 || ((byte == '\r' || byte == '\n') && result != HEAD_DONE);
             if (!good)
                 printf("# byte %d at %zu gives %d\n", byte, at, result);
             CHECK(good);
@@ -158,17 +158,17 @@ static void no_control_character_passes_anywhere(void)
 
 static void one_empty_line_before_is_forgiven(void)
 {
-    CHECK_EQUAL(PARSE("\r\n" HEAD_OF("GET / HTTP/1.1")), PARSE_DONE);
+    CHECK_EQUAL(PARSE("\r\n" HEAD_OF("GET / HTTP/1.1")), HEAD_DONE);
     CHECK_EQUAL(PARSE("\r\n\r\n" HEAD_OF("GET / HTTP/1.1")), 400);
     CHECK_EQUAL(PARSE("\n" HEAD_OF("GET / HTTP/1.1")), 400);
 }
 
 static void a_length_is_digits_once(void)
 {
-    CHECK_EQUAL(PARSE(WITH("Content-Length: 0")), PARSE_DONE);
-    CHECK_EQUAL(PARSE(WITH("Content-Length: 007")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Content-Length: 0")), HEAD_DONE);
+    CHECK_EQUAL(PARSE(WITH("Content-Length: 007")), HEAD_DONE);
     CHECK_EQUAL(head.content_length, 7);
-    CHECK_EQUAL(PARSE(WITH("Content-Length: 18446744073709551609")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Content-Length: 18446744073709551609")), HEAD_DONE);
     CHECK_EQUAL(PARSE(WITH("Content-Length: 18446744073709551616")), 413);
     CHECK_EQUAL(PARSE(WITH("Content-Length: 99999999999999999999999")), 413);
     static const char *const wrong[] = {"",
@@ -191,7 +191,7 @@ static void a_length_is_digits_once(void)
 
 static void one_final_chunked_is_the_only_coding(void)
 {
-    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: Chunked")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: Chunked")), HEAD_DONE);
     CHECK(head.chunked);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: gzip, chunked")), 501);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked, gzip")), 400);
@@ -200,7 +200,7 @@ static void one_final_chunked_is_the_only_coding(void)
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding:")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked;a=b")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: \vchunked")), 400);
-    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding:\tchunked ")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Transfer-Encoding:\tchunked ")), HEAD_DONE);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked \t")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked")), 400);
     CHECK_EQUAL(PARSE(WITH("Transfer-Encoding: chunked\r\nContent-Length: 3")), 400);
@@ -210,28 +210,28 @@ static void one_final_chunked_is_the_only_coding(void)
 
 static void the_connection_field_decides_who_stays(void)
 {
-    CHECK_EQUAL(PARSE(WITH("Connection: Close")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Connection: Close")), HEAD_DONE);
     CHECK(!head.keep_alive);
-    CHECK_EQUAL(PARSE(WITH("Connection: upgrade , close")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Connection: upgrade , close")), HEAD_DONE);
     CHECK(!head.keep_alive);
-    CHECK_EQUAL(PARSE(WITH("Connection: closed")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Connection: closed")), HEAD_DONE);
     CHECK(head.keep_alive);
-    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"), PARSE_DONE);
+    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"), HEAD_DONE);
     CHECK(head.keep_alive);
-    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n"), PARSE_DONE);
+    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n"), HEAD_DONE);
     CHECK(!head.keep_alive);
 }
 
 static void expectations_and_conditions_are_found(void)
 {
-    CHECK_EQUAL(PARSE(WITH("Expect: 100-Continue")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("Expect: 100-Continue")), HEAD_DONE);
     CHECK(head.expect_continue);
     CHECK_EQUAL(PARSE(WITH("Expect: 200-ok")), 417);
-    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"), PARSE_DONE);
+    CHECK_EQUAL(PARSE("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"), HEAD_DONE);
     CHECK(!head.expect_continue);
-    CHECK_EQUAL(PARSE(WITH("If-None-Match: \"a\", \"b\"")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("If-None-Match: \"a\", \"b\"")), HEAD_DONE);
     CHECK_TEXT(head.if_none_match, "\"a\", \"b\"");
-    CHECK_EQUAL(PARSE(WITH("If-None-Match: \"a\"\r\nIf-None-Match: \"b\"")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("If-None-Match: \"a\"\r\nIf-None-Match: \"b\"")), HEAD_DONE);
     CHECK_EQUAL(head.if_none_match.size, 0);
 }
 
@@ -255,17 +255,17 @@ static struct slice long_head(size_t target, size_t fields, size_t field)
 
 static void every_limit_holds_at_its_border(void)
 {
-    CHECK_EQUAL(parse(long_head(LIMIT_TARGET, 0, 0)), PARSE_DONE);
+    CHECK_EQUAL(parse(long_head(LIMIT_TARGET, 0, 0)), HEAD_DONE);
     CHECK_EQUAL(parse(long_head(LIMIT_TARGET + 1, 0, 0)), 414);
-    CHECK_EQUAL(parse(long_head(1, LIMIT_FIELDS - 1, 1)), PARSE_DONE);
+    CHECK_EQUAL(parse(long_head(1, LIMIT_FIELDS - 1, 1)), HEAD_DONE);
     CHECK_EQUAL(parse(long_head(1, LIMIT_FIELDS, 1)), 431);
     size_t rest = long_head(1, 1, 0).size;
-    CHECK_EQUAL(parse(long_head(1, 1, LIMIT_HEAD - rest)), PARSE_DONE);
+    CHECK_EQUAL(parse(long_head(1, 1, LIMIT_HEAD - rest)), HEAD_DONE);
     CHECK_EQUAL(head.size, LIMIT_HEAD);
     CHECK_EQUAL(parse(long_head(1, 1, LIMIT_HEAD - rest + 1)), 431);
     struct slice endless = long_head(1, 1, 2 * LIMIT_HEAD);
     CHECK_EQUAL(parse(slice_of(endless.data, LIMIT_HEAD + 1)), 431);
-    CHECK_EQUAL(parse(slice_of(endless.data, LIMIT_HEAD)), PARSE_NEED_MORE);
+    CHECK_EQUAL(parse(slice_of(endless.data, LIMIT_HEAD)), HEAD_NEED_MORE);
 }
 
 /* RFC 9112 section 3: 501 for a method longer than any that is implemented. */
@@ -290,15 +290,15 @@ static void behind_the_limit_nothing_is_read(void)
 
 static void fields_are_found_again_by_name(void)
 {
-    CHECK_EQUAL(PARSE(WITH("X-A: 1\r\nx-b:\r\nX-a:\t 2 3 ")), PARSE_DONE);
+    CHECK_EQUAL(PARSE(WITH("X-A: 1\r\nx-b:\r\nX-a:\t 2 3 ")), HEAD_DONE);
     struct slice fields = at_forbidden_page(head.fields), value;
-    CHECK(parse_next_field(&fields, SLICE("x-a"), &value));
+    CHECK(head_next_field(&fields, SLICE("x-a"), &value));
     CHECK_TEXT(value, "1");
-    CHECK(parse_next_field(&fields, SLICE("x-a"), &value));
+    CHECK(head_next_field(&fields, SLICE("x-a"), &value));
     CHECK_TEXT(value, "2 3");
-    CHECK(!parse_next_field(&fields, SLICE("x-a"), &value));
+    CHECK(!head_next_field(&fields, SLICE("x-a"), &value));
     fields = head.fields;
-    CHECK(parse_next_field(&fields, SLICE("x-b"), &value));
+    CHECK(head_next_field(&fields, SLICE("x-b"), &value));
     CHECK_TEXT(value, "");
 }
 
@@ -310,7 +310,7 @@ static void a_head_that_comes_byte_by_byte_costs_linear_time(void)
     for (int round = 0; round < 20; round++) {
         size_t scanned = 0;
         for (size_t size = 1; size < input.size; size++)
-            CHECK_EQUAL(parse_head(slice_of(input.data, size), &scanned, &head), PARSE_NEED_MORE);
+            CHECK_EQUAL(head_parse(slice_of(input.data, size), &scanned, &head), HEAD_NEED_MORE);
     }
 }
 
@@ -344,8 +344,8 @@ static void what_an_earlier_head_taught_changes_no_result(void)
         for (const char *at = text; at < end; at += head.size) {
             struct slice input = slice_of(at, (size_t)(end - at));
             size_t scanned = 0, next_scanned = 0;
-            CHECK_EQUAL(parse_head(input, &scanned, &head), PARSE_DONE);
-            CHECK_EQUAL(parse_next_head(input, &next_scanned, &next), PARSE_DONE);
+            CHECK_EQUAL(head_parse(input, &scanned, &head), HEAD_DONE);
+            CHECK_EQUAL(head_parse_next(input, &next_scanned, &next), HEAD_DONE);
             CHECK(next.method == head.method && next.http10 == head.http10 &&
                   next.keep_alive == head.keep_alive && next.chunked == head.chunked &&
                   next.expect_continue == head.expect_continue &&
@@ -366,22 +366,22 @@ static void an_earlier_head_forgives_nothing(void)
         text[SIZE + at] = '\x01';
         size_t scanned = 0;
         struct head next = {0};
-        CHECK_EQUAL(parse_next_head(slice_of(text, 2 * SIZE), &scanned, &next), PARSE_DONE);
+        CHECK_EQUAL(head_parse_next(slice_of(text, 2 * SIZE), &scanned, &next), HEAD_DONE);
         struct slice input = slice_of(text + SIZE, SIZE);
-        CHECK_EQUAL(parse_next_head(input, &scanned, &next), 400);
+        CHECK_EQUAL(head_parse_next(input, &scanned, &next), 400);
         /* Cut short, it waits for the rest. */
         memcpy(text + SIZE, good, SIZE);
         input.size = at;
-        CHECK_EQUAL(parse_next_head(input, &scanned, &next), PARSE_NEED_MORE);
+        CHECK_EQUAL(head_parse_next(input, &scanned, &next), HEAD_NEED_MORE);
     }
     /* Many equal fields must not carry a head over its bound. */
     struct slice large = long_head(1, 1, LIMIT_HEAD - 40), again = large;
     struct head next = {0};
     size_t scanned = 0;
-    CHECK_EQUAL(parse_next_head(large, &scanned, &next), PARSE_DONE);
+    CHECK_EQUAL(head_parse_next(large, &scanned, &next), HEAD_DONE);
     memcpy(text, "GET /0123456789", 15);
     memcpy(text + 15, again.data + 5, again.size - 5);
-    CHECK_EQUAL(parse_next_head(slice_of(text, again.size + 10), &scanned, &next), 431);
+    CHECK_EQUAL(head_parse_next(slice_of(text, again.size + 10), &scanned, &next), 431);
 }
 
 int main(void)

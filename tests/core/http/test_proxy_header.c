@@ -1,4 +1,4 @@
-/* The preface: whom a terminator of TLS speaks for, whole, in pieces, with a follower, and
+/* The PROXY header: whom a terminator of TLS speaks for, whole, in pieces, with a follower, and
  * wrong. */
 #include "check.h"
 
@@ -19,29 +19,29 @@
 #define NOTHING "\4\0\3abc"
 
 /* Read `in` as the first bytes of a new connection. */
-static enum peer_result read_from(struct peer *peer, struct slice *in)
+static enum proxy_header_result read_from(struct peer *peer, struct slice *in)
 {
-    *peer = (struct peer){.awaited = true};
-    return peer_read(peer, in);
+    *peer = (struct peer){.header_pending = true};
+    return proxy_header_read(peer, in);
 }
 
 /* It is read in the same way whole, byte by byte, and before a request. */
-static void speaks_for(struct slice preface, const char *client, bool secure)
+static void speaks_for(struct slice header, const char *client, bool secure)
 {
-    struct peer peer = {.awaited = true};
-    char text[LIMIT_PREFACE + 16];
-    for (size_t size = 1; size < preface.size; size++) {
-        struct slice in = at_forbidden_page(slice_of(preface.data, size));
-        CHECK_EQUAL(peer_read(&peer, &in), PEER_NEED_MORE);
-        CHECK(peer.awaited && in.size == size && !peer.secure && !*peer.client);
+    struct peer peer = {.header_pending = true};
+    char text[LIMIT_PROXY_HEADER + 16];
+    for (size_t size = 1; size < header.size; size++) {
+        struct slice in = at_forbidden_page(slice_of(header.data, size));
+        CHECK_EQUAL(proxy_header_read(&peer, &in), PROXY_HEADER_NEED_MORE);
+        CHECK(peer.header_pending && in.size == size && !peer.secure && !*peer.client);
     }
-    memcpy(text, preface.data, preface.size);
-    memcpy(text + preface.size, "GET / HTTP", 10);
+    memcpy(text, header.data, header.size);
+    memcpy(text + header.size, "GET / HTTP", 10);
     for (size_t more = 0; more <= 10; more += 10) {
-        struct slice in = slice_of(text, preface.size + more);
-        CHECK_EQUAL(read_from(&peer, &in), PEER_KNOWN);
+        struct slice in = slice_of(text, header.size + more);
+        CHECK_EQUAL(read_from(&peer, &in), PROXY_HEADER_DONE);
         CHECK_EQUAL(in.size, more);
-        CHECK(!peer.awaited && peer.proxied);
+        CHECK(!peer.header_pending && peer.proxied);
         CHECK_EQUAL(peer.secure, secure);
         CHECK(strcmp(peer.client, client) == 0);
     }
@@ -49,16 +49,16 @@ static void speaks_for(struct slice preface, const char *client, bool secure)
 
 #define SPEAKS_FOR(bytes, client, secure) speaks_for(SLICE(SIGNATURE bytes), client, secure)
 
-static bool is_strange(struct slice preface)
+static bool is_refused(struct slice header)
 {
     struct peer peer;
-    struct slice in = at_forbidden_page(preface);
-    bool strange = read_from(&peer, &in) == PEER_STRANGE;
+    struct slice in = at_forbidden_page(header);
+    bool strange = read_from(&peer, &in) == PROXY_HEADER_ERROR;
     /* Nothing is known afterwards. */
-    return strange && peer.awaited && !peer.proxied && in.size == preface.size;
+    return strange && peer.header_pending && !peer.proxied && in.size == header.size;
 }
 
-#define IS_STRANGE(bytes) is_strange(SLICE(SIGNATURE bytes))
+#define IS_STRANGE(bytes) is_refused(SLICE(SIGNATURE bytes))
 
 static void a_client_is_named_by_its_address(void)
 {
@@ -94,12 +94,12 @@ static void a_client_without_a_network_address_has_none(void)
     SPEAKS_FOR("\x21\0\0\x08" TLS, "", true);
 }
 
-static void what_is_no_preface_is_strange_at_its_first_wrong_byte(void)
+static void what_is_no_proxy_header_is_strange_at_its_first_wrong_byte(void)
 {
-    CHECK(is_strange(SLICE("G")));
-    CHECK(is_strange(SLICE("\r\n\r\nG")));
-    CHECK(is_strange(SLICE("\r\n\r\n\0\r\nQUIT\r\x21\x11\0\x0c" V4)));
-    CHECK(is_strange(SLICE("PROXY TCP4 192.0.2.7 198.51.100.1 54321 443\r\n"))); /* version 1 */
+    CHECK(is_refused(SLICE("G")));
+    CHECK(is_refused(SLICE("\r\n\r\nG")));
+    CHECK(is_refused(SLICE("\r\n\r\n\0\r\nQUIT\r\x21\x11\0\x0c" V4)));
+    CHECK(is_refused(SLICE("PROXY TCP4 192.0.2.7 198.51.100.1 54321 443\r\n"))); /* version 1 */
 }
 
 static void another_version_command_family_or_transport_is_strange(void)
@@ -129,10 +129,10 @@ static void the_length_is_bounded_before_it_has_come(void)
 {
     CHECK(IS_STRANGE("\x21\x11\xff\xff"));
     CHECK(IS_STRANGE("\x20\0\x07\xf1"));
-    static char text[LIMIT_PREFACE] = SIGNATURE "\x20\0\x07\xf0";
+    static char text[LIMIT_PROXY_HEADER] = SIGNATURE "\x20\0\x07\xf0";
     struct peer peer;
     struct slice in = slice_of(text, sizeof text);
-    CHECK_EQUAL(read_from(&peer, &in), PEER_KNOWN);
+    CHECK_EQUAL(read_from(&peer, &in), PROXY_HEADER_DONE);
     CHECK_EQUAL(in.size, 0);
 }
 
@@ -140,7 +140,7 @@ static void a_note_says_what_was_known(void)
 {
     static const struct peer peers[] = {
         {.address = ""},
-        {.awaited = true},
+        {.header_pending = true},
         {.proxied = true},
         {.proxied = true, .secure = true, .client = "192.0.2.7"},
         {.proxied = true, .client = "2001:db8:1234:5678:9abc:def0:255.255.255.255"},
@@ -175,7 +175,7 @@ int main(void)
     RUN(tls_is_told_by_a_record);
     RUN(a_proxy_may_speak_for_itself);
     RUN(a_client_without_a_network_address_has_none);
-    RUN(what_is_no_preface_is_strange_at_its_first_wrong_byte);
+    RUN(what_is_no_proxy_header_is_strange_at_its_first_wrong_byte);
     RUN(another_version_command_family_or_transport_is_strange);
     RUN(lengths_that_contradict_each_other_are_strange);
     RUN(the_length_is_bounded_before_it_has_come);

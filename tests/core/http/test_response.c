@@ -32,10 +32,10 @@ static void each_use_is_dated_now(void)
     struct buffer out;
     buffer_init(&out);
     struct clock clock = clock_at(784111777);
-    struct pieces pieces = part_pieces(reply, &reply->whole);
-    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
+    struct response_view view = rendered_view(reply, &reply->full);
+    CHECK(response_append(&out, &view, PERSIST, SLICE(""), &clock));
     clock = clock_at(0);
-    CHECK(render_reply(&out, &pieces, PERSIST, SLICE(""), &clock));
+    CHECK(response_append(&out, &view, PERSIST, SLICE(""), &clock));
     CHECK_TEXT(buffer_slice(&out),
                "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n\r\n"
                "hi"
@@ -60,8 +60,8 @@ static void the_connection_field_stands_where_it_is_due(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer out;
         buffer_init(&out);
-        struct pieces pieces = part_pieces(reply, &reply->whole);
-        CHECK(render_reply(&out, &pieces, cases[i].persistence, SLICE(""), &clock));
+        struct response_view view = rendered_view(reply, &reply->full);
+        CHECK(response_append(&out, &view, cases[i].persistence, SLICE(""), &clock));
         CHECK(has(buffer_slice(&out), cases[i].text));
         buffer_fini(&out);
     }
@@ -74,9 +74,9 @@ static void head_says_the_length_and_sends_no_body(void)
     struct buffer out;
     struct clock clock = clock_at(0);
     buffer_init(&out);
-    struct pieces pieces = part_pieces(reply, &reply->whole);
-    CHECK_TEXT(pieces_take_body(&pieces), "hello");
-    CHECK(render_reply(&out, &pieces, PERSIST_NOT, SLICE(""), &clock));
+    struct response_view view = rendered_view(reply, &reply->full);
+    CHECK_TEXT(response_view_cut_body(&view), "hello");
+    CHECK(response_append(&out, &view, PERSIST_NOT, SLICE(""), &clock));
     CHECK(has(buffer_slice(&out), "Content-Length: 5\r\n"));
     CHECK(!has(buffer_slice(&out), "hello"));
     CHECK_EQUAL(memcmp(out.data + out.size - 4, "\r\n\r\n", 4), 0);
@@ -87,7 +87,7 @@ static void head_says_the_length_and_sends_no_body(void)
 static void no_content_has_neither_length_nor_body(void)
 {
     struct reply *reply = reply_with(204, "Allow: GET\r\n", "surplus", false);
-    struct slice text = part_text(reply, &reply->whole);
+    struct slice text = rendered_text(reply, &reply->full);
     CHECK(has(text, "HTTP/1.1 204 No Content\r\nAllow: GET\r\n"));
     CHECK(!has(text, "Content-Length"));
     CHECK(!has(text, "surplus"));
@@ -97,7 +97,7 @@ static void no_content_has_neither_length_nor_body(void)
 static void an_unknown_status_has_an_empty_phrase(void)
 {
     struct reply *reply = reply_with(299, "", "", false);
-    CHECK(has(part_text(reply, &reply->whole), "HTTP/1.1 299 \r\n"));
+    CHECK(has(rendered_text(reply, &reply->full), "HTTP/1.1 299 \r\n"));
     reply_free(reply);
 }
 
@@ -107,7 +107,7 @@ static void the_304_keeps_the_fields_that_do_not_describe_the_body(void)
                                      "Content-Type: text/plain\r\nCache-Control: no-cache\r\n"
                                      "CONTENT-Language: en\r\nVary: Origin\r\n",
                                      "hello", true);
-    struct slice text = part_text(reply, &reply->brief);
+    struct slice text = rendered_text(reply, &reply->not_modified);
     CHECK(has(text, "HTTP/1.1 304 Not Modified\r\nCache-Control: no-cache\r\nVary: Origin\r\n"
                     "Date: "));
     CHECK(has(text, "GMT\r\nETag: \""));
@@ -125,7 +125,7 @@ static void every_refusal_is_whole_and_closes(void)
         struct buffer out;
         char line[32];
         buffer_init(&out);
-        CHECK(render_refusal(&out, statuses[i], true, SLICE(""), &clock));
+        CHECK(response_append_refusal(&out, statuses[i], true, SLICE(""), &clock));
         struct slice text = buffer_slice(&out);
         snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
         CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
@@ -137,10 +137,10 @@ static void every_refusal_is_whole_and_closes(void)
         const char *length = memmem(text.data, text.size, "Content-Length: ", 16);
         CHECK(body && length);
         CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
-        size_t head_size = (size_t)(body + 4 - text.data), whole_size = text.size;
-        CHECK(render_refusal(&out, statuses[i], false, SLICE(""), &clock));
-        CHECK_EQUAL(out.size - whole_size, head_size);
-        CHECK_EQUAL(memcmp(out.data, out.data + whole_size, head_size), 0);
+        size_t head_size = (size_t)(body + 4 - text.data), full_size = text.size;
+        CHECK(response_append_refusal(&out, statuses[i], false, SLICE(""), &clock));
+        CHECK_EQUAL(out.size - full_size, head_size);
+        CHECK_EQUAL(memcmp(out.data, out.data + full_size, head_size), 0);
         buffer_fini(&out);
     }
 }
@@ -153,10 +153,10 @@ static void the_bound_holds_for_the_longest_head(void)
         .body = SLICE("0123456789"),
     };
     struct slice etag = SLICE("\"0123456789abcdef0123456789abcdef\"");
-    struct part part = {0};
-    char *room = malloc(render_bound(&response, etag)); /* the sanitizer watches its end */
-    char *end = render_whole(room, &response, etag, &part);
-    CHECK((size_t)(end - room) <= render_bound(&response, etag));
+    struct rendered rendered = {0};
+    char *room = malloc(response_max_size(&response, etag)); /* the sanitizer watches its end */
+    char *end = response_write_full(room, &response, etag, &rendered);
+    CHECK((size_t)(end - room) <= response_max_size(&response, etag));
     free(room);
 }
 

@@ -6,7 +6,7 @@
 static void a_reply_is_rendered_whole(void)
 {
     struct reply *reply = make_reply(make_request("GET /x HTTP/1.0\r\n\r\n"), "hello", NULL);
-    CHECK_TEXT(part_text(reply, &reply->whole),
+    CHECK_TEXT(rendered_text(reply, &reply->full),
                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
                "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 5\r\n\r\nhello");
     CHECK_EQUAL(reply->tag_count, 0);
@@ -19,13 +19,13 @@ static void a_tagged_reply_has_an_etag_and_a_304(void)
     char text[ETAG_SIZE + 1] = {0};
     etag_make(SLICE("hello"), text);
     struct reply *reply = make_reply(make_request("GET /x HTTP/1.0\r\n\r\n"), "hello", "t");
-    CHECK(has(part_text(reply, &reply->whole), text));
-    CHECK(has(part_text(reply, &reply->brief), "HTTP/1.1 304 Not Modified\r\nDate: "));
-    CHECK(has(part_text(reply, &reply->brief), text));
-    CHECK_EQUAL(reply->brief.body_size, 0);
+    CHECK(has(rendered_text(reply, &reply->full), text));
+    CHECK(has(rendered_text(reply, &reply->not_modified), "HTTP/1.1 304 Not Modified\r\nDate: "));
+    CHECK(has(rendered_text(reply, &reply->not_modified), text));
+    CHECK_EQUAL(reply->not_modified.body_size, 0);
     CHECK_EQUAL(reply->tag_count, 1);
     CHECK_EQUAL(reply->tags[0], tag_index(SLICE("t")));
-    CHECK(!reply->not_modified);
+    CHECK(!reply->etag_matches);
     reply_free(reply);
 }
 
@@ -35,15 +35,15 @@ static void a_known_etag_makes_the_first_answer_a_304_too(void)
     etag_make(SLICE("hello"), etag);
     snprintf(text, sizeof text, "GET / HTTP/1.0\r\nIf-None-Match: %s\r\n\r\n", etag);
     struct reply *reply = make_reply(make_request(text), "hello", "t");
-    CHECK(reply->not_modified);
+    CHECK(reply->etag_matches);
     reply_free(reply);
     reply = make_reply(make_request(text), "other", "t");
-    CHECK(!reply->not_modified);
+    CHECK(!reply->etag_matches);
     reply_free(reply);
     snprintf(text, sizeof text, "GET / HTTP/1.0\r\nIf-None-Match: %s\r\nIf-None-Match: %s\r\n\r\n",
              etag, etag);
     reply = make_reply(make_request(text), "hello", "t");
-    CHECK(!reply->not_modified); /* given twice it is read by nobody */
+    CHECK(!reply->etag_matches); /* given twice it is read by nobody */
     reply_free(reply);
 }
 
@@ -74,7 +74,7 @@ static void a_head_request_marks_its_reply_as_without_body(void)
 {
     struct reply *reply = make_reply(make_request("HEAD / HTTP/1.0\r\n\r\n"), "hello", "t");
     CHECK(reply->without_body);
-    CHECK_EQUAL(reply->whole.body_size, 5); /* kept for a GET */
+    CHECK_EQUAL(reply->full.body_size, 5); /* kept for a GET */
     reply_free(reply);
 }
 

@@ -25,7 +25,7 @@ static uint64_t timed(void)
 static void each_status_is_counted_by_itself(void)
 {
     int status;
-    for (size_t i = 0; (status = render_refused_status(i)) != 0; i++) {
+    for (size_t i = 0; (status = response_refusal_status(i)) != 0; i++) {
         pair_open();
         CHECK_EQUAL(say(GET("/")), CONN_MISS);
         CHECK_EQUAL(conn_refuse(conn, &tools, status), CONN_GO_ON);

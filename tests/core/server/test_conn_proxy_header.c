@@ -1,4 +1,4 @@
-/* A connection behind a terminator of TLS: its preface comes first, and decides what answers
+/* A connection behind a terminator of TLS: its PROXY header comes first, and decides what answers
  * say. */
 #include "pair.h"
 
@@ -7,9 +7,9 @@
 #define PLAIN SIGNATURE "\x21\x11\0\x0c\xc0\0\2\x07\xc6\x33\x64\1\xd4\x31\1\xbb"
 #define PROMISE "\r\nStrict-Transport-Security: max-age=1\r\n"
 
-static void open_prefaced(void)
+static void open_behind_proxy(void)
 {
-    prefaced = true;
+    proxy_protocol = true;
     pair_open();
 }
 
@@ -22,9 +22,9 @@ static enum conn_next send_bytes(struct slice bytes)
 
 #define SEND(literal) send_bytes(SLICE(literal))
 
-static void the_client_of_a_request_is_whom_the_preface_names(void)
+static void the_client_of_a_request_is_whom_the_proxy_header_names(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     CHECK_EQUAL(SEND(PLAIN GET("/a")), CONN_MISS);
     CHECK(strcmp(pending->peer.client, "192.0.2.7") == 0);
     CHECK(strcmp(pending->peer.address, "192.0.2.1") == 0);
@@ -32,10 +32,10 @@ static void the_client_of_a_request_is_whom_the_preface_names(void)
     pair_close();
 }
 
-static void a_preface_may_come_byte_by_byte_and_is_read_once(void)
+static void a_proxy_header_may_come_byte_by_byte_and_is_read_once(void)
 {
     static const char bytes[] = BY_TLS GET("/a") GET("/a");
-    open_prefaced();
+    open_behind_proxy();
     stock("/a", "hello");
     for (size_t i = 0; i < sizeof bytes - 1; i++)
         CHECK_EQUAL(send_bytes(slice_of(bytes + i, 1)), CONN_GO_ON);
@@ -49,7 +49,7 @@ static void a_preface_may_come_byte_by_byte_and_is_read_once(void)
 
 static void only_who_came_by_tls_gets_the_promise(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     stock("/a", "hello");
     CHECK_EQUAL(SEND(PLAIN GET("/a")), CONN_GO_ON);
     CHECK(!has(heard(), PROMISE));
@@ -66,7 +66,7 @@ static void only_who_came_by_tls_gets_the_promise(void)
 
 static void every_kind_of_answer_has_the_promise_in_its_head(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     stock("/a", "hello");
     CHECK_EQUAL(SEND(BY_TLS GET("/new")), CONN_MISS);
     answer("made", NULL);
@@ -88,7 +88,7 @@ static void a_large_answer_has_it_too(void)
 {
     static char body[LIMIT_COPIED + 1];
     memset(body, 'Z', LIMIT_COPIED);
-    open_prefaced();
+    open_behind_proxy();
     CHECK_EQUAL(SEND(BY_TLS GET("/large")), CONN_MISS);
     answer(body, NULL);
     struct slice text = heard();
@@ -99,7 +99,7 @@ static void a_large_answer_has_it_too(void)
 
 static void whoever_sends_none_is_closed_without_a_word(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     CHECK_EQUAL(SEND(GET("/a")), CONN_CLOSE);
     CHECK_EQUAL(heard().size, 0);
     CHECK(is_ended());
@@ -108,7 +108,7 @@ static void whoever_sends_none_is_closed_without_a_word(void)
 
 static void whoever_says_nothing_is_closed_as_soon_as_who_stops_in_a_head(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     CHECK(!pass(limits.head_deadline - 1));
     CHECK(pass(1));
     CHECK(!conn);
@@ -118,7 +118,7 @@ static void whoever_says_nothing_is_closed_as_soon_as_who_stops_in_a_head(void)
 
 static void whoever_stops_in_its_midst_is_closed_without_a_word(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     CHECK(!pass(limits.head_deadline - 1));
     CHECK_EQUAL(SEND(SIGNATURE "\x21"), CONN_GO_ON);
     CHECK(pass(1)); /* a byte now and then does not put it off */
@@ -127,19 +127,19 @@ static void whoever_stops_in_its_midst_is_closed_without_a_word(void)
     pair_close();
 }
 
-static void a_preface_at_the_last_moment_is_read_and_its_client_may_rest(void)
+static void a_proxy_header_at_the_last_moment_is_read_and_its_client_may_rest(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     say_some(SLICE(PLAIN));
     CHECK(pass(limits.head_deadline));
     CHECK(!pass(limits.keep_alive - 1));
-    CHECK(conn && !conn->peer.awaited);
+    CHECK(conn && !conn->peer.header_pending);
     pair_close();
 }
 
-static void a_preface_where_none_is_awaited_is_refused(void)
+static void a_proxy_header_where_none_is_awaited_is_refused(void)
 {
-    prefaced = false;
+    proxy_protocol = false;
     pair_open();
     stock("/a", "hello");
     CHECK_EQUAL(SEND(BY_TLS GET("/a")), CONN_GO_ON);
@@ -150,7 +150,7 @@ static void a_preface_where_none_is_awaited_is_refused(void)
 
 static void what_was_said_goes_with_an_idle_connection(void)
 {
-    open_prefaced();
+    open_behind_proxy();
     CHECK_EQUAL(SEND(BY_TLS), CONN_GO_ON);
     struct parked parked = conn_detach(conn);
     conn = NULL;
@@ -161,16 +161,16 @@ static void what_was_said_goes_with_an_idle_connection(void)
 
 int main(void)
 {
-    RUN(the_client_of_a_request_is_whom_the_preface_names);
-    RUN(a_preface_may_come_byte_by_byte_and_is_read_once);
+    RUN(the_client_of_a_request_is_whom_the_proxy_header_names);
+    RUN(a_proxy_header_may_come_byte_by_byte_and_is_read_once);
     RUN(only_who_came_by_tls_gets_the_promise);
     RUN(every_kind_of_answer_has_the_promise_in_its_head);
     RUN(a_large_answer_has_it_too);
     RUN(whoever_sends_none_is_closed_without_a_word);
     RUN(whoever_says_nothing_is_closed_as_soon_as_who_stops_in_a_head);
     RUN(whoever_stops_in_its_midst_is_closed_without_a_word);
-    RUN(a_preface_at_the_last_moment_is_read_and_its_client_may_rest);
-    RUN(a_preface_where_none_is_awaited_is_refused);
+    RUN(a_proxy_header_at_the_last_moment_is_read_and_its_client_may_rest);
+    RUN(a_proxy_header_where_none_is_awaited_is_refused);
     RUN(what_was_said_goes_with_an_idle_connection);
     return check_end();
 }

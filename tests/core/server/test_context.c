@@ -17,7 +17,7 @@ static void the_limits_become_deadlines(void)
     struct tools tools;
     CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_IDLE], 1);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_PREFACE], 2);
+    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_PROXY_HEADER], 2);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HEAD], 2);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_BODY], 3);
     CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HANDLER], 4);

@@ -52,7 +52,7 @@ static const struct limits limits = {
     .head_deadline = 60000,
     .body_deadline = 60000,
     .handler_deadline = 60000,
-    .prefaced = true,
+    .proxy_protocol = true,
 };
 
 /* What each client has done when the old server stops: asked before, said nothing, asked, begun to

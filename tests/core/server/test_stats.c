@@ -81,14 +81,14 @@ static void every_refusal_of_the_table_has_a_figure_of_its_own(void)
     struct counters counters = {0};
     int status;
     size_t refusals = 0;
-    for (; (status = render_refused_status(refusals)) != 0; refusals++)
+    for (; (status = response_refusal_status(refusals)) != 0; refusals++)
         for (size_t i = 0; i <= refusals; i++)
             counters_refuse(&counters, status);
     CHECK(refusals >= 10);
     count = figures_tell(&counters, figures);
     for (size_t i = 0; i < refusals; i++) {
         char name[24];
-        snprintf(name, sizeof name, "refused_%d", render_refused_status(i));
+        snprintf(name, sizeof name, "refused_%d", response_refusal_status(i));
         CHECK_EQUAL(told(name), i + 1);
     }
     CHECK_EQUAL(told("refusals"), refusals * (refusals + 1) / 2);
@@ -115,7 +115,7 @@ static void every_number_is_told_once(void)
     for (size_t i = 0; i < NUMBERS; i++)
         counter_set((counter *)&counters + i, 2);
     size_t refusals = 0;
-    while (render_refused_status(refusals) != 0)
+    while (response_refusal_status(refusals) != 0)
         refusals++;
     count = figures_tell(&counters, figures);
     CHECK_EQUAL(count, NUMBERS - REFUSED_STATUSES + refusals);

@@ -158,13 +158,13 @@ static void a_full_house_lets_the_longest_idle_go(void)
     end();
 }
 
-static void a_full_house_lets_go_whose_preface_is_still_to_come(void)
+static void a_full_house_lets_go_whose_proxy_header_is_still_to_come(void)
 {
     prepare(1, 10);
-    limits.prefaced = true;
+    limits.proxy_protocol = true;
     CHECK_EQUAL(worker_start(&worker), 0);
     int first = dial(&endpoint);
-    put(first, "\r\n\r\n"); /* as a preface begins */
+    put(first, "\r\n\r\n"); /* as a PROXY header begins */
     AWAIT(worker.tools.counters.connections == 1);
     int second = dial(&endpoint), third = dial(&endpoint);
     CHECK_EQUAL(hear(first, NULL).size, 0);
@@ -278,7 +278,7 @@ int main(void)
     RUN(an_answer_whose_client_left_is_stored_all_the_same);
     RUN(a_full_mailbox_is_answered_with_503);
     RUN(a_full_house_lets_the_longest_idle_go);
-    RUN(a_full_house_lets_go_whose_preface_is_still_to_come);
+    RUN(a_full_house_lets_go_whose_proxy_header_is_still_to_come);
     RUN(a_full_house_at_work_says_503);
     RUN(without_descriptors_it_goes_on_and_recovers);
     RUN(every_client_gets_its_own_answer);

@@ -73,15 +73,15 @@ static void a_stop_answers_the_next_request_of_a_client_at_work(void)
     join();
 }
 
-/* Those who rest, and those whose preface is still to come. */
+/* Those who rest, and those whose PROXY header is still to come. */
 static void a_stop_lets_quiet_clients_go(void)
 {
-    static const char preface[] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0";
+    static const char header[] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0";
     prepare(10, 10);
-    limits.prefaced = true;
+    limits.proxy_protocol = true;
     CHECK_EQUAL(worker_start(&worker), 0);
     int rests = dial(&endpoint), silent = dial(&endpoint);
-    CHECK_EQUAL(send(rests, preface, sizeof preface, 0), sizeof preface);
+    CHECK_EQUAL(send(rests, header, sizeof header, 0), sizeof header);
     AWAIT(worker.tools.counters.connections == 2);
     int64_t began = now();
     worker_stop(&worker, now() + 60000, false);
