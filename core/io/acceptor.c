@@ -1,4 +1,4 @@
-/* The door of a worker; it runs in the worker's pthread. */
+/* The acceptor of a worker; it runs in the worker's pthread. */
 #include "io/acceptor.h"
 
 #include <errno.h>
@@ -9,62 +9,63 @@
 /* Milliseconds until accepting is tried again when there were no descriptors. */
 enum { PAUSE_MS = 100 };
 
-void door_init(struct door *door)
+void acceptor_init(struct acceptor *acceptor)
 {
-    *door = (struct door){0};
+    *acceptor = (struct acceptor){0};
 }
 
-static void unwatch(struct door *door, struct poller *poller)
+static void unwatch(struct acceptor *acceptor, struct poller *poller)
 {
-    for (uint32_t i = 0; i < door->count; i++)
-        poller_remove(poller, door->listeners[i]);
+    for (uint32_t i = 0; i < acceptor->count; i++)
+        poller_remove(poller, acceptor->listeners[i]);
 }
 
-void door_fini(struct door *door, struct poller *poller)
+void acceptor_fini(struct acceptor *acceptor, struct poller *poller)
 {
     /* Others may hold the same socket, and then closing our name of it would leave it watched. */
-    unwatch(door, poller);
-    for (uint32_t i = 0; i < door->count; i++)
-        close(door->listeners[i]);
-    door_init(door);
+    unwatch(acceptor, poller);
+    for (uint32_t i = 0; i < acceptor->count; i++)
+        close(acceptor->listeners[i]);
+    acceptor_init(acceptor);
 }
 
-int door_add(struct door *door, int listener)
+int acceptor_add(struct acceptor *acceptor, int listener)
 {
-    if (door->count == LIMIT_LISTENERS) {
+    if (acceptor->count == LIMIT_LISTENERS) {
         errno = EMFILE;
         return -1;
     }
     int own = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return -1;
-    door->listeners[door->count++] = own;
+    acceptor->listeners[acceptor->count++] = own;
     return 0;
 }
 
-int door_open(struct door *door, struct poller *poller, uint64_t key)
+int acceptor_start(struct acceptor *acceptor, struct poller *poller, uint64_t key)
 {
     /* EPOLLEXCLUSIVE matters where workers share a socket: one of them wakes, not all. */
-    for (uint32_t i = 0; i < door->count; i++) {
-        if (poller_add(poller, door->listeners[i], EPOLLIN | EPOLLEXCLUSIVE, key) < 0) {
+    for (uint32_t i = 0; i < acceptor->count; i++) {
+        if (poller_add(poller, acceptor->listeners[i], EPOLLIN | EPOLLEXCLUSIVE, key) < 0) {
             int error = errno;
-            unwatch(door, poller);
+            unwatch(acceptor, poller);
             errno = error;
             return -1;
         }
     }
-    door->open_at = 0;
+    acceptor->resume_at = 0;
     return 0;
 }
 
-void door_shut(struct door *door, struct poller *poller, int64_t now)
+void acceptor_pause(struct acceptor *acceptor, struct poller *poller, int64_t now)
 {
-    unwatch(door, poller);
-    door->open_at = now + PAUSE_MS;
+    unwatch(acceptor, poller);
+    acceptor->resume_at = now + PAUSE_MS;
 }
 
-void door_reopen(struct door *door, struct poller *poller, uint64_t key, int64_t now)
+void acceptor_resume(struct acceptor *acceptor, struct poller *poller, uint64_t key, int64_t now)
 {
-    if (door->open_at > 0 && door->open_at <= now && door_open(door, poller, key) < 0)
-        door->open_at = now + PAUSE_MS;
+    if (acceptor->resume_at > 0 && acceptor->resume_at <= now &&
+        acceptor_start(acceptor, poller, key) < 0)
+        acceptor->resume_at = now + PAUSE_MS;
 }

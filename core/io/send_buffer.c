@@ -1,4 +1,4 @@
-/* Sending. What a client does not take at once is copied; an outlet that owes nothing holds no
+/* Sending. What a client does not take at once is copied; a send buffer that owes nothing holds no
  * memory. */
 #include "io/send_buffer.h"
 
@@ -7,10 +7,10 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-void outlet_fini(struct outlet *outlet)
+void send_buffer_fini(struct send_buffer *send_buffer)
 {
-    buffer_fini(&outlet->kept);
-    outlet->sent = 0;
+    buffer_fini(&send_buffer->unsent);
+    send_buffer->sent = 0;
 }
 
 static ssize_t send_both(int fd, struct slice first, struct slice second)
@@ -51,35 +51,37 @@ static bool send_some(int fd, struct slice *first, struct slice *second, counter
     return true;
 }
 
-static bool keep(struct outlet *outlet, struct slice first, struct slice second)
+static bool append_unsent(struct send_buffer *send_buffer, struct slice first, struct slice second)
 {
-    return buffer_append(&outlet->kept, first.data, first.size) &&
-           buffer_append(&outlet->kept, second.data, second.size);
+    return buffer_append(&send_buffer->unsent, first.data, first.size) &&
+           buffer_append(&send_buffer->unsent, second.data, second.size);
 }
 
-static enum outlet_result send_kept(struct outlet *outlet, int fd, size_t *taken, counter *writes)
+static enum send_result send_unsent(struct send_buffer *send_buffer, int fd, size_t *taken,
+                                    counter *writes)
 {
-    struct slice owed = buffer_slice(&outlet->kept), nothing = {0};
-    slice_skip(&owed, outlet->sent);
+    struct slice owed = buffer_slice(&send_buffer->unsent), nothing = {0};
+    slice_skip(&owed, send_buffer->sent);
     size_t before = owed.size;
     if (!send_some(fd, &owed, &nothing, writes))
-        return OUTLET_GONE;
+        return SEND_GONE;
     *taken = before - owed.size;
-    outlet->sent += *taken;
+    send_buffer->sent += *taken;
     if (owed.size == 0)
-        outlet_fini(outlet);
-    return OUTLET_SENT;
+        send_buffer_fini(send_buffer);
+    return SEND_OK;
 }
 
-enum outlet_result outlet_send(struct outlet *outlet, int fd, struct slice first,
-                               struct slice second, size_t *taken, counter *writes)
+enum send_result send_buffer_send(struct send_buffer *send_buffer, int fd, struct slice first,
+                                  struct slice second, size_t *taken, counter *writes)
 {
-    if (outlet_owes(outlet))
-        return keep(outlet, first, second) ? send_kept(outlet, fd, taken, writes)
-                                           : OUTLET_NO_MEMORY;
+    if (send_buffer_has_unsent(send_buffer))
+        return append_unsent(send_buffer, first, second)
+                   ? send_unsent(send_buffer, fd, taken, writes)
+                   : SEND_NO_MEMORY;
     size_t before = first.size + second.size;
     if (!send_some(fd, &first, &second, writes))
-        return OUTLET_GONE;
+        return SEND_GONE;
     *taken = before - first.size - second.size;
-    return keep(outlet, first, second) ? OUTLET_SENT : OUTLET_NO_MEMORY;
+    return append_unsent(send_buffer, first, second) ? SEND_OK : SEND_NO_MEMORY;
 }

@@ -6,28 +6,28 @@
 #include "base/counter.h"
 #include "base/slice.h"
 
-struct outlet {
-    struct buffer kept; /* bytes not yet sent, from `sent` on; empty when nothing is owed */
+struct send_buffer {
+    struct buffer unsent; /* bytes not yet sent, from `sent` on; empty when nothing is owed */
     size_t sent;
 };
 
-enum outlet_result {
-    OUTLET_SENT, /* or kept: see `outlet_owes` */
-    OUTLET_GONE, /* the client does not listen any more */
-    OUTLET_NO_MEMORY,
+enum send_result {
+    SEND_OK,   /* or kept: see `send_buffer_has_unsent` */
+    SEND_GONE, /* the client does not listen any more */
+    SEND_NO_MEMORY,
 };
 
-void outlet_fini(struct outlet *outlet);
+void send_buffer_fini(struct send_buffer *send_buffer);
 
 /* True while the client has not taken everything. */
-static inline bool outlet_owes(const struct outlet *outlet)
+static inline bool send_buffer_has_unsent(const struct send_buffer *send_buffer)
 {
-    return outlet->kept.size > 0;
+    return send_buffer->unsent.size > 0;
 }
 
 /* Send what is owed, then `first`, then `second`, to the socket `fd`; both are borrowed for the
  * call. `*taken` becomes the number of bytes that the client took. */
-enum outlet_result outlet_send(struct outlet *outlet, int fd, struct slice first,
-                               struct slice second, size_t *taken, counter *writes);
+enum send_result send_buffer_send(struct send_buffer *send_buffer, int fd, struct slice first,
+                                  struct slice second, size_t *taken, counter *writes);
 
 #endif

@@ -5,75 +5,74 @@
 #include <stddef.h>
 #include <string.h>
 
-void deadlines_init(struct deadlines *deadlines, const int64_t durations[DEADLINE_KINDS])
+void timers_init(struct timers *timers, const int64_t durations[TIMER_KINDS])
 {
-    memcpy(deadlines->durations, durations, sizeof deadlines->durations);
-    for (int kind = 0; kind < DEADLINE_KINDS; kind++)
-        deadline_init(&deadlines->queues[kind]);
+    memcpy(timers->durations, durations, sizeof timers->durations);
+    for (int kind = 0; kind < TIMER_KINDS; kind++)
+        timer_init(&timers->queues[kind]);
 }
 
-void deadline_init(struct deadline *deadline)
+void timer_init(struct timer *timer)
 {
-    *deadline = (struct deadline){.earlier = deadline, .later = deadline};
+    *timer = (struct timer){.earlier = timer, .later = timer};
 }
 
-void deadline_clear(struct deadline *deadline)
+void timer_clear(struct timer *timer)
 {
-    deadline->earlier->later = deadline->later;
-    deadline->later->earlier = deadline->earlier;
-    deadline->earlier = deadline->later = deadline;
+    timer->earlier->later = timer->later;
+    timer->later->earlier = timer->earlier;
+    timer->earlier = timer->later = timer;
 }
 
-void deadline_set(struct deadline *deadline, struct deadlines *deadlines, enum deadline_kind kind,
-                  int64_t now)
+void timer_set(struct timer *timer, struct timers *timers, enum timer_kind kind, int64_t now)
 {
-    struct deadline *ring = &deadlines->queues[kind];
-    deadline_clear(deadline);
-    deadline->kind = kind;
-    deadline->moment = now + deadlines->durations[kind];
-    deadline->later = ring;
-    deadline->earlier = ring->earlier;
-    ring->earlier->later = deadline;
-    ring->earlier = deadline;
+    struct timer *ring = &timers->queues[kind];
+    timer_clear(timer);
+    timer->kind = kind;
+    timer->moment = now + timers->durations[kind];
+    timer->later = ring;
+    timer->earlier = ring->earlier;
+    ring->earlier->later = timer;
+    ring->earlier = timer;
 }
 
-void deadlines_shorten(struct deadlines *deadlines, enum deadline_kind kind, int64_t duration)
+void timers_shorten(struct timers *timers, enum timer_kind kind, int64_t duration)
 {
-    int64_t earlier = deadlines->durations[kind] - duration;
+    int64_t earlier = timers->durations[kind] - duration;
     if (earlier <= 0)
         return;
-    struct deadline *ring = &deadlines->queues[kind];
-    for (struct deadline *one = ring->later; one != ring; one = one->later)
+    struct timer *ring = &timers->queues[kind];
+    for (struct timer *one = ring->later; one != ring; one = one->later)
         one->moment -= earlier; /* all by the same, so the queue stays in order */
-    deadlines->durations[kind] = duration;
+    timers->durations[kind] = duration;
 }
 
-struct deadline *deadlines_oldest(struct deadlines *deadlines, enum deadline_kind kind)
+struct timer *timers_oldest(struct timers *timers, enum timer_kind kind)
 {
-    struct deadline *ring = &deadlines->queues[kind];
+    struct timer *ring = &timers->queues[kind];
     return ring->later == ring ? NULL : ring->later;
 }
 
-static struct deadline *next_of_all(struct deadlines *deadlines)
+static struct timer *next_of_all(struct timers *timers)
 {
-    struct deadline *next = NULL;
-    for (enum deadline_kind kind = 0; kind < DEADLINE_KINDS; kind++) {
-        struct deadline *oldest = deadlines_oldest(deadlines, kind);
+    struct timer *next = NULL;
+    for (enum timer_kind kind = 0; kind < TIMER_KINDS; kind++) {
+        struct timer *oldest = timers_oldest(timers, kind);
         if (oldest && (!next || oldest->moment < next->moment))
             next = oldest;
     }
     return next;
 }
 
-struct deadline *deadlines_due(struct deadlines *deadlines, int64_t now)
+struct timer *timers_due(struct timers *timers, int64_t now)
 {
-    struct deadline *next = next_of_all(deadlines);
+    struct timer *next = next_of_all(timers);
     return next && next->moment <= now ? next : NULL;
 }
 
-int deadlines_wait(struct deadlines *deadlines, int64_t now)
+int timers_wait(struct timers *timers, int64_t now)
 {
-    struct deadline *next = next_of_all(deadlines);
+    struct timer *next = next_of_all(timers);
     if (!next)
         return -1;
     int64_t wait = next->moment - now;

@@ -5,52 +5,51 @@
 
 #include <stdint.h>
 
-enum deadline_kind {
-    DEADLINE_IDLE,         /* between two requests */
-    DEADLINE_PROXY_HEADER, /* until the PROXY header is whole */
-    DEADLINE_HEAD,         /* until the head is whole */
-    DEADLINE_BODY,         /* until the body is whole */
-    DEADLINE_HANDLER,      /* until Python's reply */
-    DEADLINE_WRITE,        /* until the client takes more of its answers */
-    DEADLINE_STREAM,       /* until a stream has to give a sign of life */
-    DEADLINE_LINGER,       /* until the client closes its side */
-    DEADLINE_KINDS,
+enum timer_kind {
+    TIMER_IDLE,         /* between two requests */
+    TIMER_PROXY_HEADER, /* until the PROXY header is whole */
+    TIMER_HEAD,         /* until the head is whole */
+    TIMER_BODY,         /* until the body is whole */
+    TIMER_HANDLER,      /* until Python's reply */
+    TIMER_WRITE,        /* until the client takes more of its answers */
+    TIMER_STREAM,       /* until a stream has to give a sign of life */
+    TIMER_LINGER,       /* until the client closes its side */
+    TIMER_KINDS,
 };
 
 /* A member of the owner's struct; linked into at most one queue. */
-struct deadline {
-    struct deadline *earlier;
-    struct deadline *later;
+struct timer {
+    struct timer *earlier;
+    struct timer *later;
     int64_t moment; /* monotonic milliseconds */
-    enum deadline_kind kind;
+    enum timer_kind kind;
 };
 
-struct deadlines {
-    struct deadline queues[DEADLINE_KINDS]; /* rings; each is its own first and last */
-    int64_t durations[DEADLINE_KINDS];      /* milliseconds */
+struct timers {
+    struct timer queues[TIMER_KINDS]; /* rings; each is its own first and last */
+    int64_t durations[TIMER_KINDS];   /* milliseconds */
 };
 
-void deadlines_init(struct deadlines *deadlines, const int64_t durations[DEADLINE_KINDS]);
+void timers_init(struct timers *timers, const int64_t durations[TIMER_KINDS]);
 
-void deadline_init(struct deadline *deadline);
+void timer_init(struct timer *timer);
 
 /* Put `deadline` `kind`'s duration after `now`, out of the queue it was in. */
-void deadline_set(struct deadline *deadline, struct deadlines *deadlines, enum deadline_kind kind,
-                  int64_t now);
+void timer_set(struct timer *timer, struct timers *timers, enum timer_kind kind, int64_t now);
 
-void deadline_clear(struct deadline *deadline);
+void timer_clear(struct timer *timer);
 
 /* Let all deadlines of `kind`, set or still to be set, come earlier: `duration` milliseconds after
  * the moment that they count from, where that is less than now. */
-void deadlines_shorten(struct deadlines *deadlines, enum deadline_kind kind, int64_t duration);
+void timers_shorten(struct timers *timers, enum timer_kind kind, int64_t duration);
 
 /* The oldest of a kind, or NULL. */
-struct deadline *deadlines_oldest(struct deadlines *deadlines, enum deadline_kind kind);
+struct timer *timers_oldest(struct timers *timers, enum timer_kind kind);
 
 /* One whose moment is not after `now`, or NULL. It stays in its queue. */
-struct deadline *deadlines_due(struct deadlines *deadlines, int64_t now);
+struct timer *timers_due(struct timers *timers, int64_t now);
 
 /* Milliseconds from `now` to the next one, at least 0; -1 when there is none. */
-int deadlines_wait(struct deadlines *deadlines, int64_t now);
+int timers_wait(struct timers *timers, int64_t now);
 
 #endif

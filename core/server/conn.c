@@ -2,12 +2,11 @@
  *
  * DESIGN. A turn begins with bytes: read into the worker's shared block, or behind what was left
  * over in `input`. `pump` serves request after request from them; hits and refusals are glued in
- * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer.
- * A miss ends the turn, so that answers keep their order without a queue of them.
+ * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer. A
+ * miss ends the turn, so that answers keep their order without a queue of them.
  *
- * Memory is bounded for any client: `input` by one read beside one head, `outlet` by LIMIT_UNSENT
- * and one answer, since the pipeline is not served while that much is unsent.
- */
+ * Memory is bounded for any client: `input` by one read beside one head, `send_buffer` by
+ * LIMIT_UNSENT and one answer, since the pipeline is not served while that much is unsent. */
 #include "server/conn.h"
 
 #include "cache/prefetch.h"
@@ -35,19 +34,18 @@ struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools)
     conn->line = traced > 0 ? (struct trace_line *)(conn + 1) : NULL;
     conn->closed = CLOSED_FAILED; /* where nothing else is known, a memory was missing */
     conn->peer = *peer;
-    deadline_init(&conn->deadline);
-    tools_set_deadline(tools, &conn->deadline,
-                       peer->header_pending ? DEADLINE_PROXY_HEADER : DEADLINE_IDLE);
+    timer_init(&conn->timer);
+    context_set_timer(tools, &conn->timer, peer->header_pending ? TIMER_PROXY_HEADER : TIMER_IDLE);
     return conn;
 }
 
 void conn_free(struct conn *conn)
 {
-    deadline_clear(&conn->deadline);
+    timer_clear(&conn->timer);
     if (conn->fd >= 0)
         close(conn->fd);
     buffer_fini(&conn->input);
-    outlet_fini(&conn->outlet);
+    send_buffer_fini(&conn->send_buffer);
     request_free(conn->request);
     stream_free(conn->stream);
     free(conn);
@@ -68,9 +66,10 @@ uint32_t conn_interest(const struct conn *conn)
     case CONN_WRITING:
         return EPOLLOUT;
     case CONN_WAITING:
-        return (conn->muted ? 0 : EPOLLIN) | (outlet_owes(&conn->outlet) ? EPOLLOUT : 0);
+        return (conn->muted ? 0 : EPOLLIN) |
+               (send_buffer_has_unsent(&conn->send_buffer) ? EPOLLOUT : 0);
     case CONN_STREAMING:
-        return EPOLLIN | (outlet_owes(&conn->outlet) ? EPOLLOUT : 0);
+        return EPOLLIN | (send_buffer_has_unsent(&conn->send_buffer) ? EPOLLOUT : 0);
     default:
         return EPOLLIN;
     }
@@ -88,13 +87,13 @@ static bool send_with(struct conn *conn, struct tools *tools, struct slice body)
     struct slice answers = buffer_slice(&tools->out);
     tools->out.size = 0;
     size_t taken = 0;
-    enum outlet_result result =
-        outlet_send(&conn->outlet, conn->fd, answers, body, &taken, &tools->counters.writes);
-    if (result == OUTLET_GONE)
+    enum send_result result = send_buffer_send(&conn->send_buffer, conn->fd, answers, body, &taken,
+                                               &tools->counters.writes);
+    if (result == SEND_GONE)
         conn->closed = CLOSED_CLIENT;
-    if (taken > 0 && outlet_owes(&conn->outlet) && conn->state == CONN_WRITING)
-        tools_set_deadline(tools, &conn->deadline, DEADLINE_WRITE);
-    return result == OUTLET_SENT;
+    if (taken > 0 && send_buffer_has_unsent(&conn->send_buffer) && conn->state == CONN_WRITING)
+        context_set_timer(tools, &conn->timer, TIMER_WRITE);
+    return result == SEND_OK;
 }
 
 bool conn_send(struct conn *conn, struct tools *tools)
@@ -110,7 +109,7 @@ enum conn_next conn_linger(struct conn *conn, struct tools *tools)
         return CONN_CLOSE;
     buffer_fini(&conn->input);
     conn->state = CONN_LINGERING;
-    tools_set_deadline(tools, &conn->deadline, DEADLINE_LINGER);
+    context_set_timer(tools, &conn->timer, TIMER_LINGER);
     return CONN_GO_ON;
 }
 
@@ -172,7 +171,7 @@ static enum conn_next miss(struct conn *conn, struct tools *tools)
     conn->state = CONN_WAITING;
     conn->muted = false;
     conn->asked = clock_exact();
-    tools_set_deadline(tools, &conn->deadline, DEADLINE_HANDLER);
+    context_set_timer(tools, &conn->timer, TIMER_HANDLER);
     return CONN_MISS;
 }
 
@@ -213,7 +212,7 @@ static enum conn_next begin_request(struct conn *conn, struct tools *tools, cons
     counter_add(&tools->counters.misses, 1);
     if (!body_is_present(head))
         return miss(conn, tools);
-    tools_set_deadline(tools, &conn->deadline, DEADLINE_BODY);
+    context_set_timer(tools, &conn->timer, TIMER_BODY);
     struct slice go_on = SLICE("HTTP/1.1 100 Continue\r\n\r\n");
     if (head->expect_continue && in->size == 0 &&
         !buffer_append(&tools->out, go_on.data, go_on.size))
@@ -284,12 +283,12 @@ static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice
  * so that a trickle of bytes does not put it off. */
 static void await_bytes(struct conn *conn, struct tools *tools, bool served)
 {
-    enum deadline_kind kind = conn->request               ? DEADLINE_BODY
-                              : conn->peer.header_pending ? DEADLINE_PROXY_HEADER
-                              : conn->input.size == 0     ? DEADLINE_IDLE
-                                                          : DEADLINE_HEAD;
-    if (served || kind == DEADLINE_IDLE || kind != conn->deadline.kind)
-        tools_set_deadline(tools, &conn->deadline, kind);
+    enum timer_kind kind = conn->request               ? TIMER_BODY
+                           : conn->peer.header_pending ? TIMER_PROXY_HEADER
+                           : conn->input.size == 0     ? TIMER_IDLE
+                                                       : TIMER_HEAD;
+    if (served || kind == TIMER_IDLE || kind != conn->timer.kind)
+        context_set_timer(tools, &conn->timer, kind);
 }
 
 /* Keep what was not served of `in`, which lies in `input` or in the shared block. */
@@ -309,7 +308,8 @@ static enum conn_next serve_all(struct conn *conn, struct tools *tools, struct s
     struct foresight foresight;
     foresight_init(&foresight);
     enum conn_next next = CONN_GO_ON;
-    while (next == CONN_GO_ON && !conn->closing && !outlet_owes(&conn->outlet) && in->size > 0) {
+    while (next == CONN_GO_ON && !conn->closing && !send_buffer_has_unsent(&conn->send_buffer) &&
+           in->size > 0) {
         size_t before = in->size;
         next = serve(conn, tools, in, &head, &foresight);
         if (foresight_is_spent(&foresight) && next == CONN_GO_ON && !conn->request && in->size > 0)
@@ -328,17 +328,17 @@ static enum conn_next pump(struct conn *conn, struct tools *tools, struct slice 
     bool served = false, held_up;
     do {
         next = serve_all(conn, tools, &in, &served);
-        held_up = next == CONN_GO_ON && outlet_owes(&conn->outlet);
+        held_up = next == CONN_GO_ON && send_buffer_has_unsent(&conn->send_buffer);
         if (next == CONN_CLOSE || !keep_rest(conn, in) || !conn_send(conn, tools))
             return CONN_CLOSE;
         in = buffer_slice(&conn->input);
         /* The client may have taken the rest just now: nothing else will wake us for `in`. */
-    } while (held_up && !outlet_owes(&conn->outlet) && in.size > 0);
+    } while (held_up && !send_buffer_has_unsent(&conn->send_buffer) && in.size > 0);
     if (next == CONN_MISS)
         return CONN_MISS;
-    if (outlet_owes(&conn->outlet)) {
+    if (send_buffer_has_unsent(&conn->send_buffer)) {
         if (conn->state != CONN_WRITING)
-            tools_set_deadline(tools, &conn->deadline, DEADLINE_WRITE);
+            context_set_timer(tools, &conn->timer, TIMER_WRITE);
         conn->state = CONN_WRITING;
         return CONN_GO_ON;
     }
@@ -405,7 +405,9 @@ enum conn_next conn_write(struct conn *conn, struct tools *tools)
         return conn_send(conn, tools) ? CONN_GO_ON : CONN_CLOSE;
     if (!conn_send(conn, tools))
         return CONN_CLOSE;
-    return outlet_owes(&conn->outlet) ? CONN_GO_ON : pump(conn, tools, buffer_slice(&conn->input));
+    return send_buffer_has_unsent(&conn->send_buffer)
+               ? CONN_GO_ON
+               : pump(conn, tools, buffer_slice(&conn->input));
 }
 
 struct request *conn_take_request(struct conn *conn)
@@ -456,7 +458,7 @@ enum conn_next conn_hang_up(struct conn *conn)
 static enum conn_next leave_unless_asked(struct conn *conn, struct tools *tools)
 {
     enum conn_next next = conn_read(conn, tools);
-    bool is_due = conn->deadline.moment <= tools->clock.now; /* else it was served */
+    bool is_due = conn->timer.moment <= tools->clock.now; /* else it was served */
     if (next != CONN_GO_ON || !is_due)
         return next;
     conn->closed = tools->stopping             ? CLOSED_STOPPED
@@ -467,16 +469,16 @@ static enum conn_next leave_unless_asked(struct conn *conn, struct tools *tools)
 
 enum conn_next conn_expire(struct conn *conn, struct tools *tools)
 {
-    switch (conn->deadline.kind) {
-    case DEADLINE_IDLE:
-    case DEADLINE_PROXY_HEADER:
+    switch (conn->timer.kind) {
+    case TIMER_IDLE:
+    case TIMER_PROXY_HEADER:
         return leave_unless_asked(conn, tools);
-    case DEADLINE_HEAD:
-    case DEADLINE_BODY:
+    case TIMER_HEAD:
+    case TIMER_BODY:
         return conn_refuse(conn, tools, 408);
-    case DEADLINE_HANDLER:
+    case TIMER_HANDLER:
         return conn_refuse(conn, tools, 504);
-    case DEADLINE_WRITE:
+    case TIMER_WRITE:
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;
     default:

@@ -39,8 +39,8 @@ enum conn_next {
 };
 
 struct conn {
-    struct deadline deadline; /* first, so that a deadline leads back to its connection */
-    int fd;                   /* owns */
+    struct timer timer; /* first, so that a deadline leads back to its connection */
+    int fd;             /* owns */
     uint32_t slot;
     enum conn_state state;
     enum persistence persistence; /* of the request in hand */
@@ -55,7 +55,7 @@ struct conn {
     struct request *request;      /* owns: its body is arriving, or it waits to be taken */
     int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
-    struct outlet outlet;
+    struct send_buffer send_buffer;
     struct stream *stream;   /* owns: while STREAMING */
     size_t dropped;          /* bytes read while LINGERING or STREAMING */
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */

@@ -36,21 +36,21 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
     buffer_fini(&conn->input);
     conn->state = CONN_STREAMING;
     conn->closed = CLOSED_CLIENT;
-    tools_set_deadline(tools, &conn->deadline, DEADLINE_STREAM);
+    context_set_timer(tools, &conn->timer, TIMER_STREAM);
     return CONN_GO_ON;
 }
 
 static enum conn_next say(struct conn *conn, struct tools *tools, struct slice piece)
 {
     size_t taken;
-    enum outlet_result result = outlet_send(&conn->outlet, conn->fd, piece, slice_of(NULL, 0),
-                                            &taken, &tools->counters.writes);
-    if (result == OUTLET_NO_MEMORY)
+    enum send_result result = send_buffer_send(&conn->send_buffer, conn->fd, piece,
+                                               slice_of(NULL, 0), &taken, &tools->counters.writes);
+    if (result == SEND_NO_MEMORY)
         conn->closed = CLOSED_FAILED;
-    if (result != OUTLET_SENT)
+    if (result != SEND_OK)
         return CONN_CLOSE;
-    if (conn->outlet.kept.size <= LIMIT_STREAM_UNSENT) {
-        tools_set_deadline(tools, &conn->deadline, DEADLINE_STREAM);
+    if (conn->send_buffer.unsent.size <= LIMIT_STREAM_UNSENT) {
+        context_set_timer(tools, &conn->timer, TIMER_STREAM);
         return CONN_GO_ON;
     }
     conn->closed = CLOSED_UNREAD;
@@ -65,7 +65,7 @@ enum conn_next conn_stream_tell(struct conn *conn, struct tools *tools, const st
 
 enum conn_next conn_stream_beat(struct conn *conn, struct tools *tools)
 {
-    if (outlet_owes(&conn->outlet)) {
+    if (send_buffer_has_unsent(&conn->send_buffer)) {
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;
     }
@@ -80,7 +80,7 @@ enum conn_next conn_stream_end(struct conn *conn, struct tools *tools)
     enum conn_next next = say(conn, tools, last);
     /* Whoever has not taken all of it gets no more: we do not wait at a stop. */
     if (next == CONN_GO_ON)
-        next = outlet_owes(&conn->outlet) ? CONN_CLOSE : conn_linger(conn, tools);
+        next = send_buffer_has_unsent(&conn->send_buffer) ? CONN_CLOSE : conn_linger(conn, tools);
     conn->closed = CLOSED_STOPPED;
     return next;
 }

@@ -7,17 +7,17 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
                struct purges *purges, struct audience *audience, struct hash_key key)
 {
     *tools = (struct tools){.limits = limits};
-    const int64_t durations[DEADLINE_KINDS] = {
-        [DEADLINE_IDLE] = limits->keep_alive,
-        [DEADLINE_PROXY_HEADER] = limits->head_deadline,
-        [DEADLINE_HEAD] = limits->head_deadline,
-        [DEADLINE_BODY] = limits->body_deadline,
-        [DEADLINE_HANDLER] = limits->handler_deadline,
-        [DEADLINE_WRITE] = LIMIT_WRITE_MS,
-        [DEADLINE_STREAM] = limits->beat,
-        [DEADLINE_LINGER] = LIMIT_LINGER_MS,
+    const int64_t durations[TIMER_KINDS] = {
+        [TIMER_IDLE] = limits->keep_alive,
+        [TIMER_PROXY_HEADER] = limits->head_deadline,
+        [TIMER_HEAD] = limits->head_deadline,
+        [TIMER_BODY] = limits->body_deadline,
+        [TIMER_HANDLER] = limits->handler_deadline,
+        [TIMER_WRITE] = LIMIT_WRITE_MS,
+        [TIMER_STREAM] = limits->beat,
+        [TIMER_LINGER] = LIMIT_LINGER_MS,
     };
-    deadlines_init(&tools->deadlines, durations);
+    timers_init(&tools->timers, durations);
     clock_update(&tools->clock);
     buffer_init(&tools->out);
     tools->in = malloc(LIMIT_READ);

@@ -19,7 +19,7 @@ struct tools {
     struct store store;
     struct streams streams;
     struct clock clock;
-    struct deadlines deadlines;
+    struct timers timers;
     struct buffer out;   /* the answers of this turn, glued; empty between turns */
     char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
     bool stopping;       /* what answers the last request read is a connection's last */
@@ -34,10 +34,9 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
 void tools_fini(struct tools *tools);
 
 /* Let a deadline of this kind begin now, in the place of the one that runs. */
-static inline void tools_set_deadline(struct tools *tools, struct deadline *deadline,
-                                      enum deadline_kind kind)
+static inline void context_set_timer(struct tools *tools, struct timer *timer, enum timer_kind kind)
 {
-    deadline_set(deadline, &tools->deadlines, kind, tools->clock.now);
+    timer_set(timer, &tools->timers, kind, tools->clock.now);
 }
 
 #endif

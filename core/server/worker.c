@@ -47,7 +47,7 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
 
 int worker_listen(struct worker *worker, int listener)
 {
-    return door_add(&worker->door, listener);
+    return acceptor_add(&worker->acceptor, listener);
 }
 
 /* Free a connection; nobody holds a pointer to it afterwards. */
@@ -73,7 +73,7 @@ static void end_conn(struct worker *worker, struct conn *conn, enum closed reaso
 static void park(struct worker *worker, struct conn *conn)
 {
     poller_remove(&worker->poller, conn->fd);
-    deadline_clear(&conn->deadline);
+    timer_clear(&conn->timer);
     slots_park(&worker->slots, conn);
     counter_add(&worker->tools.counters.closed[CLOSED_STOPPED], 1); /* as far as we know */
     counter_set(&worker->tools.counters.connections, worker->tools.counters.connections - 1);
@@ -152,7 +152,7 @@ void worker_fini(struct worker *worker)
     slots_fini(&worker->slots);
     tools_fini(&worker->tools);
     mailbox_fini(&worker->replies);
-    door_fini(&worker->door, &worker->poller);
+    acceptor_fini(&worker->acceptor, &worker->poller);
     poller_fini(&worker->poller);
 }
 
@@ -161,11 +161,11 @@ void worker_fini(struct worker *worker)
  * accepted a moment ago. */
 static bool reap(struct worker *worker)
 {
-    struct deadlines *deadlines = &worker->tools.deadlines;
+    struct timers *timers = &worker->tools.timers;
     for (int tries = 0; tries < LIMIT_ACCEPTS; tries++) {
-        struct deadline *oldest = deadlines_oldest(deadlines, DEADLINE_IDLE);
+        struct timer *oldest = timers_oldest(timers, TIMER_IDLE);
         if (!oldest)
-            oldest = deadlines_oldest(deadlines, DEADLINE_PROXY_HEADER);
+            oldest = timers_oldest(timers, TIMER_PROXY_HEADER);
         if (!oldest)
             return false;
         struct conn *conn = (struct conn *)oldest;
@@ -174,7 +174,7 @@ static bool reap(struct worker *worker)
         settle(worker, conn, conn_read(conn, &worker->tools));
         conn = slots_find(&worker->slots, key);
         if (conn && (conn_is_idle(conn) || conn->peer.header_pending) &&
-            conn->deadline.moment == moment)
+            conn->timer.moment == moment)
             end_conn(worker, conn, CLOSED_REAPED);
         if (!slots_find(&worker->slots, key))
             return true;
@@ -239,7 +239,7 @@ static bool make_room(struct worker *worker)
     }
     if (reap(worker))
         return true;
-    door_shut(&worker->door, &worker->poller, now);
+    acceptor_pause(&worker->acceptor, &worker->poller, now);
     return false;
 }
 
@@ -267,8 +267,8 @@ static bool accept_from(struct worker *worker, int listener)
 static bool accept_some(struct worker *worker)
 {
     bool more = false;
-    for (uint32_t i = 0; i < worker->door.count; i++)
-        more |= accept_from(worker, worker->door.listeners[i]);
+    for (uint32_t i = 0; i < worker->acceptor.count; i++)
+        more |= accept_from(worker, worker->acceptor.listeners[i]);
     return more;
 }
 
@@ -351,15 +351,15 @@ static void begin_stop(struct worker *worker)
     for (int passes = LIMIT_BACKLOG / LIMIT_ACCEPTS; passes > 0 && !worker->parks; passes--)
         if (!accept_some(worker))
             break;
-    door_fini(&worker->door, &worker->poller);
+    acceptor_fini(&worker->acceptor, &worker->poller);
     worker->tools.stopping = !worker->parks;
     end_streams(worker);
     if (worker->parks) {
         park_idle(worker);
         return;
     }
-    deadlines_shorten(&worker->tools.deadlines, DEADLINE_IDLE, LIMIT_QUIET_MS);
-    deadlines_shorten(&worker->tools.deadlines, DEADLINE_PROXY_HEADER, LIMIT_QUIET_MS);
+    timers_shorten(&worker->tools.timers, TIMER_IDLE, LIMIT_QUIET_MS);
+    timers_shorten(&worker->tools.timers, TIMER_PROXY_HEADER, LIMIT_QUIET_MS);
 }
 
 /* Time is up: whoever sent a request, or a part of one, is told to come again. */
@@ -392,13 +392,13 @@ static void expire(struct worker *worker)
 {
     struct tools *tools = &worker->tools;
     for (int i = 0; i < LIMIT_DEALT; i++) {
-        struct deadline *due = deadlines_due(&tools->deadlines, tools->clock.now);
+        struct timer *due = timers_due(&tools->timers, tools->clock.now);
         if (!due)
             break;
         struct conn *conn = (struct conn *)due;
         settle(worker, conn,
-               due->kind == DEADLINE_STREAM ? conn_stream_beat(conn, tools)
-                                            : conn_expire(conn, tools));
+               due->kind == TIMER_STREAM ? conn_stream_beat(conn, tools)
+                                         : conn_expire(conn, tools));
     }
 }
 
@@ -413,11 +413,11 @@ static int shorter(int wait, int64_t left)
 static int wait_at_most(struct worker *worker)
 {
     int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
-    int wait = deadlines_wait(&worker->tools.deadlines, now);
+    int wait = timers_wait(&worker->tools.timers, now);
     if (streams_owe(&worker->tools.streams))
         wait = 0;
-    if (worker->door.open_at > 0)
-        wait = shorter(wait, worker->door.open_at - now);
+    if (worker->acceptor.resume_at > 0)
+        wait = shorter(wait, worker->acceptor.resume_at - now);
     return stop_at > 0 ? shorter(wait, stop_at - now) : wait;
 }
 
@@ -452,7 +452,7 @@ static void *run(void *argument)
             handle(worker, &events[i]);
         deal(worker);
         expire(worker);
-        door_reopen(&worker->door, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
+        acceptor_resume(&worker->acceptor, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
     }
     end_stop(worker);
     wake_python(worker);
@@ -461,7 +461,7 @@ static void *run(void *argument)
 
 int worker_start(struct worker *worker)
 {
-    if (door_open(&worker->door, &worker->poller, KEY_LISTENER) < 0)
+    if (acceptor_start(&worker->acceptor, &worker->poller, KEY_LISTENER) < 0)
         return -1;
     /* Signals are for the interpreter. */
     sigset_t all, before;

@@ -1,4 +1,4 @@
-/* A worker: one pthread with its own poller, door, connections and store. It never takes the
+/* A worker: one pthread with its own poller, acceptor, connections and store. It never takes the
  * interpreter's lock, and shares with others only two kinds of mailboxes and the table of
  * purges. */
 #ifndef CORE_SERVER_WORKER_H
@@ -22,7 +22,7 @@ struct worker {
     struct mailbox replies;
     struct mailbox *requests; /* borrows: the one to Python */
     struct poller poller;
-    struct door door;
+    struct acceptor acceptor;
     struct slots slots;
     struct tools tools;
     bool asks;               /* requests were added of which Python has not been told */

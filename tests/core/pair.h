@@ -157,11 +157,11 @@ static inline bool is_ended(void)
 static inline bool pass(int64_t milliseconds)
 {
     tools.clock.now += milliseconds;
-    struct deadline *due = deadlines_due(&tools.deadlines, tools.clock.now);
+    struct timer *due = timers_due(&tools.timers, tools.clock.now);
     if (!due)
         return false;
-    CHECK(conn && due == &conn->deadline);
-    bool beats = due->kind == DEADLINE_STREAM;
+    CHECK(conn && due == &conn->timer);
+    bool beats = due->kind == TIMER_STREAM;
     settled(beats ? conn_stream_beat(conn, &tools) : conn_expire(conn, &tools));
     return true;
 }

@@ -1,4 +1,4 @@
-/* The door: clients knock while it is open, and are not heard while it is shut. */
+/* The acceptor: clients knock while it is open, and are not heard while it is shut. */
 #include "dial.h"
 
 #include "io/acceptor.h"
@@ -6,7 +6,7 @@
 enum { KEY = 7 };
 
 static struct poller poller;
-static struct door door;
+static struct acceptor acceptor;
 static struct endpoint endpoint;
 
 static void begin(void)
@@ -14,15 +14,15 @@ static void begin(void)
     endpoint = endpoint_of("127.0.0.1:0");
     int listener = listener_open(&endpoint, false);
     CHECK_EQUAL(poller_init(&poller), 0);
-    door_init(&door);
-    CHECK_EQUAL(door_add(&door, listener), 0);
-    close(listener); /* the door has a name of its own */
-    CHECK_EQUAL(door_open(&door, &poller, KEY), 0);
+    acceptor_init(&acceptor);
+    CHECK_EQUAL(acceptor_add(&acceptor, listener), 0);
+    close(listener); /* the acceptor has a name of its own */
+    CHECK_EQUAL(acceptor_start(&acceptor, &poller, KEY), 0);
 }
 
 static void end(void)
 {
-    door_fini(&door, &poller);
+    acceptor_fini(&acceptor, &poller);
     poller_fini(&poller);
 }
 
@@ -48,13 +48,13 @@ static void a_shut_door_hears_nobody_until_it_is_open_again(void)
     begin();
     int client = dial(&endpoint);
     CHECK(hears(10000));
-    door_shut(&door, &poller, 1000);
+    acceptor_pause(&acceptor, &poller, 1000);
     CHECK(!hears(0));
-    CHECK(door.open_at > 1000);
-    door_reopen(&door, &poller, KEY, door.open_at - 1);
+    CHECK(acceptor.resume_at > 1000);
+    acceptor_resume(&acceptor, &poller, KEY, acceptor.resume_at - 1);
     CHECK(!hears(0));
-    door_reopen(&door, &poller, KEY, door.open_at);
-    CHECK_EQUAL(door.open_at, 0);
+    acceptor_resume(&acceptor, &poller, KEY, acceptor.resume_at);
+    CHECK_EQUAL(acceptor.resume_at, 0);
     CHECK(hears(0));
     close(client);
     end();
@@ -63,12 +63,12 @@ static void a_shut_door_hears_nobody_until_it_is_open_again(void)
 static void an_end_closes_the_door_s_names_of_the_listeners_only(void)
 {
     begin();
-    int other = dup(door.listeners[0]);
+    int other = dup(acceptor.listeners[0]);
     int client = dial(&endpoint);
     CHECK(hears(10000));
-    door_fini(&door, &poller);
+    acceptor_fini(&acceptor, &poller);
     CHECK(!hears(0)); /* although the socket lives on, and a client waits there */
-    CHECK_EQUAL(door.count, 0);
+    CHECK_EQUAL(acceptor.count, 0);
     struct peer peer = {0};
     int accepted = listener_accept(other, &peer);
     CHECK(accepted >= 0);
@@ -81,10 +81,10 @@ static void an_end_closes_the_door_s_names_of_the_listeners_only(void)
 static void a_door_has_room_for_so_many_listeners(void)
 {
     begin();
-    while (door.count < LIMIT_LISTENERS)
-        if (door_add(&door, door.listeners[0]) < 0)
+    while (acceptor.count < LIMIT_LISTENERS)
+        if (acceptor_add(&acceptor, acceptor.listeners[0]) < 0)
             give_up(__FILE__, __LINE__, "room for a listener");
-    CHECK(door_add(&door, door.listeners[0]) < 0 && errno == EMFILE);
+    CHECK(acceptor_add(&acceptor, acceptor.listeners[0]) < 0 && errno == EMFILE);
     end();
 }
 

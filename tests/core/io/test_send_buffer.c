@@ -1,4 +1,4 @@
-/* The outlet: all bytes arrive once and in order, however few the client takes at a time. */
+/* The send buffer: all bytes arrive once and in order, however few the client takes at a time. */
 #include "check.h"
 #include "io/send_buffer.h"
 
@@ -60,13 +60,13 @@ void *__wrap_realloc(void *block, size_t size)
     return memory_is_out ? NULL : __real_realloc(block, size);
 }
 
-static struct outlet outlet;
+static struct send_buffer send_buffer;
 static counter writes;
 static size_t taken;
 
 static void set_up(size_t client_takes, size_t at_a_time)
 {
-    outlet_fini(&outlet);
+    send_buffer_fini(&send_buffer);
     taken_size = taken = 0;
     failure = 0;
     memory_is_out = false;
@@ -75,19 +75,19 @@ static void set_up(size_t client_takes, size_t at_a_time)
     most = at_a_time;
 }
 
-static enum outlet_result say(const char *first, const char *second)
+static enum send_result say(const char *first, const char *second)
 {
-    return outlet_send(&outlet, 5, slice_of(first, strlen(first)), slice_of(second, strlen(second)),
-                       &taken, &writes);
+    return send_buffer_send(&send_buffer, 5, slice_of(first, strlen(first)),
+                            slice_of(second, strlen(second)), &taken, &writes);
 }
 
 static void what_the_client_takes_is_not_kept(void)
 {
     set_up(100, 100);
-    CHECK_EQUAL(say("head", ""), OUTLET_SENT);
-    CHECK_EQUAL(say("head", "body"), OUTLET_SENT);
+    CHECK_EQUAL(say("head", ""), SEND_OK);
+    CHECK_EQUAL(say("head", "body"), SEND_OK);
     CHECK_TEXT(slice_of(taken_bytes, taken_size), "headheadbody");
-    CHECK(!outlet_owes(&outlet) && outlet.kept.capacity == 0);
+    CHECK(!send_buffer_has_unsent(&send_buffer) && send_buffer.unsent.capacity == 0);
     CHECK_EQUAL(taken, 8);
     CHECK_EQUAL(writes, 2);
 }
@@ -97,18 +97,18 @@ static void every_border_between_taken_and_kept_keeps_the_order(void)
     for (size_t at_a_time = 1; at_a_time <= 9; at_a_time++) {
         for (size_t first = 0; first <= 9; first++) {
             set_up(first, at_a_time);
-            CHECK_EQUAL(say("head", "body"), OUTLET_SENT);
+            CHECK_EQUAL(say("head", "body"), SEND_OK);
             CHECK_EQUAL(taken, first < 8 ? first : 8);
-            CHECK_EQUAL(outlet_owes(&outlet), first < 8);
+            CHECK_EQUAL(send_buffer_has_unsent(&send_buffer), first < 8);
             room += 3;
-            CHECK_EQUAL(say("next", "last"), OUTLET_SENT);
-            while (outlet_owes(&outlet)) {
+            CHECK_EQUAL(say("next", "last"), SEND_OK);
+            while (send_buffer_has_unsent(&send_buffer)) {
                 room += 2;
-                CHECK_EQUAL(say("", ""), OUTLET_SENT);
+                CHECK_EQUAL(say("", ""), SEND_OK);
                 CHECK(taken > 0);
             }
             CHECK_TEXT(slice_of(taken_bytes, taken_size), "headbodynextlast");
-            CHECK_EQUAL(outlet.kept.capacity, 0);
+            CHECK_EQUAL(send_buffer.unsent.capacity, 0);
         }
     }
 }
@@ -117,7 +117,7 @@ static void an_interrupted_send_is_made_again(void)
 {
     set_up(100, 100);
     failure = EINTR;
-    CHECK_EQUAL(say("head", "body"), OUTLET_SENT);
+    CHECK_EQUAL(say("head", "body"), SEND_OK);
     CHECK_TEXT(slice_of(taken_bytes, taken_size), "headbody");
 }
 
@@ -127,29 +127,29 @@ static void a_client_that_left_is_told_from_a_slow_one(void)
     for (size_t i = 0; i < 3; i++) {
         set_up(100, 100);
         failure = EAGAIN;
-        CHECK_EQUAL(say("head", "body"), OUTLET_SENT);
-        CHECK(outlet_owes(&outlet));
+        CHECK_EQUAL(say("head", "body"), SEND_OK);
+        CHECK(send_buffer_has_unsent(&send_buffer));
         failure = gone[i];
-        CHECK_EQUAL(say("", ""), OUTLET_GONE);
+        CHECK_EQUAL(say("", ""), SEND_GONE);
         set_up(100, 100);
         failure = gone[i];
-        CHECK_EQUAL(say("head", "body"), OUTLET_GONE);
+        CHECK_EQUAL(say("head", "body"), SEND_GONE);
     }
-    outlet_fini(&outlet);
+    send_buffer_fini(&send_buffer);
 }
 
 static void without_memory_it_says_so(void)
 {
     set_up(2, 100);
     memory_is_out = true;
-    CHECK_EQUAL(say("head", "body"), OUTLET_NO_MEMORY);
+    CHECK_EQUAL(say("head", "body"), SEND_NO_MEMORY);
     set_up(2, 100);
-    CHECK_EQUAL(say("head", ""), OUTLET_SENT);
+    CHECK_EQUAL(say("head", ""), SEND_OK);
     memory_is_out = true;
     char long_text[3000] = {0};
     memset(long_text, 'a', sizeof long_text - 1);
-    CHECK_EQUAL(say(long_text, ""), OUTLET_NO_MEMORY);
-    outlet_fini(&outlet);
+    CHECK_EQUAL(say(long_text, ""), SEND_NO_MEMORY);
+    send_buffer_fini(&send_buffer);
 }
 
 int main(void)

@@ -281,7 +281,7 @@ static void an_idle_connection_holds_no_buffer(void)
     CHECK_EQUAL(say("TP/1.1\r\nHost: h\r\n\r\n"), CONN_GO_ON);
     CHECK(conn_is_idle(conn));
     CHECK_EQUAL(conn->input.capacity, 0);
-    CHECK_EQUAL(conn->outlet.kept.capacity, 0);
+    CHECK_EQUAL(conn->send_buffer.unsent.capacity, 0);
     pair_close();
 }
 

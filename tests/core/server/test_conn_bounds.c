@@ -101,7 +101,7 @@ static void prepare_large(size_t size)
 
 static size_t memory_held(void)
 {
-    return conn->input.capacity + conn->outlet.kept.capacity;
+    return conn->input.capacity + conn->send_buffer.unsent.capacity;
 }
 
 /* Send requests for "/large" until the connection will not take any more; their number. */
@@ -244,7 +244,7 @@ static void a_request_that_comes_with_the_end_of_the_idle_time_is_answered(void)
     CHECK(conn && has(heard(), "hello"));
     CHECK_EQUAL(say_some(text_of("GET /")), 5);
     CHECK(pass(limits.keep_alive));
-    CHECK(conn && conn->deadline.kind == DEADLINE_HEAD);
+    CHECK(conn && conn->timer.kind == TIMER_HEAD);
     pair_close();
 }
 

@@ -174,7 +174,7 @@ static void fill_the_socket(void)
     char data[1001];
     memset(data, 'x', sizeof data - 1);
     data[sizeof data - 1] = '\0';
-    while (!outlet_owes(&conn->outlet))
+    while (!send_buffer_has_unsent(&conn->send_buffer))
         CHECK_EQUAL(hear_event(data), CONN_GO_ON);
     CHECK(conn_interest(conn) & EPOLLOUT);
 }
@@ -194,7 +194,7 @@ static void a_client_that_takes_it_late_stays(void)
 {
     open_stream();
     fill_the_socket();
-    while (outlet_owes(&conn->outlet)) {
+    while (send_buffer_has_unsent(&conn->send_buffer)) {
         CHECK(heard().size > 0);
         CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
     }
@@ -217,8 +217,8 @@ static void the_unsent_bytes_of_a_stream_are_bounded(void)
         struct reply *event = event_new(SLICE("t"), text_of(data));
         next = conn_stream_tell(conn, &tools, event);
         reply_free(event);
-        if (conn->outlet.kept.size > most)
-            most = conn->outlet.kept.size;
+        if (conn->send_buffer.unsent.size > most)
+            most = conn->send_buffer.unsent.size;
     }
     CHECK_EQUAL(next, CONN_CLOSE);
     CHECK_EQUAL(conn->closed, CLOSED_UNREAD);

@@ -16,13 +16,13 @@ static void the_limits_become_deadlines(void)
 {
     struct tools tools;
     CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_IDLE], 1);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_PROXY_HEADER], 2);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HEAD], 2);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_BODY], 3);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_HANDLER], 4);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_WRITE], LIMIT_WRITE_MS);
-    CHECK_EQUAL(tools.deadlines.durations[DEADLINE_LINGER], LIMIT_LINGER_MS);
+    CHECK_EQUAL(tools.timers.durations[TIMER_IDLE], 1);
+    CHECK_EQUAL(tools.timers.durations[TIMER_PROXY_HEADER], 2);
+    CHECK_EQUAL(tools.timers.durations[TIMER_HEAD], 2);
+    CHECK_EQUAL(tools.timers.durations[TIMER_BODY], 3);
+    CHECK_EQUAL(tools.timers.durations[TIMER_HANDLER], 4);
+    CHECK_EQUAL(tools.timers.durations[TIMER_WRITE], LIMIT_WRITE_MS);
+    CHECK_EQUAL(tools.timers.durations[TIMER_LINGER], LIMIT_LINGER_MS);
     CHECK(tools.clock.now > 0);
     memset(tools.in, 'x', LIMIT_READ);
     tools_fini(&tools);

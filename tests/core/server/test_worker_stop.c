@@ -134,7 +134,8 @@ static void the_end_of_a_stop_tells_clients_to_come_again(void)
     close(silent);
 }
 
-/* Parked are the idle, at once, and the others as soon as they are; who waits at the door waits. */
+/* Parked are the idle, at once, and the others as soon as they are; who waits at the acceptor
+ * waits. */
 static void a_stop_that_parks_keeps_the_clients_for_another_worker(void)
 {
     begin(10, 10);
