@@ -2,7 +2,7 @@
  *
  * It follows the multiply-and-fold of wyhash (Wang Yi, public domain): the two halves of a
  * 64 × 64 → 128 bit product are xored. With a secret key nobody outside can aim at one bucket
- * of the store; it is no MAC. SipHash would be safer still and costs four times as much on a
+ * of the cache; it is no MAC. SipHash would be safer still and costs four times as much on a
  * target of 50 bytes. */
 #ifndef CORE_BASE_HASH_H
 #define CORE_BASE_HASH_H

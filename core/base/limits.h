@@ -81,7 +81,7 @@ enum {
 /* What an operator may set. Times are milliseconds, sizes bytes. */
 struct limits {
     size_t body;           /* payload of one request */
-    size_t store_bytes;    /* all stored answers of all workers together */
+    size_t cache_bytes;    /* all stored answers of all workers together */
     uint32_t connections;  /* of all workers together */
     uint32_t waiting;      /* requests in the mailbox to Python */
     uint32_t streams;      /* of the connections, at the same time */

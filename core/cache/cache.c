@@ -1,4 +1,4 @@
-/* The response store; see cache.h for the design. */
+/* The response cache; see cache.h for the design. */
 #include "cache/cache.h"
 
 #include <assert.h>
@@ -19,157 +19,157 @@ enum {
     SMALL_PART = 10,
     /* Turns of the queues for the sake of one answer, while which hits wait: so many take up to 70
      * us where nothing is in the caches. In the first of them the oldest answer may stay if it is
-     * wanted; without an end to that, it may be all of a store, three times. */
+     * wanted; without an end to that, it may be all of a cache, three times. */
     TURNS = 160,
     CHANCES = 64,
 };
 
-int store_init(struct store *store, size_t limit, struct purges *purges, struct hash_key key)
+int cache_init(struct cache *cache, size_t limit, struct purge_table *purges, struct hash_key key)
 {
     size_t buckets = 1024;
     while (buckets < limit / BYTES_PER_BUCKET)
         buckets *= 2;
-    *store = (struct store){
+    *cache = (struct cache){
         .purges = purges, .key = key, .limit = limit - limit / SPARE_PART, .mask = buckets - 1};
-    store->buckets = calloc(buckets, sizeof(struct kept *));
-    store->ghosts = calloc(buckets, sizeof *store->ghosts);
-    return store->buckets && store->ghosts ? 0 : -1;
+    cache->buckets = calloc(buckets, sizeof(struct entry *));
+    cache->ghosts = calloc(buckets, sizeof *cache->ghosts);
+    return cache->buckets && cache->ghosts ? 0 : -1;
 }
 
-static struct store_queue *queue_of(struct store *store, const struct kept *kept)
+static struct cache_queue *queue_of(struct cache *cache, const struct entry *entry)
 {
-    return kept->queue == SMALL ? &store->small : &store->main;
+    return entry->queue == SMALL ? &cache->small : &cache->main;
 }
 
-static void enqueue(struct store *store, struct kept *kept, uint8_t queue)
+static void enqueue(struct cache *cache, struct entry *entry, uint8_t queue)
 {
-    kept->queue = queue;
-    kept->newer = NULL;
-    struct store_queue *into = queue_of(store, kept);
-    kept->older = into->newest;
+    entry->queue = queue;
+    entry->newer = NULL;
+    struct cache_queue *into = queue_of(cache, entry);
+    entry->older = into->newest;
     if (into->newest)
-        into->newest->newer = kept;
+        into->newest->newer = entry;
     else
-        into->oldest = kept;
-    into->newest = kept;
-    into->bytes += kept_cost(kept);
+        into->oldest = entry;
+    into->newest = entry;
+    into->bytes += entry_cost(entry);
 }
 
-static void dequeue(struct store *store, struct kept *kept)
+static void dequeue(struct cache *cache, struct entry *entry)
 {
-    struct store_queue *from = queue_of(store, kept);
-    *(kept->newer ? &kept->newer->older : &from->newest) = kept->older;
-    *(kept->older ? &kept->older->newer : &from->oldest) = kept->newer;
-    from->bytes -= kept_cost(kept);
+    struct cache_queue *from = queue_of(cache, entry);
+    *(entry->newer ? &entry->newer->older : &from->newest) = entry->older;
+    *(entry->older ? &entry->older->newer : &from->oldest) = entry->newer;
+    from->bytes -= entry_cost(entry);
 }
 
-static struct kept **bucket_of(struct store *store, uint64_t hash)
+static struct entry **bucket_of(struct cache *cache, uint64_t hash)
 {
-    return &store->buckets[hash & store->mask];
+    return &cache->buckets[hash & cache->mask];
 }
 
-static void take_out(struct store *store, struct kept *kept)
+static void take_out(struct cache *cache, struct entry *entry)
 {
-    struct kept **link = bucket_of(store, kept->hash);
-    while (*link != kept)
+    struct entry **link = bucket_of(cache, entry->hash);
+    while (*link != entry)
         link = &(*link)->chain;
-    *link = kept->chain;
-    dequeue(store, kept);
-    store->count--;
-    kept_strip(&store->stencils, kept);
+    *link = entry->chain;
+    dequeue(cache, entry);
+    cache->count--;
+    entry_release_head(&cache->shared_heads, entry);
 }
 
-static void drop(struct store *store, struct kept *kept)
+static void drop(struct cache *cache, struct entry *entry)
 {
-    take_out(store, kept);
-    free(kept);
+    take_out(cache, entry);
+    free(entry);
 }
 
-void store_fini(struct store *store)
+void cache_fini(struct cache *cache)
 {
-    while (store->small.oldest)
-        drop(store, store->small.oldest);
-    while (store->main.oldest)
-        drop(store, store->main.oldest);
-    free(store->found_stale);
-    free(store->buckets);
-    free(store->ghosts);
-    *store = (struct store){0};
+    while (cache->small.oldest)
+        drop(cache, cache->small.oldest);
+    while (cache->main.oldest)
+        drop(cache, cache->main.oldest);
+    free(cache->found_stale);
+    free(cache->buckets);
+    free(cache->ghosts);
+    *cache = (struct cache){0};
 }
 
-uint64_t store_hash(const struct store *store, struct slice target)
+uint64_t cache_hash(const struct cache *cache, struct slice target)
 {
-    uint64_t hash = hash_bytes(&store->key, target.data, target.size);
-    __builtin_prefetch(&store->buckets[hash & store->mask]);
+    uint64_t hash = hash_bytes(&cache->key, target.data, target.size);
+    __builtin_prefetch(&cache->buckets[hash & cache->mask]);
     return hash;
 }
 
-static struct kept *look_up(struct store *store, struct slice target, uint64_t hash)
+static struct entry *look_up(struct cache *cache, struct slice target, uint64_t hash)
 {
-    struct kept *kept = *bucket_of(store, hash);
-    while (kept && (kept->hash != hash || !slice_equal(kept_target(kept), target)))
-        kept = kept->chain;
-    return kept;
+    struct entry *entry = *bucket_of(cache, hash);
+    while (entry && (entry->hash != hash || !slice_equal(entry_target(entry), target)))
+        entry = entry->chain;
+    return entry;
 }
 
-static bool is_fresh(const struct store *store, const struct kept *kept)
+static bool is_fresh(const struct cache *cache, const struct entry *entry)
 {
-    return purges_spare(store->purges, kept->tags, kept->tag_count, kept->sequence);
+    return purge_is_fresh(cache->purges, entry->tags, entry->tag_count, entry->sequence);
 }
 
-void store_foresee(const struct store *store, const uint64_t *hashes, int count)
+void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count)
 {
     enum { LINE = 64, LINES = 3 }; /* of a small answer */
-    const struct kept *first[STORE_FORESEEN];
-    assert(count <= STORE_FORESEEN);
+    const struct entry *first[CACHE_PREFETCH_MAX];
+    assert(count <= CACHE_PREFETCH_MAX);
     for (int i = 0; i < count; i++) {
-        first[i] = store->buckets[hashes[i] & store->mask];
+        first[i] = cache->buckets[hashes[i] & cache->mask];
         for (int line = 0; first[i] && line < LINES; line++)
             __builtin_prefetch((const char *)first[i] + line * LINE);
     }
     for (int i = 0; i < count; i++) {
-        const struct kept *kept = first[i];
-        while (kept && kept->hash != hashes[i])
-            kept = kept->chain;
-        if (!kept)
+        const struct entry *entry = first[i];
+        while (entry && entry->hash != hashes[i])
+            entry = entry->chain;
+        if (!entry)
             continue;
-        __builtin_prefetch(&store->purges->last[kept->tags[0]]);
+        __builtin_prefetch(&cache->purges->last[entry->tags[0]]);
         /* Its first lines may have been those of another answer in its bucket. */
-        const char *own = kept_whole(kept).rest.data;
+        const char *own = entry_full(entry).rest.data;
         __builtin_prefetch(own);
         __builtin_prefetch(own + LINE);
     }
 }
 
-const struct kept *store_find(struct store *store, struct slice target, uint64_t hash)
+const struct entry *cache_find(struct cache *cache, struct slice target, uint64_t hash)
 {
-    struct kept *kept = look_up(store, target, hash);
-    if (!kept)
+    struct entry *entry = look_up(cache, target, hash);
+    if (!entry)
         return NULL;
-    if (!is_fresh(store, kept)) {
-        store->stale++;
-        take_out(store, kept);
-        free(store->found_stale);
-        store->found_stale = kept;
+    if (!is_fresh(cache, entry)) {
+        cache->stale++;
+        take_out(cache, entry);
+        free(cache->found_stale);
+        cache->found_stale = entry;
         return NULL;
     }
-    if (kept->frequency < FREQUENCY_LIMIT)
-        kept->frequency++;
-    return kept;
+    if (entry->frequency < FREQUENCY_LIMIT)
+        entry->frequency++;
+    return entry;
 }
 
-struct kept *store_take_stale(struct store *store)
+struct entry *cache_take_stale(struct cache *cache)
 {
-    struct kept *kept = store->found_stale;
-    store->found_stale = NULL;
-    return kept;
+    struct entry *entry = cache->found_stale;
+    cache->found_stale = NULL;
+    return entry;
 }
 
 /* The ghosts are a table of fingerprints, one to a place: an old one is forgotten when a new one
  * needs its place, which is about when the paper's ghost queue would have let it go. */
-static uint32_t *ghost_of(struct store *store, uint64_t hash)
+static uint32_t *ghost_of(struct cache *cache, uint64_t hash)
 {
-    return &store->ghosts[(hash >> 16) & store->mask];
+    return &cache->ghosts[(hash >> 16) & cache->mask];
 }
 
 static uint32_t fingerprint(uint64_t hash)
@@ -177,77 +177,77 @@ static uint32_t fingerprint(uint64_t hash)
     return (uint32_t)(hash >> 32) | 1; /* 0 is an empty place */
 }
 
-static void evict_from_small(struct store *store, bool has_chance)
+static void evict_from_small(struct cache *cache, bool has_chance)
 {
-    struct kept *kept = store->small.oldest;
-    if (has_chance && kept->frequency > 1 && is_fresh(store, kept)) {
-        dequeue(store, kept);
-        kept->frequency = 0;
-        enqueue(store, kept, MAIN);
+    struct entry *entry = cache->small.oldest;
+    if (has_chance && entry->frequency > 1 && is_fresh(cache, entry)) {
+        dequeue(cache, entry);
+        entry->frequency = 0;
+        enqueue(cache, entry, MAIN);
         return;
     }
-    *ghost_of(store, kept->hash) = fingerprint(kept->hash);
-    drop(store, kept);
-    store->evictions++;
+    *ghost_of(cache, entry->hash) = fingerprint(entry->hash);
+    drop(cache, entry);
+    cache->evictions++;
 }
 
-static void evict_from_main(struct store *store, bool has_chance)
+static void evict_from_main(struct cache *cache, bool has_chance)
 {
-    struct kept *kept = store->main.oldest;
-    if (has_chance && kept->frequency > 0 && is_fresh(store, kept)) {
-        dequeue(store, kept);
-        kept->frequency--;
-        enqueue(store, kept, MAIN);
+    struct entry *entry = cache->main.oldest;
+    if (has_chance && entry->frequency > 0 && is_fresh(cache, entry)) {
+        dequeue(cache, entry);
+        entry->frequency--;
+        enqueue(cache, entry, MAIN);
         return;
     }
-    drop(store, kept);
-    store->evictions++;
+    drop(cache, entry);
+    cache->evictions++;
 }
 
 /* Make room for `bytes`, a part of the limit; false when that would keep hits waiting. What room
  * has been made then is there when the answer comes again. */
-static bool make_room(struct store *store, size_t bytes)
+static bool make_room(struct cache *cache, size_t bytes)
 {
-    for (int turn = 0; store_bytes(store) + bytes > store->limit; turn++) {
+    for (int turn = 0; cache_bytes(cache) + bytes > cache->limit; turn++) {
         if (turn == TURNS)
             return false;
-        if (store->small.bytes > store->limit / SMALL_PART || !store->main.oldest)
-            evict_from_small(store, turn < CHANCES);
+        if (cache->small.bytes > cache->limit / SMALL_PART || !cache->main.oldest)
+            evict_from_small(cache, turn < CHANCES);
         else
-            evict_from_main(store, turn < CHANCES);
+            evict_from_main(cache, turn < CHANCES);
     }
     return true;
 }
 
-bool store_keep(struct store *store, const struct reply *reply)
+bool cache_put(struct cache *cache, const struct reply *reply)
 {
     assert(reply->tag_count > 0);
-    if (kept_bound(reply) > store->limit / SMALL_PART)
+    if (entry_max_size(reply) > cache->limit / SMALL_PART)
         return false;
-    if (!purges_spare(store->purges, reply->tags, reply->tag_count, reply->sequence)) {
-        store->stale++;
+    if (!purge_is_fresh(cache->purges, reply->tags, reply->tag_count, reply->sequence)) {
+        cache->stale++;
         return false;
     }
     struct slice target = reply_target(reply);
-    uint64_t hash = store_hash(store, target);
-    struct kept *present = look_up(store, target, hash);
+    uint64_t hash = cache_hash(cache, target);
+    struct entry *present = look_up(cache, target, hash);
     if (present)
-        drop(store, present);
-    struct kept *kept =
-        make_room(store, kept_bound(reply)) ? kept_new(&store->stencils, reply) : NULL;
-    if (!kept)
+        drop(cache, present);
+    struct entry *entry =
+        make_room(cache, entry_max_size(reply)) ? entry_new(&cache->shared_heads, reply) : NULL;
+    if (!entry)
         return false;
-    kept->hash = hash;
-    bool returns = *ghost_of(store, hash) == fingerprint(hash);
-    enqueue(store, kept, returns ? MAIN : SMALL);
-    struct kept **bucket = bucket_of(store, hash);
-    kept->chain = *bucket;
-    *bucket = kept;
-    store->count++;
+    entry->hash = hash;
+    bool returns = *ghost_of(cache, hash) == fingerprint(hash);
+    enqueue(cache, entry, returns ? MAIN : SMALL);
+    struct entry **bucket = bucket_of(cache, hash);
+    entry->chain = *bucket;
+    *bucket = entry;
+    cache->count++;
     return true;
 }
 
-size_t store_bytes(const struct store *store)
+size_t cache_bytes(const struct cache *cache)
 {
-    return store->small.bytes + store->main.bytes + store->stencils.bytes;
+    return cache->small.bytes + cache->main.bytes + cache->shared_heads.bytes;
 }

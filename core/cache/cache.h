@@ -1,6 +1,6 @@
-/* The response store of one worker: ready answers, keyed by target, bounded in bytes.
+/* The response cache of one worker: ready answers, keyed by target, bounded in bytes.
  *
- * DESIGN. Every worker has its own store and touches no other: a hit takes no lock and shares no
+ * DESIGN. Every worker has its own cache and touches no other: a hit takes no lock and shares no
  * cache line, but for the table of purges, which it only reads. The price is that each worker makes
  * its own first miss. Eviction is S3-FIFO (Yang et al., "FIFO queues are all you need for cache
  * eviction", SOSP 2023): new answers enter a small queue that takes a tenth of the bytes; those
@@ -9,7 +9,7 @@
  * through the small queue and touch nothing that readers want.
  * One answer moves a bounded number of others, so that no hit waits for it.
  *
- * The store runs in its worker's pthread only. It owns the answers that it keeps.
+ * The cache runs in its worker's pthread only. It owns the answers that it keeps.
  */
 #ifndef CORE_CACHE_CACHE_H
 #define CORE_CACHE_CACHE_H
@@ -24,59 +24,59 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A first-in-first-out queue of kept answers. */
-struct store_queue {
-    struct kept *newest;
-    struct kept *oldest;
+/* A first-in-first-out queue of entries. */
+struct cache_queue {
+    struct entry *newest;
+    struct entry *oldest;
     size_t bytes;
 };
 
-struct store {
-    struct purges *purges; /* borrows */
+struct cache {
+    struct purge_table *purges; /* borrows */
     struct hash_key key;
-    size_t limit; /* bytes of all kept answers, without what the allocator needs for itself */
+    size_t limit; /* bytes of all entries, without what the allocator needs for itself */
     size_t count;
     uint64_t evictions;
-    uint64_t stale;           /* dropped when looked up, or not kept, because of a purge */
-    struct kept **buckets;    /* owns, and the answers in it */
-    uint32_t *ghosts;         /* owns: fingerprints of what left the small queue */
-    struct kept *found_stale; /* owns: what was found stale last, until it is taken */
-    size_t mask;              /* of both tables */
-    struct stencils stencils;
-    struct store_queue small;
-    struct store_queue main;
+    uint64_t stale;            /* dropped when looked up, or not kept, because of a purge */
+    struct entry **buckets;    /* owns, and the answers in it */
+    uint32_t *ghosts;          /* owns: fingerprints of what left the small queue */
+    struct entry *found_stale; /* owns: what was found stale last, until it is taken */
+    size_t mask;               /* of both tables */
+    struct shared_heads shared_heads;
+    struct cache_queue small;
+    struct cache_queue main;
 };
 
 /* 0, or -1 without memory; fini is safe in either case. */
-int store_init(struct store *store, size_t limit, struct purges *purges, struct hash_key key);
-void store_fini(struct store *store);
+int cache_init(struct cache *cache, size_t limit, struct purge_table *purges, struct hash_key key);
+void cache_fini(struct cache *cache);
 
-/* Look-ups that are foreseen at once: as many as the caches take without losing the first. */
-enum { STORE_FORESEEN = 24 };
+/* Look-ups that are prefetched at once: as many as the caches take without losing the first. */
+enum { CACHE_PREFETCH_MAX = 24 };
 
 /* The hash by which the answer for `target` is found. */
-uint64_t store_hash(const struct store *store, struct slice target);
+uint64_t cache_hash(const struct cache *cache, struct slice target);
 
 /* Tell of look-ups to come by their hashes, so that their answers are on their way out of memory
  * meanwhile. With more answers than the caches hold, that way is a third of what a pipelined hit
  * costs. */
-void store_foresee(const struct store *store, const uint64_t *hashes, int count);
+void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count);
 
 /* The fresh answer for `target`, which has this hash, or NULL. It is borrowed until the next call
- * that gets the store. An answer found stale leaves the store, and waits to be taken. */
-const struct kept *store_find(struct store *store, struct slice target, uint64_t hash);
+ * that gets the cache. An answer found stale leaves the cache, and waits to be taken. */
+const struct entry *cache_find(struct cache *cache, struct slice target, uint64_t hash);
 
 /* The answer that was found stale last, which the caller owns, or NULL. To free it may take the
  * allocator milliseconds, when it gives all pages of such answers back at once: a worker lets
  * Python do it, which is asked for a new answer anyway. */
-struct kept *store_take_stale(struct store *store);
+struct entry *cache_take_stale(struct cache *cache);
 
 /* Keep a copy of `reply`, which has tags. False when it is stale or too large, without memory, or
  * when to make room for it would take too long: some is made, and it is kept when it has come a few
  * times more. */
-bool store_keep(struct store *store, const struct reply *reply);
+bool cache_put(struct cache *cache, const struct reply *reply);
 
-/* Bytes of all kept answers, as the allocator sees them. */
-size_t store_bytes(const struct store *store);
+/* Bytes of all entries, as the allocator sees them. */
+size_t cache_bytes(const struct cache *cache);
 
 #endif

@@ -1,10 +1,9 @@
-/* A kept answer: what is left of a reply in the store, small enough for three cache lines.
+/* An entry of the cache: what is left of a reply, small enough for three cache lines.
  *
  * DESIGN. Where there are more answers than the caches hold, a hit is as dear as the lines that it
- * reads. So an answer is kept apart from what its head has in common with others (stencil.h), its
- * 304 needs no bytes of its own, and what a hit reads lies side by side: it begins behind the links
- * of the queues, which no hit follows.
- */
+ * reads. So an answer is kept apart from what its head has in common with others (shared_head.h),
+ * its 304 needs no bytes of its own, and what a hit reads lies side by side: it begins behind the
+ * links of the queues, which no hit follows. */
 #ifndef CORE_CACHE_ENTRY_H
 #define CORE_CACHE_ENTRY_H
 
@@ -15,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kept {
-    struct kept *newer; /* the store's, as are older, chain, hash, queue, frequency */
-    struct kept *older;
-    struct kept *chain;
+struct entry {
+    struct entry *newer; /* the cache's, as are older, chain, hash, queue, frequency */
+    struct entry *older;
+    struct entry *chain;
     uint64_t hash;
     uint64_t sequence;
-    struct stencil *stencil; /* owns a share of it */
+    struct shared_head *shared_head; /* owns a share of it */
     uint32_t body_size;
     uint16_t target_size;
     uint8_t own_size; /* of the lines that are only its own, and the empty one */
@@ -32,26 +31,26 @@ struct kept {
 };
 
 /* Keep a copy of `reply`, which has tags; NULL without memory. */
-struct kept *kept_new(struct stencils *stencils, const struct reply *reply);
+struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *reply);
 
-/* Give up its share of a stencil: what is left is nothing but a block for free(). */
-void kept_strip(struct stencils *stencils, struct kept *kept);
+/* Give up its share of a shared head: what is left is nothing but a block for free(). */
+void entry_release_head(struct shared_heads *shared_heads, struct entry *entry);
 
-/* Bytes of it, as the allocator sees them, without its stencil. */
-size_t kept_cost(const struct kept *kept);
+/* Bytes of it, as the allocator sees them, without its shared head. */
+size_t entry_cost(const struct entry *entry);
 
-/* At least what a copy of `reply` and a stencil for it alone would take. */
-size_t kept_bound(const struct reply *reply);
+/* At least what a copy of `reply` and a shared head for it alone would take. */
+size_t entry_max_size(const struct reply *reply);
 
-static inline struct slice kept_target(const struct kept *kept)
+static inline struct slice entry_target(const struct entry *entry)
 {
-    return slice_of((const char *)(kept->tags + kept->tag_count), kept->target_size);
+    return slice_of((const char *)(entry->tags + entry->tag_count), entry->target_size);
 }
 
-struct slice kept_etag(const struct kept *kept);
+struct slice entry_etag(const struct entry *entry);
 
 /* What is sent: the answer, or its 304. */
-struct response_view kept_whole(const struct kept *kept);
-struct response_view kept_brief(const struct kept *kept);
+struct response_view entry_full(const struct entry *entry);
+struct response_view entry_not_modified(const struct entry *entry);
 
 #endif

@@ -1,17 +1,17 @@
 /* The table of purges; see purge.h for the design. */
 #include "cache/purge.h"
 
-uint64_t purges_now(struct purges *purges)
+uint64_t purge_now(struct purge_table *purges)
 {
     return atomic_load(&purges->sequence);
 }
 
-uint64_t purges_last(struct purges *purges, uint32_t place)
+uint64_t purge_last(struct purge_table *purges, uint32_t place)
 {
     return atomic_load(&purges->last[place]);
 }
 
-void purges_add(struct purges *purges, uint32_t place)
+void purge_add(struct purge_table *purges, uint32_t place)
 {
     uint64_t moment = atomic_fetch_add(&purges->sequence, 1) + 1;
     uint64_t last = atomic_load(&purges->last[place]);
@@ -20,7 +20,8 @@ void purges_add(struct purges *purges, uint32_t place)
         continue;
 }
 
-bool purges_spare(struct purges *purges, const uint32_t *places, size_t count, uint64_t since)
+bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+                    uint64_t since)
 {
     for (size_t i = 0; i < count; i++)
         if (atomic_load_explicit(&purges->last[places[i]], memory_order_acquire) > since)

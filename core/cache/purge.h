@@ -1,6 +1,6 @@
 /* Purges: for every tag the moment of its last purge, so that nothing stale is ever served.
  *
- * DESIGN. One global sequence number grows with every purge. A request notes it (`purges_now`)
+ * DESIGN. One global sequence number grows with every purge. A request notes it (`purge_now`)
  * when Python takes it, before anything is read for it; the answer that is made carries that
  * number and its tags. The answer is fresh as long as none of its tags was purged after that
  * number. The test is made at every hit, so a purge is one store into a table, however many
@@ -22,21 +22,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct purges {
+struct purge_table {
     _Atomic uint64_t sequence;
     _Atomic uint64_t last[TAG_INDEXES];
 };
 
 /* The sequence number of this moment. */
-uint64_t purges_now(struct purges *purges);
+uint64_t purge_now(struct purge_table *purges);
 
 /* The sequence number of the last purge of this tag; 0 when there was none. */
-uint64_t purges_last(struct purges *purges, uint32_t place);
+uint64_t purge_last(struct purge_table *purges, uint32_t place);
 
 /* Make every answer with this tag stale, stored or still to come for an earlier request. */
-void purges_add(struct purges *purges, uint32_t place);
+void purge_add(struct purge_table *purges, uint32_t place);
 
 /* True when none of the tags was purged after `since`. */
-bool purges_spare(struct purges *purges, const uint32_t *places, size_t count, uint64_t since);
+bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+                    uint64_t since);
 
 #endif

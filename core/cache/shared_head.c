@@ -1,4 +1,4 @@
-/* The stencils; see shared_head.h for the design. */
+/* The shared heads; see shared_head.h for the design. */
 #include "cache/shared_head.h"
 
 #include "base/limits.h"
@@ -7,65 +7,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fits(const struct stencil *stencil, const struct response_view *full,
+static bool fits(const struct shared_head *shared_head, const struct response_view *full,
                  const struct response_view *not_modified)
 {
-    return stencil->full_date == full->date && stencil->not_modified_date == not_modified->date &&
-           slice_equal(slice_of(stencil->bytes, stencil->full_size), full->shared) &&
-           slice_equal(slice_of(stencil->bytes + stencil->full_size, stencil->not_modified_size),
+    return shared_head->full_date == full->date &&
+           shared_head->not_modified_date == not_modified->date &&
+           slice_equal(slice_of(shared_head->bytes, shared_head->full_size), full->shared) &&
+           slice_equal(slice_of(shared_head->bytes + shared_head->full_size,
+                                shared_head->not_modified_size),
                        not_modified->shared);
 }
 
-static size_t cost(const struct stencil *stencil)
+static size_t cost(const struct shared_head *shared_head)
 {
-    return sizeof *stencil + stencil->full_size + stencil->not_modified_size + LIMIT_BLOCK_OVERHEAD;
+    return sizeof *shared_head + shared_head->full_size + shared_head->not_modified_size +
+           LIMIT_BLOCK_OVERHEAD;
 }
 
 /* An empty place, or the next one in turn. */
-static uint32_t choose_place(struct stencils *stencils)
+static uint32_t choose_place(struct shared_heads *shared_heads)
 {
-    for (uint32_t place = 0; place < STENCILS_REMEMBERED; place++)
-        if (!stencils->remembered[place])
+    for (uint32_t place = 0; place < SHARED_HEADS_REMEMBERED; place++)
+        if (!shared_heads->remembered[place])
             return place;
-    return stencils->turn++ % STENCILS_REMEMBERED;
+    return shared_heads->turn++ % SHARED_HEADS_REMEMBERED;
 }
 
-struct stencil *stencils_share(struct stencils *stencils, const struct response_view *full,
-                               const struct response_view *not_modified)
+struct shared_head *shared_heads_acquire(struct shared_heads *shared_heads,
+                                         const struct response_view *full,
+                                         const struct response_view *not_modified)
 {
-    for (uint32_t place = 0; place < STENCILS_REMEMBERED; place++) {
-        struct stencil *stencil = stencils->remembered[place];
-        if (stencil && fits(stencil, full, not_modified)) {
-            stencil->users++;
-            return stencil;
+    for (uint32_t place = 0; place < SHARED_HEADS_REMEMBERED; place++) {
+        struct shared_head *shared_head = shared_heads->remembered[place];
+        if (shared_head && fits(shared_head, full, not_modified)) {
+            shared_head->users++;
+            return shared_head;
         }
     }
-    struct stencil *stencil =
-        malloc(sizeof *stencil + full->shared.size + not_modified->shared.size);
-    if (!stencil)
+    struct shared_head *shared_head =
+        malloc(sizeof *shared_head + full->shared.size + not_modified->shared.size);
+    if (!shared_head)
         return NULL;
-    *stencil = (struct stencil){
+    *shared_head = (struct shared_head){
         .users = 1,
-        .place = choose_place(stencils),
+        .place = choose_place(shared_heads),
         .full_size = (uint32_t)full->shared.size,
         .full_date = full->date,
         .not_modified_size = (uint32_t)not_modified->shared.size,
         .not_modified_date = not_modified->date,
     };
-    memcpy(stencil->bytes, full->shared.data, full->shared.size);
-    memcpy(stencil->bytes + full->shared.size, not_modified->shared.data,
+    memcpy(shared_head->bytes, full->shared.data, full->shared.size);
+    memcpy(shared_head->bytes + full->shared.size, not_modified->shared.data,
            not_modified->shared.size);
-    stencils->remembered[stencil->place] = stencil;
-    stencils->bytes += cost(stencil);
-    return stencil;
+    shared_heads->remembered[shared_head->place] = shared_head;
+    shared_heads->bytes += cost(shared_head);
+    return shared_head;
 }
 
-void stencils_leave(struct stencils *stencils, struct stencil *stencil)
+void shared_heads_release(struct shared_heads *shared_heads, struct shared_head *shared_head)
 {
-    if (--stencil->users > 0)
+    if (--shared_head->users > 0)
         return;
-    if (stencils->remembered[stencil->place] == stencil)
-        stencils->remembered[stencil->place] = NULL;
-    stencils->bytes -= cost(stencil);
-    free(stencil);
+    if (shared_heads->remembered[shared_head->place] == shared_head)
+        shared_heads->remembered[shared_head->place] = NULL;
+    shared_heads->bytes -= cost(shared_head);
+    free(shared_head);
 }

@@ -1,11 +1,10 @@
-/* Stencils: what the heads of many kept answers have in common, once for all of them.
+/* Shared heads: what the heads of many entries have in common, once for all of them.
  *
  * DESIGN. The answers of a program differ in their bodies, lengths and entity tags, and hardly ever
  * in their other fields. Those are two thirds of a small answer. Kept once, they lie in the fastest
  * cache whichever answer is asked for; and what is left of an answer takes three cache lines
- * instead of eight. A few stencils are remembered for answers to come; one is freed with its last
- * answer. So the worst that many different heads do is to share nothing.
- */
+ * instead of eight. A few shared heads are remembered for answers to come; one is freed with its
+ * last answer. So the worst that many different heads do is to share nothing. */
 #ifndef CORE_CACHE_SHARED_HEAD_H
 #define CORE_CACHE_SHARED_HEAD_H
 
@@ -16,7 +15,7 @@
 
 /* Both heads of an answer up to their dates' lines: that of the answer itself, and that of its
  * 304. */
-struct stencil {
+struct shared_head {
     uint32_t users; /* answers that are kept with it */
     uint32_t place; /* where it is remembered, unless another one is now */
     uint32_t full_size;
@@ -27,19 +26,20 @@ struct stencil {
 };
 
 /* Heads that are remembered: those of a program's routes. */
-enum { STENCILS_REMEMBERED = 16 };
+enum { SHARED_HEADS_REMEMBERED = 16 };
 
-struct stencils {
-    struct stencil *remembered[STENCILS_REMEMBERED];
+struct shared_heads {
+    struct shared_head *remembered[SHARED_HEADS_REMEMBERED];
     uint32_t turn; /* whose place the next one takes */
-    size_t bytes;  /* of all stencils, as the allocator sees them */
+    size_t bytes;  /* of all shared heads, as the allocator sees them */
 };
 
-/* The stencil of an answer with these heads, for one more user; NULL without memory. */
-struct stencil *stencils_share(struct stencils *stencils, const struct response_view *full,
-                               const struct response_view *not_modified);
+/* The shared head of an answer with these heads, for one more user; NULL without memory. */
+struct shared_head *shared_heads_acquire(struct shared_heads *shared_heads,
+                                         const struct response_view *full,
+                                         const struct response_view *not_modified);
 
-/* A user is gone; with the last one goes the stencil. */
-void stencils_leave(struct stencils *stencils, struct stencil *stencil);
+/* A user is gone; with the last one goes the shared head. */
+void shared_heads_release(struct shared_heads *shared_heads, struct shared_head *shared_head);
 
 #endif

@@ -17,7 +17,7 @@ static const char HSTS[] = "Strict-Transport-Security";
 /* What __init__ takes from the operator, before it is checked. */
 struct options {
     int workers;
-    Py_ssize_t store_bytes;
+    Py_ssize_t cache_bytes;
     int connections;
     int waiting;
     int trace_lines;
@@ -36,7 +36,7 @@ static int read_limits(const struct options *options, struct limits *limits)
             return PyErr_SetString(PyExc_ValueError, "times must be 0.001 to 86400 seconds"), -1;
         times[i] = milliseconds(options->seconds[i]);
     }
-    if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->store_bytes < 0 ||
+    if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->cache_bytes < 0 ||
         options->connections < 1 || options->waiting < 1 || options->trace_lines < 0 ||
         options->streams < 0 || options->body_bytes < 0)
         return PyErr_Format(PyExc_ValueError,
@@ -46,7 +46,7 @@ static int read_limits(const struct options *options, struct limits *limits)
                -1;
     *limits = (struct limits){
         .body = (size_t)options->body_bytes,
-        .store_bytes = (size_t)options->store_bytes,
+        .cache_bytes = (size_t)options->cache_bytes,
         .connections = (uint32_t)options->connections,
         .waiting = (uint32_t)options->waiting,
         .trace_lines = (uint32_t)options->trace_lines,
@@ -81,7 +81,7 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
     double *seconds = options.seconds;
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "s|$iniiiindddddps:Server", names, &listen, &options.workers,
-            &options.store_bytes, &options.connections, &options.waiting, &options.trace_lines,
+            &options.cache_bytes, &options.connections, &options.waiting, &options.trace_lines,
             &options.streams, &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
             &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts))
         return -1;
@@ -274,7 +274,7 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     uint32_t place;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
     for (; done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &place); done++)
-        purges_add(&server->purges, place);
+        purge_add(&server->purges, place);
     Py_DECREF(fast);
     if (done < count)
         return NULL;
@@ -287,7 +287,7 @@ static PyObject *Server_purged(PyObject *object, PyObject *tag)
     uint32_t place;
     if (!server || !module_read_tag(tag, &place))
         return NULL;
-    return PyLong_FromUnsignedLongLong(purges_last(&server->purges, place));
+    return PyLong_FromUnsignedLongLong(purge_last(&server->purges, place));
 }
 
 static PyObject *Server_is_followed(PyObject *object, PyObject *tag)

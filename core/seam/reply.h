@@ -21,7 +21,7 @@ enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
 struct reply {
     struct message message;
     struct address address;
-    uint64_t sequence; /* the moment of the request, by `purges_now` */
+    uint64_t sequence; /* the moment of the request, by `purge_now` */
     uint32_t size;     /* of the block */
     uint32_t target_size;
     uint32_t tag_count; /* 0: not to be stored */

@@ -196,7 +196,7 @@ static enum conn_next serve_body(struct conn *conn, struct tools *tools, struct 
     }
 }
 
-/* Make the envelope for a request that the store cannot answer. */
+/* Make the envelope for a request that the cache cannot answer. */
 static enum conn_next begin_request(struct conn *conn, struct tools *tools, const struct head *head,
                                     struct slice *in)
 {
@@ -208,7 +208,7 @@ static enum conn_next begin_request(struct conn *conn, struct tools *tools, cons
         return CONN_CLOSE;
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
     conn->request->peer = conn->peer;
-    conn->request->stale = store_take_stale(&tools->store);
+    conn->request->stale = cache_take_stale(&tools->cache);
     counter_add(&tools->counters.misses, 1);
     if (!body_is_present(head))
         return miss(conn, tools);
@@ -221,20 +221,20 @@ static enum conn_next begin_request(struct conn *conn, struct tools *tools, cons
 }
 
 static enum conn_next serve_head(struct conn *conn, struct tools *tools, const struct head *head,
-                                 struct slice *in, struct foresight *foresight)
+                                 struct slice *in, struct prefetch *prefetch)
 {
     counter_add(&tools->counters.requests, 1);
     conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
-        uint64_t hash = foresight_take(foresight, &tools->store, head->target);
-        const struct kept *kept = store_find(&tools->store, head->target, hash);
-        if (kept) {
+        uint64_t hash = prefetch_take_hash(prefetch, &tools->cache, head->target);
+        const struct entry *entry = cache_find(&tools->cache, head->target, hash);
+        if (entry) {
             counter_add(&tools->counters.hits, 1);
-            bool known =
-                head->if_none_match.size > 0 && etag_is_named(head->if_none_match, kept_etag(kept));
+            bool known = head->if_none_match.size > 0 &&
+                         etag_is_named(head->if_none_match, entry_etag(entry));
             counter_add(&tools->counters.not_modified, known);
-            struct response_view view = known ? kept_brief(kept) : kept_whole(kept);
+            struct response_view view = known ? entry_not_modified(entry) : entry_full(entry);
             if (conn->without_body)
                 response_view_cut_body(&view);
             return conn_answer(conn, tools, &view, in->size > 0, 0);
@@ -260,7 +260,7 @@ static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
 /* Serve one request, or a part of its body. `head` is that of the request before in the same turn,
  * and becomes that of this one. */
 static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice *in,
-                            struct head *head, struct foresight *foresight)
+                            struct head *head, struct prefetch *prefetch)
 {
     if (conn->request)
         return serve_body(conn, tools, in);
@@ -276,7 +276,7 @@ static enum conn_next serve(struct conn *conn, struct tools *tools, struct slice
     if (result != HEAD_DONE)
         return answer_refusal(conn, tools, result);
     slice_skip(in, head->size);
-    return serve_head(conn, tools, head, in, foresight);
+    return serve_head(conn, tools, head, in, prefetch);
 }
 
 /* The deadline for more bytes. One that runs is left alone while the same request is still coming,
@@ -305,15 +305,15 @@ static enum conn_next serve_all(struct conn *conn, struct tools *tools, struct s
                                 bool *served)
 {
     struct head head = {0};
-    struct foresight foresight;
-    foresight_init(&foresight);
+    struct prefetch prefetch;
+    prefetch_init(&prefetch);
     enum conn_next next = CONN_GO_ON;
     while (next == CONN_GO_ON && !conn->closing && !send_buffer_has_unsent(&conn->send_buffer) &&
            in->size > 0) {
         size_t before = in->size;
-        next = serve(conn, tools, in, &head, &foresight);
-        if (foresight_is_spent(&foresight) && next == CONN_GO_ON && !conn->request && in->size > 0)
-            foresight_look(&foresight, &tools->store, *in, &head);
+        next = serve(conn, tools, in, &head, &prefetch);
+        if (prefetch_is_used_up(&prefetch) && next == CONN_GO_ON && !conn->request && in->size > 0)
+            prefetch_scan(&prefetch, &tools->cache, *in, &head);
         *served |= in->size < before && !conn->request;
         if (tools->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !conn_send(conn, tools))
             return CONN_CLOSE;

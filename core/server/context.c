@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
-               struct purges *purges, struct audience *audience, struct hash_key key)
+int tools_init(struct tools *tools, const struct limits *limits, size_t cache_bytes,
+               struct purge_table *purges, struct audience *audience, struct hash_key key)
 {
     *tools = (struct tools){.limits = limits};
     const int64_t durations[TIMER_KINDS] = {
@@ -25,12 +25,12 @@ int tools_init(struct tools *tools, const struct limits *limits, size_t store_by
         return -1;
     if (streams_init(&tools->streams, audience) < 0)
         return -1;
-    return store_init(&tools->store, store_bytes, purges, key) < 0 || !tools->in ? -1 : 0;
+    return cache_init(&tools->cache, cache_bytes, purges, key) < 0 || !tools->in ? -1 : 0;
 }
 
 void tools_fini(struct tools *tools)
 {
-    store_fini(&tools->store);
+    cache_fini(&tools->cache);
     streams_fini(&tools->streams);
     buffer_fini(&tools->out);
     free(tools->in);

@@ -16,7 +16,7 @@
 
 struct tools {
     const struct limits *limits; /* borrows */
-    struct store store;
+    struct cache cache;
     struct streams streams;
     struct clock clock;
     struct timers timers;
@@ -27,10 +27,10 @@ struct tools {
     struct counters counters;
 };
 
-/* 0, or -1 without memory; fini is safe in either case. `store_bytes` bounds this worker's
- * store. */
-int tools_init(struct tools *tools, const struct limits *limits, size_t store_bytes,
-               struct purges *purges, struct audience *audience, struct hash_key key);
+/* 0, or -1 without memory; fini is safe in either case. `cache_bytes` bounds this worker's
+ * cache. */
+int tools_init(struct tools *tools, const struct limits *limits, size_t cache_bytes,
+               struct purge_table *purges, struct audience *audience, struct hash_key key);
 void tools_fini(struct tools *tools);
 
 /* Let a deadline of this kind begin now, in the place of the one that runs. */

@@ -232,7 +232,7 @@ struct request *server_drain(struct server *server)
     struct request *first = (struct request *)mailbox_take(&server->requests);
     int64_t now = clock_exact();
     /* Python reads what it answers with from now on, so purges until now do not concern it. */
-    uint64_t sequence = purges_now(&server->purges);
+    uint64_t sequence = purge_now(&server->purges);
     for (struct request *each = first; each; each = (struct request *)each->message.next) {
         each->taken = now;
         each->sequence = sequence;

@@ -26,7 +26,7 @@ struct server {
     uint32_t running;       /* with a pthread */
     enum server_state state;
     bool corked;
-    struct purges purges;
+    struct purge_table purges;
     struct audience audience;
 };
 

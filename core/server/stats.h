@@ -34,7 +34,7 @@ enum {
 /* All members are of the type `counter`. */
 struct counters {
     counter requests;     /* heads parsed */
-    counter hits;         /* of them answered from the store */
+    counter hits;         /* of them answered from the cache */
     counter not_modified; /* of the hits: with 304 */
     counter misses;       /* handed to Python */
     counter refusals;     /* answered by the core itself, with an error */
@@ -44,9 +44,9 @@ struct counters {
     counter dropped;      /* replies whose client had left, or has been refused meanwhile */
     counter starved;      /* accepts for which the system had no descriptor or memory */
     counter overflows;    /* requests for which the mailbox to Python had no room */
-    counter stored;       /* answers in the store now */
+    counter stored;       /* answers in the cache now */
     counter stored_bytes; /* and their bytes */
-    counter evictions;    /* answers that had to leave the store */
+    counter evictions;    /* answers that had to leave the cache */
     counter stale;        /* answers that a purge made useless, found so when asked for or kept */
     counter writes;       /* send calls that took bytes */
     counter waiting;      /* of a whole server: requests in the mailbox to Python now */

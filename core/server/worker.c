@@ -30,9 +30,9 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         .starved_at = -TELL_MS,
         .replies = {.event = -1},
     };
-    size_t store_bytes = setup->limits->store_bytes / setup->workers;
+    size_t cache_bytes = setup->limits->cache_bytes / setup->workers;
     uint32_t limit = setup->limits->connections / setup->workers + 1;
-    if (tools_init(&worker->tools, setup->limits, store_bytes, setup->purges, setup->audience,
+    if (tools_init(&worker->tools, setup->limits, cache_bytes, setup->purges, setup->audience,
                    setup->key) < 0 ||
         slots_init(&worker->slots, limit, setup->adopted) < 0) {
         errno = ENOMEM;
@@ -291,9 +291,9 @@ static void deliver(struct worker *worker)
             streams_take(&worker->tools.streams, reply);
             continue;
         }
-        /* First into the store, so that the rest of the same pipeline finds it there. */
+        /* First into the cache, so that the rest of the same pipeline finds it there. */
         if (reply->tag_count > 0)
-            store_keep(&worker->tools.store, reply);
+            cache_put(&worker->tools.cache, reply);
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
         struct conn *conn = slots_find(&worker->slots, key);
         if (reply->kind == REPLY_STREAM && !(conn && conn->state == CONN_WAITING))
@@ -304,10 +304,10 @@ static void deliver(struct worker *worker)
             counter_add(&worker->tools.counters.dropped, 1);
         reply_free(reply);
     }
-    counter_set(&worker->tools.counters.stored, worker->tools.store.count);
-    counter_set(&worker->tools.counters.stored_bytes, store_bytes(&worker->tools.store));
-    counter_set(&worker->tools.counters.evictions, worker->tools.store.evictions);
-    counter_set(&worker->tools.counters.stale, worker->tools.store.stale);
+    counter_set(&worker->tools.counters.stored, worker->tools.cache.count);
+    counter_set(&worker->tools.counters.stored_bytes, cache_bytes(&worker->tools.cache));
+    counter_set(&worker->tools.counters.evictions, worker->tools.cache.evictions);
+    counter_set(&worker->tools.counters.stale, worker->tools.cache.stale);
 }
 
 /* Let some streams have their events. */

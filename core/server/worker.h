@@ -1,4 +1,4 @@
-/* A worker: one pthread with its own poller, acceptor, connections and store. It never takes the
+/* A worker: one pthread with its own poller, acceptor, connections and cache. It never takes the
  * interpreter's lock, and shares with others only two kinds of mailboxes and the table of
  * purges. */
 #ifndef CORE_SERVER_WORKER_H
@@ -35,7 +35,7 @@ struct worker {
 /* What all workers of a server have in common; borrowed for their lifetime. */
 struct worker_setup {
     const struct limits *limits;
-    struct purges *purges;
+    struct purge_table *purges;
     struct audience *audience;
     struct mailbox *requests;
     struct hash_key key;

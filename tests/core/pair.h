@@ -12,7 +12,7 @@
 
 static const struct limits limits = {
     .body = 1000,
-    .store_bytes = 4 << 20,
+    .cache_bytes = 4 << 20,
     .keep_alive = 75000,
     .head_deadline = 10000,
     .body_deadline = 20000,
@@ -23,7 +23,7 @@ static const struct limits limits = {
 
 static uint32_t traced;     /* lines of the trace */
 static bool proxy_protocol; /* every connection begins with a PROXY header */
-static struct purges purges;
+static struct purge_table purges;
 static struct audience audience;
 static struct tools tools;
 static struct conn *conn;       /* NULL once it has asked to be closed */
@@ -60,7 +60,7 @@ static inline void make_tools(void)
     own.trace_lines = traced;
     strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
     audience = (struct audience){.limit = own.streams};
-    if (tools_init(&tools, &own, limits.store_bytes, &purges, &audience, (struct hash_key){1, 2}) <
+    if (tools_init(&tools, &own, limits.cache_bytes, &purges, &audience, (struct hash_key){1, 2}) <
         0) {
         perror("no tools");
         exit(2);
@@ -119,19 +119,19 @@ static inline enum conn_next deliver(struct reply *reply)
 /* Python answers the pending request. */
 static inline enum conn_next answer(const char *body, const char *tag)
 {
-    pending->sequence = purges_now(&purges); /* as the server says when Python takes it */
+    pending->sequence = purge_now(&purges); /* as the server says when Python takes it */
     struct reply *reply = make_reply(pending, body, tag);
     pending = NULL;
     if (reply->tag_count > 0)
-        store_keep(&tools.store, reply);
+        cache_put(&tools.cache, reply);
     return deliver(reply);
 }
 
-/* Put an answer into the store. */
+/* Put an answer into the cache. */
 static inline void stock(const char *target, const char *body)
 {
-    struct reply *reply = make_answer(target, body, "t", purges_now(&purges));
-    CHECK(store_keep(&tools.store, reply));
+    struct reply *reply = make_answer(target, body, "t", purge_now(&purges));
+    CHECK(cache_put(&tools.cache, reply));
     reply_free(reply);
 }
 

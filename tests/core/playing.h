@@ -7,7 +7,7 @@
 #include "server/worker.h"
 
 static struct limits limits;
-static struct purges purges;
+static struct purge_table purges;
 static struct audience audience;
 static struct mailbox requests;
 static struct worker worker;
@@ -25,7 +25,7 @@ static inline void prepare(uint32_t connections, uint32_t waiting)
 {
     limits = (struct limits){
         .body = 1000,
-        .store_bytes = 1 << 20,
+        .cache_bytes = 1 << 20,
         .connections = connections,
         .waiting = waiting,
         .keep_alive = 60000,

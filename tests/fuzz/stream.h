@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
-/* Bytes of an answer that is sent from the store without a copy. */
+/* Bytes of an answer that is sent from the cache without a copy. */
 enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
 
 /* A worker's pass: deal out an event for all who follow "t". */

@@ -1,4 +1,4 @@
-/* The response store: freshness, bounded bytes, and readers' pages that a scan does not wash
+/* The response cache: freshness, bounded bytes, and readers' pages that a scan does not wash
  * out. */
 #include "make.h"
 
@@ -7,31 +7,31 @@
 #include <malloc.h>
 #include <time.h>
 
-static struct purges purges;
-static struct store store;
+static struct purge_table purges;
+static struct cache cache;
 static const struct hash_key key = {1, 2};
 
 static void set_up(size_t limit)
 {
-    CHECK_EQUAL(store_init(&store, limit, &purges, key), 0);
+    CHECK_EQUAL(cache_init(&cache, limit, &purges, key), 0);
 }
 
-/* Offer `reply` to the store, as a worker does. */
+/* Offer `reply` to the cache, as a worker does. */
 static bool offer(struct reply *reply)
 {
-    bool kept = store_keep(&store, reply);
+    bool entry = cache_put(&cache, reply);
     reply_free(reply);
-    return kept;
+    return entry;
 }
 
 static bool keep(const char *target, const char *body, const char *tag)
 {
-    return offer(make_answer(target, body, tag, purges_now(&purges)));
+    return offer(make_answer(target, body, tag, purge_now(&purges)));
 }
 
-static const struct kept *find(const char *target)
+static const struct entry *find(const char *target)
 {
-    return store_find(&store, text_of(target), store_hash(&store, text_of(target)));
+    return cache_find(&cache, text_of(target), cache_hash(&cache, text_of(target)));
 }
 
 static bool finds(const char *target)
@@ -43,14 +43,14 @@ static void what_is_kept_is_found_by_its_exact_target(void)
 {
     set_up(1 << 20);
     keep("/a?url=/x/", "1", "t");
-    const struct kept *kept = find("/a?url=/x/");
-    CHECK(kept && has(kept_whole(kept).rest, "\r\n\r\n1"));
+    const struct entry *entry = find("/a?url=/x/");
+    CHECK(entry && has(entry_full(entry).rest, "\r\n\r\n1"));
     CHECK(!finds("/a?url=/x"));
     CHECK(!finds("/A?url=/x/"));
     CHECK(!finds(""));
-    CHECK_EQUAL(store.count, 1);
-    store_fini(&store);
-    CHECK_EQUAL(store.count, 0);
+    CHECK_EQUAL(cache.count, 1);
+    cache_fini(&cache);
+    CHECK_EQUAL(cache.count, 0);
 }
 
 static void a_newer_answer_takes_the_place_of_the_older(void)
@@ -58,10 +58,10 @@ static void a_newer_answer_takes_the_place_of_the_older(void)
     set_up(1 << 20);
     keep("/a", "1", "t");
     keep("/a", "2", "t");
-    CHECK_EQUAL(store.count, 1);
-    const struct kept *kept = find("/a");
-    CHECK(kept && has(kept_whole(kept).rest, "\r\n\r\n2"));
-    store_fini(&store);
+    CHECK_EQUAL(cache.count, 1);
+    const struct entry *entry = find("/a");
+    CHECK(entry && has(entry_full(entry).rest, "\r\n\r\n2"));
+    cache_fini(&cache);
 }
 
 static void a_purge_reaches_every_spelling(void)
@@ -70,28 +70,28 @@ static void a_purge_reaches_every_spelling(void)
     keep("/count?url=/x", "1", "thread:x");
     keep("/count?url=%2Fx", "1", "thread:x");
     keep("/count?url=/y", "1", "thread:y");
-    purges_add(&purges, tag_index(SLICE("thread:x")));
+    purge_add(&purges, tag_index(SLICE("thread:x")));
     CHECK(!finds("/count?url=/x"));
     CHECK(!finds("/count?url=%2Fx"));
     CHECK(finds("/count?url=/y"));
-    CHECK_EQUAL(store.count, 1);
-    CHECK_EQUAL(store.stale, 2);
-    store_fini(&store);
+    CHECK_EQUAL(cache.count, 1);
+    CHECK_EQUAL(cache.stale, 2);
+    cache_fini(&cache);
 }
 
 /* Rule 4: the answer was asked for before the purge and arrives after it. */
 static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
 {
     set_up(1 << 20);
-    struct reply *late = make_answer("/a", "old", "t", purges_now(&purges));
-    purges_add(&purges, tag_index(SLICE("t")));
+    struct reply *late = make_answer("/a", "old", "t", purge_now(&purges));
+    purge_add(&purges, tag_index(SLICE("t")));
     CHECK(!offer(late));
     CHECK(!finds("/a"));
-    CHECK_EQUAL(store.count, 0);
-    CHECK_EQUAL(store.stale, 1);
+    CHECK_EQUAL(cache.count, 0);
+    CHECK_EQUAL(cache.stale, 1);
     CHECK(keep("/a", "new", "t"));
     CHECK(finds("/a"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static void bytes_are_bounded_whatever_comes(void)
@@ -111,14 +111,14 @@ static void bytes_are_bounded_whatever_comes(void)
         if (i % 3 == 0)
             finds(target);
         if (i % 1000 == 0)
-            purges_add(&purges, tag_index(SLICE("t")));
-        if (store_bytes(&store) > LIMIT)
-            CHECK_EQUAL(store_bytes(&store), LIMIT);
+            purge_add(&purges, tag_index(SLICE("t")));
+        if (cache_bytes(&cache) > LIMIT)
+            CHECK_EQUAL(cache_bytes(&cache), LIMIT);
     }
-    CHECK(store.evictions > 0);
-    CHECK(store.count > 0);
-    store_fini(&store);
-    CHECK_EQUAL(store_bytes(&store), 0);
+    CHECK(cache.evictions > 0);
+    CHECK(cache.count > 0);
+    cache_fini(&cache);
+    CHECK_EQUAL(cache_bytes(&cache), 0);
 }
 
 static void an_answer_that_would_fill_the_store_is_not_kept(void)
@@ -130,7 +130,7 @@ static void an_answer_that_would_fill_the_store_is_not_kept(void)
     CHECK(!keep("/large", body, "t"));
     CHECK(!finds("/large"));
     CHECK(finds("/small"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static void a_store_without_room_keeps_nothing(void)
@@ -138,7 +138,7 @@ static void a_store_without_room_keeps_nothing(void)
     set_up(0);
     CHECK(!keep("/a", "1", "t"));
     CHECK(!finds("/a"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 /* The bound is of memory, not of the bytes that happen to be used of a block. */
@@ -152,11 +152,11 @@ static void bytes_are_counted_as_the_allocator_sees_them(void)
         char target[32];
         snprintf(target, sizeof target, "/%d", i);
         CHECK(keep(target, i % 2 ? body : "1", "t"));
-        allocated += malloc_usable_size(store.small.newest);
+        allocated += malloc_usable_size(cache.small.newest);
     }
-    CHECK(store_bytes(&store) >= allocated);
-    CHECK(store_bytes(&store) <= allocated + 40 * 32);
-    store_fini(&store);
+    CHECK(cache_bytes(&cache) >= allocated);
+    CHECK(cache_bytes(&cache) <= allocated + 40 * 32);
+    cache_fini(&cache);
 }
 
 /* Answers for `prefix` with the numbers below `count`. */
@@ -180,24 +180,24 @@ static void an_answer_asked_for_again_stays_when_others_leave(void)
     keep_many("/once/", 1000);
     CHECK(finds("/wanted"));
     CHECK(!finds("/unwanted"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static void what_is_found_stale_is_the_callers_to_take(void)
 {
     set_up(1 << 20);
-    CHECK(store_take_stale(&store) == NULL);
+    CHECK(cache_take_stale(&cache) == NULL);
     keep("/a", "1", "t");
     keep("/b", "2", "t");
     keep("/c", "3", "t");
-    purges_add(&purges, tag_index(SLICE("t")));
+    purge_add(&purges, tag_index(SLICE("t")));
     CHECK(!finds("/a") && !finds("/b")); /* the first of them is freed: nobody took it */
-    struct kept *left = store_take_stale(&store);
-    CHECK_TEXT(kept_target(left), "/b");
+    struct entry *left = cache_take_stale(&cache);
+    CHECK_TEXT(entry_target(left), "/b");
     free(left);
-    CHECK(store_take_stale(&store) == NULL);
-    CHECK(!finds("/c") && store.count == 0);
-    store_fini(&store); /* frees what was not taken */
+    CHECK(cache_take_stale(&cache) == NULL);
+    CHECK(!finds("/c") && cache.count == 0);
+    cache_fini(&cache); /* frees what was not taken */
 }
 
 /* And what left the small queue goes straight to the main queue when it returns soon. */
@@ -210,7 +210,7 @@ static void an_answer_that_returns_soon_is_remembered(void)
     keep("/returns", "1", "t");
     keep_many("/twice/", 1000);
     CHECK(finds("/returns"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 enum { READ = 500, DISTINCT = 1000000 };
@@ -240,7 +240,7 @@ static int hits_of_readers(bool scanned)
             if (scanned)
                 look("/scan/", distinct);
     }
-    store_fini(&store);
+    cache_fini(&cache);
     return (int)(hits * 10000LL / looks);
 }
 
@@ -252,14 +252,14 @@ static void a_million_targets_asked_for_once_do_not_wash_out_what_is_read(void)
         CHECK_EQUAL(scanned, undisturbed);
 }
 
-/* A full store of answers, each of which is wanted as much as can be told. */
+/* A full cache of answers, each of which is wanted as much as can be told. */
 static void fill_with_wanted(void)
 {
     set_up(1 << 20);
     for (int i = 0; i < 6000; i++)
         for (int looks = 0; looks < 4; looks++)
             look("/wanted/", i);
-    CHECK(store.evictions > 0 && store.main.bytes > store.limit / 2);
+    CHECK(cache.evictions > 0 && cache.main.bytes > cache.limit / 2);
     for (int i = 0; i < 6000; i++) {
         char target[32];
         snprintf(target, sizeof target, "/wanted/%d", i);
@@ -272,23 +272,23 @@ static void fill_with_wanted(void)
 static int count_moved(void)
 {
     int count = 0;
-    for (const struct kept *kept = store.main.oldest; kept; kept = kept->newer)
-        count += kept->frequency < 3;
+    for (const struct entry *entry = cache.main.oldest; entry; entry = entry->newer)
+        count += entry->frequency < 3;
     return count;
 }
 
-/* It once took 9 ms in a store of 64 MiB, while which no hit was answered. */
+/* It once took 9 ms in a cache of 64 MiB, while which no hit was answered. */
 static void some_answers_do_not_move_all_others(void)
 {
     enum { SOME = 5 };
     fill_with_wanted();
-    uint64_t evictions = store.evictions;
+    uint64_t evictions = cache.evictions;
     CHECK_EQUAL(count_moved(), 0);
     keep_many("/some/", SOME);
     CHECK(finds("/some/0") && finds("/some/4"));
-    CHECK(store.evictions > evictions && store.evictions < evictions + SOME * 10);
+    CHECK(cache.evictions > evictions && cache.evictions < evictions + SOME * 10);
     CHECK(count_moved() < SOME * 100);
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static void room_for_a_large_answer_is_made_in_parts(void)
@@ -297,14 +297,14 @@ static void room_for_a_large_answer_is_made_in_parts(void)
     memset(body, 'x', sizeof body - 1);
     fill_with_wanted();
     int tries = 0;
-    for (bool kept = false; !kept && tries < 20; tries++) {
-        uint64_t evictions = store.evictions;
-        kept = keep("/large", body, "t");
-        CHECK(store.evictions < evictions + 200);
-        CHECK(store_bytes(&store) <= store.limit);
+    for (bool entry = false; !entry && tries < 20; tries++) {
+        uint64_t evictions = cache.evictions;
+        entry = keep("/large", body, "t");
+        CHECK(cache.evictions < evictions + 200);
+        CHECK(cache_bytes(&cache) <= cache.limit);
     }
     CHECK(tries > 1 && finds("/large"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static void what_is_foreseen_stays_as_it_is(void)
@@ -312,16 +312,16 @@ static void what_is_foreseen_stays_as_it_is(void)
     set_up(1 << 20);
     keep("/a", "1", "t");
     keep("/b", "2", "u");
-    purges_add(&purges, tag_index(SLICE("u")));
-    struct slice targets[STORE_FORESEEN] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
-    uint64_t hashes[STORE_FORESEEN]; /* the last ones are of empty targets */
-    for (int i = 0; i < STORE_FORESEEN; i++)
-        hashes[i] = store_hash(&store, targets[i]);
-    store_foresee(&store, hashes, STORE_FORESEEN);
-    store_foresee(&store, hashes, 0);
-    CHECK_EQUAL(store.count, 2);
+    purge_add(&purges, tag_index(SLICE("u")));
+    struct slice targets[CACHE_PREFETCH_MAX] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
+    uint64_t hashes[CACHE_PREFETCH_MAX]; /* the last ones are of empty targets */
+    for (int i = 0; i < CACHE_PREFETCH_MAX; i++)
+        hashes[i] = cache_hash(&cache, targets[i]);
+    cache_prefetch(&cache, hashes, CACHE_PREFETCH_MAX);
+    cache_prefetch(&cache, hashes, 0);
+    CHECK_EQUAL(cache.count, 2);
     CHECK(finds("/a") && !finds("/b") && !finds("/unknown"));
-    store_fini(&store);
+    cache_fini(&cache);
 }
 
 static int64_t used(void)
@@ -339,7 +339,7 @@ static int64_t longest_find(char targets[][16], int count)
         int64_t begin = used();
         (void)finds(targets[i]);
         int64_t took = used() - begin;
-        free(store_take_stale(&store));
+        free(cache_take_stale(&cache));
         longest = took > longest ? took : longest;
     }
     return longest;
@@ -350,7 +350,7 @@ static int64_t longest_find(char targets[][16], int count)
 static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
 {
     enum { ANSWERS = 10000, OTHERS = 1000, ROUNDS = 50, STALL_NS = 100000 };
-    static char kept[ANSWERS][16], others[OTHERS][16];
+    static char entry[ANSWERS][16], others[OTHERS][16];
     int64_t hits = INT64_MAX, stale = INT64_MAX;
     set_up(64 << 20);
     for (int i = 0; i < OTHERS; i++) {
@@ -359,19 +359,19 @@ static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
     }
     for (int round = 0; round < ROUNDS && hits >= STALL_NS; round++) {
         for (int i = 0; i < ANSWERS; i++) {
-            snprintf(kept[i], sizeof kept[i], "/kept/%d", i);
-            CHECK(keep(kept[i], "1", "kept"));
+            snprintf(entry[i], sizeof entry[i], "/kept/%d", i);
+            CHECK(keep(entry[i], "1", "kept"));
         }
-        purges_add(&purges, tag_index(SLICE("kept")));
-        int64_t hit = longest_find(others, OTHERS), drop = longest_find(kept, ANSWERS);
+        purge_add(&purges, tag_index(SLICE("kept")));
+        int64_t hit = longest_find(others, OTHERS), drop = longest_find(entry, ANSWERS);
         hits = hit < hits ? hit : hits;
         stale = drop < stale ? drop : stale;
     }
     printf("# after the purge a hit took %lld ns at most, a look-up that drops %lld\n",
            (long long)hits, (long long)stale);
     CHECK(hits < STALL_NS);
-    CHECK_EQUAL(store.count, OTHERS);
-    store_fini(&store);
+    CHECK_EQUAL(cache.count, OTHERS);
+    cache_fini(&cache);
 }
 
 int main(void)

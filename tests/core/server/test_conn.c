@@ -30,7 +30,7 @@ static void a_tagged_answer_is_a_hit_from_then_on(void)
     CHECK_EQUAL(say(GET("/a")), CONN_GO_ON);
     CHECK(has(heard(), "\r\n\r\nhello"));
     CHECK_EQUAL(tools.counters.hits, 1);
-    purges_add(&purges, tag_index(SLICE("t")));
+    purge_add(&purges, tag_index(SLICE("t")));
     CHECK_EQUAL(say(GET("/a")), CONN_MISS);
     CHECK(pending->stale); /* whoever frees the request frees the old answer */
     pair_close();

@@ -86,7 +86,7 @@ static void a_part_of_the_next_head_starts_its_deadline(void)
     pair_close();
 }
 
-/* Put `size` bytes in the store under "/large", and make the sockets small. */
+/* Put `size` bytes in the cache under "/large", and make the sockets small. */
 static void prepare_large(size_t size)
 {
     static char body[64 * 1024];

@@ -3,7 +3,7 @@
 
 #include "server/context.h"
 
-static struct purges purges;
+static struct purge_table purges;
 
 static const struct limits limits = {
     .keep_alive = 1,
@@ -33,7 +33,7 @@ static void the_end_frees_what_was_stored_and_may_come_twice(void)
     struct tools tools;
     CHECK_EQUAL(tools_init(&tools, &limits, 1 << 20, &purges, NULL, (struct hash_key){1, 2}), 0);
     struct reply *reply = make_answer("/", "1", "t", 0);
-    CHECK(store_keep(&tools.store, reply));
+    CHECK(cache_put(&tools.cache, reply));
     reply_free(reply);
     CHECK(buffer_append(&tools.out, "x", 1));
     tools_fini(&tools);

@@ -26,7 +26,7 @@ int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
 
 static struct limits limits = {
     .body = 1000,
-    .store_bytes = 1 << 20,
+    .cache_bytes = 1 << 20,
     .connections = 100,
     .waiting = 100,
     .keep_alive = 60000,
@@ -251,7 +251,7 @@ static struct server *hand_over(struct server *old, uint32_t workers, bool lent)
     return server;
 }
 
-/* Wait for the answer, out of the store or not. */
+/* Wait for the answer, out of the cache or not. */
 static void answer(struct server *server, int client, const char *wanted)
 {
     AWAIT(answer_all(server) >= 0 && !is_silent(client));
@@ -358,7 +358,7 @@ static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
     int client = dial(&server->endpoint);
     put(client, GET("/a"));
     answer(server, client, "</a>");
-    purges_add(&server->purges, tag_index(SLICE("t")));
+    purge_add(&server->purges, tag_index(SLICE("t")));
     put(client, GET("/a"));
     AWAIT(stats_of(server)->waiting == 1);
     server_free(server); /* the leak checker is the judge */

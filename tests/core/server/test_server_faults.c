@@ -76,7 +76,7 @@ static const struct {
 
 static const struct limits limits = {
     .body = 1000,
-    .store_bytes = 16 << 20,
+    .cache_bytes = 16 << 20,
     .connections = 100,
     .waiting = 100,
     .keep_alive = 60000,

@@ -45,7 +45,7 @@ static const struct fault FAULTS[] = {
 
 static const struct limits limits = {
     .body = 1000,
-    .store_bytes = 1 << 20,
+    .cache_bytes = 1 << 20,
     .connections = 100,
     .waiting = 100,
     .keep_alive = 60000,

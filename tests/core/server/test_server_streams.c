@@ -40,7 +40,7 @@ static struct server *server;
 static void start(int64_t beat)
 {
     const struct limits limits = {.body = 1000,
-                                  .store_bytes = 1 << 20,
+                                  .cache_bytes = 1 << 20,
                                   .connections = 400,
                                   .waiting = 100,
                                   .streams = PLACES,

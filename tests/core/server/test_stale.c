@@ -5,9 +5,8 @@
  * tag purged and the write acknowledged, at a random point of that. Whoever asks after the
  * acknowledgement must get the new value.
  *
- * The same races are run with the rule switched off, by a `purges_spare` that finds nothing stale.
- * They must then give stale reads, or the test could not see a broken rule.
- */
+ * The same races are run with the rule switched off, by a `purge_is_fresh` that finds nothing
+ * stale. They must then give stale reads, or the test could not see a broken rule. */
 #include "dial.h"
 
 #include "server/server.h"
@@ -17,17 +16,17 @@
 
 enum { RACES = 400, MOMENT_US = 300 };
 
-bool __real_purges_spare(struct purges *purges, const uint32_t *places, size_t count,
-                         uint64_t since);
-bool __wrap_purges_spare(struct purges *purges, const uint32_t *places, size_t count,
-                         uint64_t since);
+bool __real_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+                           uint64_t since);
+bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+                           uint64_t since);
 
 static _Atomic bool rule_is_on;
 
-bool __wrap_purges_spare(struct purges *purges, const uint32_t *places, size_t count,
-                         uint64_t since)
+bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+                           uint64_t since)
 {
-    return !rule_is_on || __real_purges_spare(purges, places, count, since);
+    return !rule_is_on || __real_purge_is_fresh(purges, places, count, since);
 }
 
 static struct server *server;
@@ -96,7 +95,7 @@ static unsigned is_stale(int fd, unsigned race)
 static unsigned race_all(bool rule, uint32_t workers)
 {
     const struct limits limits = {.body = 1000,
-                                  .store_bytes = 64 << 20,
+                                  .cache_bytes = 64 << 20,
                                   .connections = 100,
                                   .waiting = 100,
                                   .keep_alive = 60000,
@@ -117,7 +116,7 @@ static unsigned race_all(bool rule, uint32_t workers)
         ask(first, race);
         pass_a_moment(&seed);
         written[race] = true;
-        purges_add(&server->purges, tag_of(race));
+        purge_add(&server->purges, tag_of(race));
         /* Acknowledged: from here on nobody who asks may get the old value. */
         stale += is_stale(second, race);
         hear(first, " value");

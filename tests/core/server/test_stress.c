@@ -1,7 +1,7 @@
-/* Purges against hits against stores, all at once and as fast as it goes.
+/* Purges against hits against caches, all at once and as fast as it goes.
  *
  * Values are written all the time: counted up, their tag purged, the write acknowledged. Clients
- * ask for them in pipelines over workers of their own, whose stores are too small for all of them,
+ * ask for them in pipelines over workers of their own, whose caches are too small for all of them,
  * so that answers are found, kept, found stale and evicted at the same time. Nobody may get a value
  * older than one that was acknowledged before the request. Under ThreadSanitizer (`make tsan`) this
  * is what shows a number that several pthreads use without order.
@@ -73,7 +73,7 @@ static void *write_often(void *seed)
             continue;
         written++;
         unsigned index = (unsigned)rand_r(seed) % VALUES, value = ++values[index];
-        purges_add(&server->purges, tag_of(index));
+        purge_add(&server->purges, tag_of(index));
         unsigned last = acknowledged[index];
         while (last < value && !atomic_compare_exchange_weak(&acknowledged[index], &last, value))
             continue;
@@ -121,7 +121,7 @@ static void *read_often(void *seed)
 static void purges_hits_and_stores_at_once_give_nobody_an_old_value(void)
 {
     const struct limits limits = {.body = 1000,
-                                  .store_bytes = (size_t)CLIENTS * VALUES / 2 * PADDING,
+                                  .cache_bytes = (size_t)CLIENTS * VALUES / 2 * PADDING,
                                   .connections = 100,
                                   .waiting = 100,
                                   .keep_alive = 60000,
@@ -148,11 +148,11 @@ static void purges_hits_and_stores_at_once_give_nobody_an_old_value(void)
     server_sum(server, &sum);
     printf("# %u asked, %llu found, %llu evicted, %llu purges\n", asked,
            (unsigned long long)sum.hits, (unsigned long long)sum.evictions,
-           (unsigned long long)purges_now(&server->purges));
+           (unsigned long long)purge_now(&server->purges));
     CHECK_EQUAL(stale, 0);
     CHECK_EQUAL(asked, CLIENTS * PIPELINES * DEPTH);
     CHECK(sum.hits > asked / 10 && sum.misses > asked / 10);
-    CHECK(sum.evictions > 100 && purges_now(&server->purges) > 100);
+    CHECK(sum.evictions > 100 && purge_now(&server->purges) > 100);
     server_free(server);
 }
 
