@@ -62,10 +62,10 @@ enum {
      * that. */
     LIMIT_STREAM_UNSENT = 32 * 1024,
     /* Events that workers may still have to deal out before further ones must wait in Python. */
-    LIMIT_PUBLISHED = 1024,
+    LIMIT_UNDELIVERED = 1024,
     /* Streams that get an event, and deadlines that are acted on, in one pass: a third of a
      * millisecond for those who read stored answers. */
-    LIMIT_DEALT = 64,
+    LIMIT_PER_PASS = 64,
     /* Listening sockets of one server: one for each worker, or as many as were given to it. */
     LIMIT_LISTENERS = 64,
     /* Connections that wait to be accepted. The kernel cuts it to net.core.somaxconn. */
@@ -90,7 +90,7 @@ struct limits {
     int64_t head_deadline; /* from the first byte of a head to its last; of a whole PROXY header */
     int64_t body_deadline; /* from the end of the head to the end of the body */
     int64_t handler_deadline; /* from there to the reply */
-    int64_t beat;             /* of a stream: from what was said last to the next sign of life */
+    int64_t heartbeat;        /* of a stream: from what was said last to the next sign of life */
     bool proxy_protocol;      /* every connection begins with a PROXY header, see proxy_header.h */
     char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose PROXY header tells of TLS */
 };

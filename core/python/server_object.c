@@ -55,7 +55,7 @@ static int read_limits(const struct options *options, struct limits *limits)
         .head_deadline = times[1],
         .body_deadline = times[2],
         .handler_deadline = times[3],
-        .beat = times[4],
+        .heartbeat = times[4],
         .proxy_protocol = options->proxy_protocol,
     };
     struct slice value = slice_of(options->hsts, strlen(options->hsts));
@@ -296,7 +296,7 @@ static PyObject *Server_is_followed(PyObject *object, PyObject *tag)
     uint32_t place;
     if (!server || !module_read_tag(tag, &place))
         return NULL;
-    return PyBool_FromLong(audience_follows(&server->audience, place));
+    return PyBool_FromLong(subscribers_exist(&server->subscribers, place));
 }
 
 static PyObject *Server_publish(PyObject *object, PyObject *args)

@@ -47,7 +47,7 @@ void conn_free(struct conn *conn)
     buffer_fini(&conn->input);
     send_buffer_fini(&conn->send_buffer);
     request_free(conn->request);
-    stream_free(conn->stream);
+    subscription_free(conn->subscription);
     free(conn);
 }
 

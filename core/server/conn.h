@@ -56,8 +56,8 @@ struct conn {
     int64_t asked;                /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct send_buffer send_buffer;
-    struct stream *stream;   /* owns: while STREAMING */
-    size_t dropped;          /* bytes read while LINGERING or STREAMING */
+    struct subscription *subscription; /* owns: while STREAMING */
+    size_t dropped;                    /* bytes read while LINGERING or STREAMING */
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
     struct peer peer;
 };
@@ -90,7 +90,7 @@ enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status);
 /* The client has gone, both ways. */
 enum conn_next conn_hang_up(struct conn *conn);
 
-/* The deadline has come; that of a stream is `conn_stream_beat`'s. */
+/* The deadline has come; that of a stream is `conn_stream_heartbeat`'s. */
 enum conn_next conn_expire(struct conn *conn, struct tools *tools);
 
 /* True when nothing of a request has been read and nothing is owed to the client. */

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 /* Let the kernel tell us of a client that acknowledges nothing any more. */
-static void expect_life(int fd)
+static void set_user_timeout(int fd)
 {
     unsigned milliseconds = LIMIT_WRITE_MS;
     /* On a unix socket it fails, and is not needed: the other end cannot vanish unnoticed. */
@@ -23,8 +23,8 @@ static void expect_life(int fd)
 
 enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const struct reply *reply)
 {
-    conn->stream = stream_new(&tools->streams, reply, conn->slot);
-    if (!conn->stream)
+    conn->subscription = subscription_new(&tools->subscriptions, reply, conn->slot);
+    if (!conn->subscription)
         return CONN_CLOSE;
     if (!reply->chunked)
         conn->persistence = PERSIST_NOT;
@@ -32,7 +32,7 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
     if (conn_answer(conn, tools, &view, true, reply->python) == CONN_CLOSE ||
         !conn_send(conn, tools))
         return CONN_CLOSE;
-    expect_life(conn->fd);
+    set_user_timeout(conn->fd);
     buffer_fini(&conn->input);
     conn->state = CONN_STREAMING;
     conn->closed = CLOSED_CLIENT;
@@ -40,7 +40,7 @@ enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const s
     return CONN_GO_ON;
 }
 
-static enum conn_next say(struct conn *conn, struct tools *tools, struct slice piece)
+static enum conn_next send_piece(struct conn *conn, struct tools *tools, struct slice piece)
 {
     size_t taken;
     enum send_result result = send_buffer_send(&conn->send_buffer, conn->fd, piece,
@@ -57,27 +57,27 @@ static enum conn_next say(struct conn *conn, struct tools *tools, struct slice p
     return CONN_CLOSE;
 }
 
-enum conn_next conn_stream_tell(struct conn *conn, struct tools *tools, const struct reply *event)
+enum conn_next conn_stream_send(struct conn *conn, struct tools *tools, const struct reply *event)
 {
     counter_add(&tools->counters.told, 1);
-    return say(conn, tools, event_piece(event, conn->stream->chunked));
+    return send_piece(conn, tools, event_piece(event, conn->subscription->chunked));
 }
 
-enum conn_next conn_stream_beat(struct conn *conn, struct tools *tools)
+enum conn_next conn_stream_heartbeat(struct conn *conn, struct tools *tools)
 {
     if (send_buffer_has_unsent(&conn->send_buffer)) {
         conn->closed = CLOSED_UNREAD;
         return CONN_CLOSE;
     }
-    return say(conn, tools, event_beat(conn->stream->chunked));
+    return send_piece(conn, tools, event_heartbeat(conn->subscription->chunked));
 }
 
 enum conn_next conn_stream_end(struct conn *conn, struct tools *tools)
 {
-    struct slice last = event_end(conn->stream->chunked);
-    stream_free(conn->stream);
-    conn->stream = NULL;
-    enum conn_next next = say(conn, tools, last);
+    struct slice last = event_end(conn->subscription->chunked);
+    subscription_free(conn->subscription);
+    conn->subscription = NULL;
+    enum conn_next next = send_piece(conn, tools, last);
     /* Whoever has not taken all of it gets no more: we do not wait at a stop. */
     if (next == CONN_GO_ON)
         next = send_buffer_has_unsent(&conn->send_buffer) ? CONN_CLOSE : conn_linger(conn, tools);

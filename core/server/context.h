@@ -17,7 +17,7 @@
 struct tools {
     const struct limits *limits; /* borrows */
     struct cache cache;
-    struct streams streams;
+    struct subscriptions subscriptions;
     struct clock clock;
     struct timers timers;
     struct buffer out;   /* the answers of this turn, glued; empty between turns */
@@ -30,7 +30,7 @@ struct tools {
 /* 0, or -1 without memory; fini is safe in either case. `cache_bytes` bounds this worker's
  * cache. */
 int tools_init(struct tools *tools, const struct limits *limits, size_t cache_bytes,
-               struct purge_table *purges, struct audience *audience, struct hash_key key);
+               struct purge_table *purges, struct subscribers *subscribers, struct hash_key key);
 void tools_fini(struct tools *tools);
 
 /* Let a deadline of this kind begin now, in the place of the one that runs. */

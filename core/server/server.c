@@ -21,7 +21,7 @@ struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
     server->endpoint = *endpoint;
     server->worker_count = workers;
     server->requests.event = -1;
-    server->audience.limit = limits->streams;
+    server->subscribers.limit = limits->streams;
     server->workers = calloc(workers, sizeof *server->workers);
     if (server->workers && hash_key_random(&server->key) == 0 &&
         mailbox_init(&server->requests, limits->waiting) == 0)
@@ -79,7 +79,7 @@ static int init_workers(struct server *server, uint32_t adopted, uint32_t *initi
     const struct worker_setup setup = {
         .limits = &server->limits,
         .purges = &server->purges,
-        .audience = &server->audience,
+        .subscribers = &server->subscribers,
         .requests = &server->requests,
         .key = server->key,
         .workers = server->worker_count,
@@ -243,7 +243,7 @@ struct request *server_drain(struct server *server)
 bool server_send(struct server *server, struct reply *reply)
 {
     if (reply->kind == REPLY_STREAM &&
-        !audience_join(&server->audience, tag_index(reply_target(reply))))
+        !subscribers_add(&server->subscribers, tag_index(reply_target(reply))))
         return false;
     struct worker *worker = &server->workers[reply->address.worker];
     if (server->corked)
@@ -268,9 +268,9 @@ void server_uncork(struct server *server)
 bool server_publish(struct server *server, struct slice tag, struct slice data)
 {
     assert(data.size > 0 && data.size <= LIMIT_EVENT);
-    if (!audience_follows(&server->audience, tag_index(tag)))
+    if (!subscribers_exist(&server->subscribers, tag_index(tag)))
         return true;
-    if (atomic_load(&server->audience.events) + server->running > LIMIT_PUBLISHED)
+    if (atomic_load(&server->subscribers.events) + server->running > LIMIT_UNDELIVERED)
         return false;
     struct reply *events[LIMIT_WORKERS];
     for (uint32_t i = 0; i < server->running; i++) {
@@ -281,7 +281,7 @@ bool server_publish(struct server *server, struct slice tag, struct slice data)
             return false;
         }
     }
-    atomic_fetch_add(&server->audience.events, server->running);
+    atomic_fetch_add(&server->subscribers.events, server->running);
     for (uint32_t i = 0; i < server->running; i++)
         worker_send(&server->workers[i], events[i]);
     return true;
@@ -291,8 +291,8 @@ void server_sum(struct server *server, struct counters *sum)
 {
     *sum = (struct counters){
         .waiting = mailbox_depth(&server->requests),
-        .streams = atomic_load(&server->audience.streams),
-        .streams_refused = atomic_load(&server->audience.refused),
+        .streams = atomic_load(&server->subscribers.count),
+        .streams_refused = atomic_load(&server->subscribers.refused),
     };
     for (uint32_t i = 0; i < server->running; i++) {
         counters_add(sum, &server->workers[i].tools.counters);

@@ -27,7 +27,7 @@ struct server {
     enum server_state state;
     bool corked;
     struct purge_table purges;
-    struct audience audience;
+    struct subscribers subscribers;
 };
 
 /* A server that does not run yet; NULL with errno. */

@@ -32,7 +32,7 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     };
     size_t cache_bytes = setup->limits->cache_bytes / setup->workers;
     uint32_t limit = setup->limits->connections / setup->workers + 1;
-    if (tools_init(&worker->tools, setup->limits, cache_bytes, setup->purges, setup->audience,
+    if (tools_init(&worker->tools, setup->limits, cache_bytes, setup->purges, setup->subscribers,
                    setup->key) < 0 ||
         slots_init(&worker->slots, limit, setup->adopted) < 0) {
         errno = ENOMEM;
@@ -281,14 +281,14 @@ static enum conn_next reply_to(struct worker *worker, struct conn *conn, const s
     return is_late ? conn_stream_end(conn, &worker->tools) : next;
 }
 
-static void deliver(struct worker *worker)
+static void deliver_replies(struct worker *worker)
 {
     struct message *message = mailbox_take(&worker->replies);
     while (message) {
         struct reply *reply = (struct reply *)message;
         message = message->next;
         if (reply->kind == REPLY_EVENT) {
-            streams_take(&worker->tools.streams, reply);
+            subscriptions_add_event(&worker->tools.subscriptions, reply);
             continue;
         }
         /* First into the cache, so that the rest of the same pipeline finds it there. */
@@ -297,7 +297,7 @@ static void deliver(struct worker *worker)
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
         struct conn *conn = slots_find(&worker->slots, key);
         if (reply->kind == REPLY_STREAM && !(conn && conn->state == CONN_WAITING))
-            streams_forgo(&worker->tools.streams, reply);
+            subscriptions_cancel(&worker->tools.subscriptions, reply);
         if (conn)
             settle(worker, conn, reply_to(worker, conn, reply));
         else
@@ -311,15 +311,16 @@ static void deliver(struct worker *worker)
 }
 
 /* Let some streams have their events. */
-static void deal(struct worker *worker)
+static void deliver_events(struct worker *worker)
 {
     const struct reply *event;
-    for (int i = 0; i < LIMIT_DEALT; i++) {
-        struct stream *stream = streams_deal(&worker->tools.streams, &event);
-        if (!stream)
+    for (int i = 0; i < LIMIT_PER_PASS; i++) {
+        struct subscription *subscription =
+            subscriptions_next(&worker->tools.subscriptions, &event);
+        if (!subscription)
             break;
-        struct conn *conn = worker->slots.all[stream->slot].conn;
-        settle(worker, conn, conn_stream_tell(conn, &worker->tools, event));
+        struct conn *conn = worker->slots.all[subscription->slot].conn;
+        settle(worker, conn, conn_stream_send(conn, &worker->tools, event));
     }
 }
 
@@ -378,7 +379,7 @@ static void handle(struct worker *worker, const struct epoll_event *event)
 {
     uint64_t key = event->data.u64;
     if (key == KEY_MAILBOX) {
-        deliver(worker);
+        deliver_replies(worker);
     } else if (key == KEY_LISTENER) {
         accept_some(worker);
     } else {
@@ -391,13 +392,13 @@ static void handle(struct worker *worker, const struct epoll_event *event)
 static void expire(struct worker *worker)
 {
     struct tools *tools = &worker->tools;
-    for (int i = 0; i < LIMIT_DEALT; i++) {
+    for (int i = 0; i < LIMIT_PER_PASS; i++) {
         struct timer *due = timers_due(&tools->timers, tools->clock.now);
         if (!due)
             break;
         struct conn *conn = (struct conn *)due;
         settle(worker, conn,
-               due->kind == TIMER_STREAM ? conn_stream_beat(conn, tools)
+               due->kind == TIMER_STREAM ? conn_stream_heartbeat(conn, tools)
                                          : conn_expire(conn, tools));
     }
 }
@@ -414,7 +415,7 @@ static int wait_at_most(struct worker *worker)
 {
     int64_t stop_at = atomic_load(&worker->stop_at), now = worker->tools.clock.now;
     int wait = timers_wait(&worker->tools.timers, now);
-    if (streams_owe(&worker->tools.streams))
+    if (subscriptions_pending(&worker->tools.subscriptions))
         wait = 0;
     if (worker->acceptor.resume_at > 0)
         wait = shorter(wait, worker->acceptor.resume_at - now);
@@ -450,7 +451,7 @@ static void *run(void *argument)
         clock_update(&worker->tools.clock);
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
-        deal(worker);
+        deliver_events(worker);
         expire(worker);
         acceptor_resume(&worker->acceptor, &worker->poller, KEY_LISTENER, worker->tools.clock.now);
     }

@@ -36,7 +36,7 @@ struct worker {
 struct worker_setup {
     const struct limits *limits;
     struct purge_table *purges;
-    struct audience *audience;
+    struct subscribers *subscribers;
     struct mailbox *requests;
     struct hash_key key;
     uint32_t workers;

@@ -36,7 +36,7 @@ struct slice event_piece(const struct reply *event, bool chunked)
                    : slice_of(bytes + rendered->head_size, rendered->body_size);
 }
 
-struct slice event_beat(bool chunked)
+struct slice event_heartbeat(bool chunked)
 {
     return chunked ? SLICE("3\r\n:\n\n\r\n") : SLICE(":\n\n");
 }

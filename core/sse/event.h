@@ -20,7 +20,7 @@ struct reply *event_new(struct slice tag, struct slice data);
 struct slice event_piece(const struct reply *event, bool chunked);
 
 /* What says that we are still there. */
-struct slice event_beat(bool chunked);
+struct slice event_heartbeat(bool chunked);
 
 /* What ends a stream. */
 struct slice event_end(bool chunked);

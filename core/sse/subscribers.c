@@ -1,24 +1,24 @@
-/* The audience; see subscribers.h. */
+/* The subscribers; see subscribers.h. */
 #include "sse/subscribers.h"
 
-bool audience_join(struct audience *audience, uint32_t place)
+bool subscribers_add(struct subscribers *subscribers, uint32_t index)
 {
-    if (atomic_fetch_add(&audience->streams, 1) >= audience->limit) {
-        atomic_fetch_sub(&audience->streams, 1);
-        atomic_fetch_add(&audience->refused, 1);
+    if (atomic_fetch_add(&subscribers->count, 1) >= subscribers->limit) {
+        atomic_fetch_sub(&subscribers->count, 1);
+        atomic_fetch_add(&subscribers->refused, 1);
         return false;
     }
-    atomic_fetch_add(&audience->places[place], 1);
+    atomic_fetch_add(&subscribers->by_tag[index], 1);
     return true;
 }
 
-void audience_leave(struct audience *audience, uint32_t place)
+void subscribers_remove(struct subscribers *subscribers, uint32_t index)
 {
-    atomic_fetch_sub(&audience->places[place], 1);
-    atomic_fetch_sub(&audience->streams, 1);
+    atomic_fetch_sub(&subscribers->by_tag[index], 1);
+    atomic_fetch_sub(&subscribers->count, 1);
 }
 
-bool audience_follows(struct audience *audience, uint32_t place)
+bool subscribers_exist(struct subscribers *subscribers, uint32_t index)
 {
-    return atomic_load(&audience->places[place]) > 0;
+    return atomic_load(&subscribers->by_tag[index]) > 0;
 }

@@ -1,4 +1,4 @@
-/* The audience: how many streams follow each tag, on all workers together.
+/* The subscribers: how many streams follow each tag, on all workers together.
  *
  * A stream takes its place when Python begins it and leaves it when its connection ends, or when
  * its client turns out to have left before. So whoever changes something and then asks here misses
@@ -16,19 +16,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct audience {
+struct subscribers {
     uint32_t limit;           /* streams at the same time */
-    _Atomic uint32_t streams; /* now */
+    _Atomic uint32_t count;   /* streams now */
     _Atomic uint64_t refused; /* that found no place */
     _Atomic uint32_t events;  /* that workers still have to deal out */
-    _Atomic uint32_t places[TAG_INDEXES];
+    _Atomic uint32_t by_tag[TAG_INDEXES];
 };
 
 /* Take a place for a stream that follows the tag of `place`; false when there is none left. */
-bool audience_join(struct audience *audience, uint32_t place);
-void audience_leave(struct audience *audience, uint32_t place);
+bool subscribers_add(struct subscribers *subscribers, uint32_t index);
+void subscribers_remove(struct subscribers *subscribers, uint32_t index);
 
 /* Whether somebody may follow the tag of `place`. */
-bool audience_follows(struct audience *audience, uint32_t place);
+bool subscribers_exist(struct subscribers *subscribers, uint32_t index);
 
 #endif

@@ -7,115 +7,117 @@
 /* With 5,000 streams, the default, a bucket holds one or two. */
 enum { BUCKETS = 4096 };
 
-int streams_init(struct streams *streams, struct audience *audience)
+int subscriptions_init(struct subscriptions *subscriptions, struct subscribers *subscribers)
 {
-    *streams = (struct streams){.audience = audience};
-    streams->end = &streams->events;
-    streams->buckets = calloc(BUCKETS, sizeof *streams->buckets);
-    return streams->buckets ? 0 : -1;
+    *subscriptions = (struct subscriptions){.subscribers = subscribers};
+    subscriptions->end = &subscriptions->events;
+    subscriptions->buckets = calloc(BUCKETS, sizeof *subscriptions->buckets);
+    return subscriptions->buckets ? 0 : -1;
 }
 
 /* Free the oldest event in hand. */
-static void drop_event(struct streams *streams)
+static void drop_oldest_event(struct subscriptions *subscriptions)
 {
-    struct message *first = streams->events;
-    streams->events = first->next;
-    if (!streams->events)
-        streams->end = &streams->events;
-    streams->number = 0;
+    struct message *first = subscriptions->events;
+    subscriptions->events = first->next;
+    if (!subscriptions->events)
+        subscriptions->end = &subscriptions->events;
+    subscriptions->number = 0;
     reply_free((struct reply *)first);
-    atomic_fetch_sub(&streams->audience->events, 1);
+    atomic_fetch_sub(&subscriptions->subscribers->events, 1);
 }
 
-void streams_fini(struct streams *streams)
+void subscriptions_fini(struct subscriptions *subscriptions)
 {
-    while (streams->events)
-        drop_event(streams);
-    free(streams->buckets);
-    *streams = (struct streams){0};
+    while (subscriptions->events)
+        drop_oldest_event(subscriptions);
+    free(subscriptions->buckets);
+    *subscriptions = (struct subscriptions){0};
 }
 
-static struct stream **bucket_of(struct streams *streams, uint32_t place)
+static struct subscription **bucket_of(struct subscriptions *subscriptions, uint32_t index)
 {
-    return &streams->buckets[place % BUCKETS];
+    return &subscriptions->buckets[index % BUCKETS];
 }
 
-struct stream *stream_new(struct streams *streams, const struct reply *reply, uint32_t slot)
+struct subscription *subscription_new(struct subscriptions *subscriptions,
+                                      const struct reply *reply, uint32_t slot)
 {
     struct slice tag = reply_target(reply);
-    struct stream *stream = malloc(sizeof *stream + tag.size);
-    if (!stream) {
-        streams_forgo(streams, reply);
+    struct subscription *subscription = malloc(sizeof *subscription + tag.size);
+    if (!subscription) {
+        subscriptions_cancel(subscriptions, reply);
         return NULL;
     }
-    *stream = (struct stream){
-        .streams = streams,
-        .begun = streams->taken,
+    *subscription = (struct subscription){
+        .subscriptions = subscriptions,
+        .begun = subscriptions->taken,
         .slot = slot,
-        .place = tag_index(tag),
+        .index = tag_index(tag),
         .chunked = reply->chunked,
         .tag_size = tag.size,
     };
-    memcpy(stream->tag, tag.data, tag.size);
-    struct stream **bucket = bucket_of(streams, stream->place);
-    stream->link = bucket;
-    stream->later = *bucket;
-    if (stream->later)
-        stream->later->link = &stream->later;
-    *bucket = stream;
-    return stream;
+    memcpy(subscription->tag, tag.data, tag.size);
+    struct subscription **bucket = bucket_of(subscriptions, subscription->index);
+    subscription->link = bucket;
+    subscription->later = *bucket;
+    if (subscription->later)
+        subscription->later->link = &subscription->later;
+    *bucket = subscription;
+    return subscription;
 }
 
-void stream_free(struct stream *stream)
+void subscription_free(struct subscription *subscription)
 {
-    if (!stream)
+    if (!subscription)
         return;
-    struct streams *streams = stream->streams;
-    if (streams->next == stream)
-        streams->next = stream->later;
-    *stream->link = stream->later;
-    if (stream->later)
-        stream->later->link = stream->link;
-    audience_leave(streams->audience, stream->place);
-    free(stream);
+    struct subscriptions *subscriptions = subscription->subscriptions;
+    if (subscriptions->next == subscription)
+        subscriptions->next = subscription->later;
+    *subscription->link = subscription->later;
+    if (subscription->later)
+        subscription->later->link = subscription->link;
+    subscribers_remove(subscriptions->subscribers, subscription->index);
+    free(subscription);
 }
 
-void streams_forgo(struct streams *streams, const struct reply *reply)
+void subscriptions_cancel(struct subscriptions *subscriptions, const struct reply *reply)
 {
-    audience_leave(streams->audience, tag_index(reply_target(reply)));
+    subscribers_remove(subscriptions->subscribers, tag_index(reply_target(reply)));
 }
 
-void streams_take(struct streams *streams, struct reply *event)
+void subscriptions_add_event(struct subscriptions *subscriptions, struct reply *event)
 {
-    event->sequence = ++streams->taken;
+    event->sequence = ++subscriptions->taken;
     event->message.next = NULL;
-    *streams->end = &event->message;
-    streams->end = &event->message.next;
+    *subscriptions->end = &event->message;
+    subscriptions->end = &event->message.next;
 }
 
-static bool is_for(const struct reply *event, const struct stream *stream)
+static bool is_for(const struct reply *event, const struct subscription *subscription)
 {
-    return stream->begun < event->sequence &&
-           slice_equal(slice_of(stream->tag, stream->tag_size), reply_target(event));
+    return subscription->begun < event->sequence &&
+           slice_equal(slice_of(subscription->tag, subscription->tag_size), reply_target(event));
 }
 
-struct stream *streams_deal(struct streams *streams, const struct reply **event)
+struct subscription *subscriptions_next(struct subscriptions *subscriptions,
+                                        const struct reply **event)
 {
-    while (streams->events) {
-        struct reply *first = (struct reply *)streams->events;
-        if (streams->number != first->sequence) {
-            streams->number = first->sequence;
-            streams->next = *bucket_of(streams, tag_index(reply_target(first)));
+    while (subscriptions->events) {
+        struct reply *first = (struct reply *)subscriptions->events;
+        if (subscriptions->number != first->sequence) {
+            subscriptions->number = first->sequence;
+            subscriptions->next = *bucket_of(subscriptions, tag_index(reply_target(first)));
         }
-        while (streams->next) {
-            struct stream *stream = streams->next;
-            streams->next = stream->later;
-            if (is_for(first, stream)) {
+        while (subscriptions->next) {
+            struct subscription *subscription = subscriptions->next;
+            subscriptions->next = subscription->later;
+            if (is_for(first, subscription)) {
                 *event = first;
-                return stream;
+                return subscription;
             }
         }
-        drop_event(streams);
+        drop_oldest_event(subscriptions);
     }
     return NULL;
 }

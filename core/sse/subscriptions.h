@@ -6,7 +6,7 @@
  * order in which they were published, and a stream gets none that was published before it began:
  * mailboxes keep the order in which Python says things, and events are numbered as they come.
  *
- * All of it runs in the worker's pthread; only the audience is everybody's.
+ * All of it runs in the worker's pthread; only the counts of subscribers are shared.
  */
 #ifndef CORE_SSE_SUBSCRIPTIONS_H
 #define CORE_SSE_SUBSCRIPTIONS_H
@@ -19,53 +19,55 @@
 #include <stdint.h>
 
 /* One stream, owned by its connection. */
-struct stream {
-    struct stream *later; /* in the same bucket */
-    struct stream **link; /* to this one */
-    struct streams *streams;
+struct subscription {
+    struct subscription *later; /* in the same bucket */
+    struct subscription **link; /* to this one */
+    struct subscriptions *subscriptions;
     uint64_t begun; /* behind so many events */
     uint32_t slot;  /* of the connection */
-    uint32_t place; /* of the tag */
+    uint32_t index; /* of the tag */
     bool chunked;
     size_t tag_size;
     char tag[];
 };
 
-struct streams {
-    struct audience *audience; /* borrows */
-    struct stream **buckets;   /* owns */
-    struct message *events;    /* owns: those in hand, the oldest first */
-    struct message **end;      /* of that list */
-    struct stream *next;       /* gets the first event in hand, or is passed over by it */
-    uint64_t taken;            /* events, ever */
-    uint64_t number;           /* of the event that is dealt out; 0: none is */
+struct subscriptions {
+    struct subscribers *subscribers; /* borrows */
+    struct subscription **buckets;   /* owns */
+    struct message *events;          /* owns: those in hand, the oldest first */
+    struct message **end;            /* of that list */
+    struct subscription *next;       /* gets the first event in hand, or is passed over by it */
+    uint64_t taken;                  /* events, ever */
+    uint64_t number;                 /* of the event that is dealt out; 0: none is */
 };
 
 /* 0, or -1 without memory; fini is safe in either case. */
-int streams_init(struct streams *streams, struct audience *audience);
-void streams_fini(struct streams *streams);
+int subscriptions_init(struct subscriptions *subscriptions, struct subscribers *subscribers);
+void subscriptions_fini(struct subscriptions *subscriptions);
 
-/* The stream that `reply` begins on the connection in `slot`, with the place in the audience that
- * the reply has; NULL without memory, and then the place is left. */
-struct stream *stream_new(struct streams *streams, const struct reply *reply, uint32_t slot);
+/* The stream that `reply` begins on the connection in `slot`, which
+ * `subscribers_add` has counted; NULL without memory, and then it is counted no more. */
+struct subscription *subscription_new(struct subscriptions *subscriptions,
+                                      const struct reply *reply, uint32_t slot);
 
-/* Out of the audience; NULL is allowed. */
-void stream_free(struct stream *stream);
+/* Counts one subscriber less; NULL is allowed. */
+void subscription_free(struct subscription *subscription);
 
-/* Nobody is there for the stream that `reply` would begin: leave the audience. */
-void streams_forgo(struct streams *streams, const struct reply *reply);
+/* The client of the stream that `reply` would begin has left: count one subscriber less. */
+void subscriptions_cancel(struct subscriptions *subscriptions, const struct reply *reply);
 
 /* Takes `event`, to deal it out. */
-void streams_take(struct streams *streams, struct reply *event);
+void subscriptions_add_event(struct subscriptions *subscriptions, struct reply *event);
 
 /* The next stream that gets an event, and `*event` to send, which is borrowed until the next call;
  * NULL when everybody has everything. */
-struct stream *streams_deal(struct streams *streams, const struct reply **event);
+struct subscription *subscriptions_next(struct subscriptions *subscriptions,
+                                        const struct reply **event);
 
-/* Whether `streams_deal` has something to give. */
-static inline bool streams_owe(const struct streams *streams)
+/* Whether `subscriptions_next` has something to give. */
+static inline bool subscriptions_pending(const struct subscriptions *subscriptions)
 {
-    return streams->events != NULL;
+    return subscriptions->events != NULL;
 }
 
 #endif

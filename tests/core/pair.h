@@ -18,13 +18,13 @@ static const struct limits limits = {
     .body_deadline = 20000,
     .handler_deadline = 30000,
     .streams = 10,
-    .beat = 15000,
+    .heartbeat = 15000,
 };
 
 static uint32_t traced;     /* lines of the trace */
 static bool proxy_protocol; /* every connection begins with a PROXY header */
 static struct purge_table purges;
-static struct audience audience;
+static struct subscribers subscribers;
 static struct tools tools;
 static struct conn *conn;       /* NULL once it has asked to be closed */
 static struct request *pending; /* the last miss */
@@ -59,9 +59,9 @@ static inline void make_tools(void)
     own = limits;
     own.trace_lines = traced;
     strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
-    audience = (struct audience){.limit = own.streams};
-    if (tools_init(&tools, &own, limits.cache_bytes, &purges, &audience, (struct hash_key){1, 2}) <
-        0) {
+    subscribers = (struct subscribers){.limit = own.streams};
+    if (tools_init(&tools, &own, limits.cache_bytes, &purges, &subscribers,
+                   (struct hash_key){1, 2}) < 0) {
         perror("no tools");
         exit(2);
     }
@@ -161,8 +161,8 @@ static inline bool pass(int64_t milliseconds)
     if (!due)
         return false;
     CHECK(conn && due == &conn->timer);
-    bool beats = due->kind == TIMER_STREAM;
-    settled(beats ? conn_stream_beat(conn, &tools) : conn_expire(conn, &tools));
+    bool is_stream = due->kind == TIMER_STREAM;
+    settled(is_stream ? conn_stream_heartbeat(conn, &tools) : conn_expire(conn, &tools));
     return true;
 }
 

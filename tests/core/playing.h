@@ -8,7 +8,7 @@
 
 static struct limits limits;
 static struct purge_table purges;
-static struct audience audience;
+static struct subscribers subscribers;
 static struct mailbox requests;
 static struct worker worker;
 static struct endpoint endpoint;
@@ -38,7 +38,7 @@ static inline void prepare(uint32_t connections, uint32_t waiting)
     const struct worker_setup setup = {
         .limits = &limits,
         .purges = &purges,
-        .audience = &audience,
+        .subscribers = &subscribers,
         .requests = &requests,
         .key = {1, 2},
         .workers = 1,

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ALLOW(whole.size <= (size_t)answers * LONGEST_ANSWER);
     int promises = times(buffer_slice(&whole), "\r\nStrict-Transport-Security: max-age=1\r\n");
     ALLOW(promises == 0 || (promises == answers && proxy_protocol));
-    ALLOW(is_plain_trace() && audience.streams == 0 && audience.events == 0);
+    ALLOW(is_plain_trace() && subscribers.count == 0 && subscribers.events == 0);
     tools_fini(&tools);
     buffer_fini(&sent);
     buffer_fini(&whole);

@@ -18,10 +18,10 @@ enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
 static inline void tell(void)
 {
     const struct reply *event;
-    atomic_fetch_add(&audience.events, 1);
-    streams_take(&tools.streams, event_new(SLICE("t"), SLICE("told\n\n")));
-    while (streams_deal(&tools.streams, &event))
-        settled(conn_stream_tell(conn, &tools, event));
+    atomic_fetch_add(&subscribers.events, 1);
+    subscriptions_add_event(&tools.subscriptions, event_new(SLICE("t"), SLICE("told\n\n")));
+    while (subscriptions_next(&tools.subscriptions, &event))
+        settled(conn_stream_send(conn, &tools, event));
 }
 
 /* Begin a stream, and let its client hear an event, a beat and another event while it is there, and
@@ -34,11 +34,11 @@ static inline void answer_by_stream(bool ends)
     request_free(pending);
     pending = NULL;
     if (reply->kind == REPLY_STREAM)
-        audience_join(&audience, tag_index(SLICE("t")));
+        subscribers_add(&subscribers, tag_index(SLICE("t")));
     deliver(reply);
     tell();
     if (conn && conn->state == CONN_STREAMING)
-        settled(conn_stream_beat(conn, &tools));
+        settled(conn_stream_heartbeat(conn, &tools));
     tell();
     if (ends && conn && conn->state == CONN_STREAMING)
         settled(conn_stream_end(conn, &tools));

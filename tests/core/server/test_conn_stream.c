@@ -17,7 +17,7 @@ static enum conn_next begin_stream(const char *body)
     };
     struct reply *reply = reply_new(pending, &response);
     if (reply->kind == REPLY_STREAM)
-        CHECK(audience_join(&audience, tag_index(SLICE("t"))));
+        CHECK(subscribers_add(&subscribers, tag_index(SLICE("t"))));
     request_free(pending);
     pending = NULL;
     return deliver(reply);
@@ -34,7 +34,7 @@ static void open_stream(void)
 static enum conn_next hear_event(const char *data)
 {
     struct reply *event = event_new(SLICE("t"), text_of(data));
-    enum conn_next next = settled(conn_stream_tell(conn, &tools, event));
+    enum conn_next next = settled(conn_stream_send(conn, &tools, event));
     reply_free(event);
     return next;
 }
@@ -42,7 +42,7 @@ static enum conn_next hear_event(const char *data)
 static void close_stream(void)
 {
     pair_leave();
-    CHECK_EQUAL(audience.streams, 0);
+    CHECK_EQUAL(subscribers.count, 0);
     tools_fini(&tools);
 }
 
@@ -59,7 +59,7 @@ static void a_stream_is_chunked(void)
     CHECK_TEXT(heard(), "9\r\ndata: 2\n\n\r\n");
     CHECK_EQUAL(conn_stream_end(conn, &tools), CONN_GO_ON);
     CHECK_TEXT(heard(), "0\r\n\r\n");
-    CHECK(is_ended() && audience.streams == 0);
+    CHECK(is_ended() && subscribers.count == 0);
     close_stream();
 }
 
@@ -84,7 +84,7 @@ static void for_an_old_client_it_ends_with_the_connection(void)
     CHECK(has(text, "\r\n\r\nretry: 1\n\n"));
     CHECK_EQUAL(hear_event("data: 2\n\n"), CONN_GO_ON);
     CHECK_TEXT(heard(), "data: 2\n\n");
-    CHECK(pass(limits.beat));
+    CHECK(pass(limits.heartbeat));
     CHECK_TEXT(heard(), ":\n\n");
     CHECK_EQUAL(conn_stream_end(conn, &tools), CONN_GO_ON);
     CHECK(heard().size == 0 && is_ended());
@@ -100,7 +100,7 @@ static void head_gets_the_head_and_the_connection_goes_on(void)
     struct slice text = heard();
     CHECK(has(text, "Transfer-Encoding: chunked\r\n") && !has(text, "retry"));
     CHECK(has(text, "\r\n\r\nHTTP/1.1 200 OK") && has(text, "hello"));
-    CHECK_EQUAL(audience.streams, 0);
+    CHECK_EQUAL(subscribers.count, 0);
     close_stream();
 }
 
@@ -158,12 +158,12 @@ static void a_client_that_ends_its_side_is_gone(void)
 static void a_silent_stream_gives_a_sign_of_life(void)
 {
     open_stream();
-    CHECK(!pass(limits.beat - 1));
+    CHECK(!pass(limits.heartbeat - 1));
     CHECK_EQUAL(hear_event("data: 2\n\n"), CONN_GO_ON);
     heard();
-    CHECK(!pass(limits.beat - 1)); /* an event is one, too */
+    CHECK(!pass(limits.heartbeat - 1)); /* an event is one, too */
     for (int i = 0; i < 3; i++) {
-        CHECK(pass(i ? limits.beat : 1));
+        CHECK(pass(i ? limits.heartbeat : 1));
         CHECK_TEXT(heard(), "3\r\n:\n\n\r\n");
     }
     close_stream();
@@ -184,8 +184,8 @@ static void a_client_that_takes_nothing_until_the_beat_is_let_go(void)
     open_stream();
     fill_the_socket();
     enum closed *reason = &conn->closed;
-    tools.clock.now += limits.beat;
-    CHECK_EQUAL(conn_stream_beat(conn, &tools), CONN_CLOSE);
+    tools.clock.now += limits.heartbeat;
+    CHECK_EQUAL(conn_stream_heartbeat(conn, &tools), CONN_CLOSE);
     CHECK_EQUAL(*reason, CLOSED_UNREAD);
     close_stream();
 }
@@ -200,7 +200,7 @@ static void a_client_that_takes_it_late_stays(void)
     }
     CHECK(!(conn_interest(conn) & EPOLLOUT));
     heard();
-    CHECK(pass(limits.beat));
+    CHECK(pass(limits.heartbeat));
     CHECK_TEXT(heard(), "3\r\n:\n\n\r\n");
     close_stream();
 }
@@ -215,7 +215,7 @@ static void the_unsent_bytes_of_a_stream_are_bounded(void)
     enum conn_next next = CONN_GO_ON;
     for (int i = 0; next == CONN_GO_ON && i < 10000; i++) {
         struct reply *event = event_new(SLICE("t"), text_of(data));
-        next = conn_stream_tell(conn, &tools, event);
+        next = conn_stream_send(conn, &tools, event);
         reply_free(event);
         if (conn->send_buffer.unsent.size > most)
             most = conn->send_buffer.unsent.size;

@@ -37,7 +37,7 @@ static const char REQUEST[] = "GET /live HTTP/1.1\r\nHost: h\r\n\r\n";
 
 static struct server *server;
 
-static void start(int64_t beat)
+static void start(int64_t heartbeat)
 {
     const struct limits limits = {.body = 1000,
                                   .cache_bytes = 1 << 20,
@@ -48,7 +48,7 @@ static void start(int64_t beat)
                                   .head_deadline = 60000,
                                   .body_deadline = 60000,
                                   .handler_deadline = 60000,
-                                  .beat = beat};
+                                  .heartbeat = heartbeat};
     struct endpoint endpoint = endpoint_of("127.0.0.1:0");
     server = server_new(&endpoint, WORKERS, &limits);
     CHECK_EQUAL(server_start(server, &(struct sockets){0}), 0);
@@ -58,7 +58,7 @@ static void end(void)
 {
     server_stop(server, 10000, false);
     server_join(server);
-    CHECK_EQUAL(server->audience.streams, 0);
+    CHECK_EQUAL(server->subscribers.count, 0);
     server_free(server);
 }
 
@@ -115,8 +115,8 @@ static void what_is_published_reaches_the_followers_on_all_workers(void)
     AWAIT((server_sum(server, &sum), sum.told) == PLACES / 4 * 7);
     for (int i = 0; i < PLACES; i++)
         leave(clients[i]);
-    AWAIT(server->audience.streams == 0);
-    CHECK_EQUAL(server->audience.events, 0);
+    AWAIT(server->subscribers.count == 0);
+    CHECK_EQUAL(server->subscribers.events, 0);
     CHECK(server_publish(server, SLICE("a"), SLICE("x"))); /* for nobody */
     end();
 }
@@ -145,9 +145,9 @@ static void without_a_place_the_request_is_still_to_be_answered(void)
     put(late, REQUEST);
     CHECK(!begin_stream(next_request(), "a"));
     CHECK(is_silent(late));
-    CHECK_EQUAL(server->audience.refused, 1);
+    CHECK_EQUAL(server->subscribers.refused, 1);
     leave(clients[0]);
-    AWAIT(server->audience.streams == PLACES - 1);
+    AWAIT(server->subscribers.count == PLACES - 1);
     leave(follow("a"));
     leave(late);
     for (int i = 1; i < PLACES; i++)
@@ -165,7 +165,7 @@ static void a_client_that_left_before_its_stream_began_takes_no_place(void)
     struct counters sum;
     AWAIT((server_sum(server, &sum), sum.connections) == 0);
     CHECK(begin_stream(request, "a"));
-    AWAIT(server->audience.streams == 0);
+    AWAIT(server->subscribers.count == 0);
     end();
 }
 
@@ -173,9 +173,10 @@ static void who_publishes_faster_than_workers_deal_is_told_to_wait(void)
 {
     start(60000);
     int client = follow("a");
-    atomic_fetch_add(&server->audience.events, LIMIT_PUBLISHED - 1); /* as if many were in hand */
+    atomic_fetch_add(&server->subscribers.events,
+                     LIMIT_UNDELIVERED - 1); /* as if many were in hand */
     CHECK(!server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
-    atomic_fetch_sub(&server->audience.events, LIMIT_PUBLISHED - 1);
+    atomic_fetch_sub(&server->subscribers.events, LIMIT_UNDELIVERED - 1);
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 2\n\n")));
     CHECK(!has(hear(client, "data: 2\n\n"), "data: 1"));
     leave(client);
@@ -197,7 +198,7 @@ static void without_memory_for_all_workers_nobody_has_the_event(void)
         CHECK(!has(hear(clients[i], "data: 2\n\n"), "data: 1"));
         leave(clients[i]);
     }
-    AWAIT(server->audience.events == 0);
+    AWAIT(server->subscribers.events == 0);
     end();
     fault_begin((struct fault){"none", 0, 0, 0});
 }
@@ -242,11 +243,11 @@ static long play(struct fault wanted)
         begin_stream(request, "a");
     for (int i = 0; i < 2; i++)
         INSIDE(server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
-    AWAIT(server->audience.events == 0);
+    AWAIT(server->subscribers.events == 0);
     leave(client);
     struct counters sum;
     AWAIT((server_sum(server, &sum), sum.connections) == 0);
-    AWAIT(server->audience.streams == 0);
+    AWAIT(server->subscribers.count == 0);
     end();
     return fault_calls;
 }

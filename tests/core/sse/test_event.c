@@ -27,8 +27,8 @@ static void the_largest_event_fits_its_block(void)
 
 static void a_beat_is_a_comment_and_the_end_is_the_last_chunk(void)
 {
-    CHECK_TEXT(event_beat(true), "3\r\n:\n\n\r\n");
-    CHECK_TEXT(event_beat(false), ":\n\n");
+    CHECK_TEXT(event_heartbeat(true), "3\r\n:\n\n\r\n");
+    CHECK_TEXT(event_heartbeat(false), ":\n\n");
     CHECK_TEXT(event_end(true), "0\r\n\r\n");
     CHECK_EQUAL(event_end(false).size, 0);
 }

@@ -4,39 +4,39 @@
 #include "sse/event.h"
 #include "sse/subscriptions.h"
 
-static struct audience audience;
-static struct streams streams;
+static struct subscribers subscribers;
+static struct subscriptions subscriptions;
 
 static void open_all(void)
 {
-    audience = (struct audience){.limit = 100};
-    CHECK_EQUAL(streams_init(&streams, &audience), 0);
+    subscribers = (struct subscribers){.limit = 100};
+    CHECK_EQUAL(subscriptions_init(&subscriptions, &subscribers), 0);
 }
 
 static void close_all(void)
 {
-    streams_fini(&streams);
-    CHECK_EQUAL(audience.streams, 0);
-    CHECK_EQUAL(audience.events, 0);
+    subscriptions_fini(&subscriptions);
+    CHECK_EQUAL(subscribers.count, 0);
+    CHECK_EQUAL(subscribers.events, 0);
 }
 
 /* A stream that follows `tag`, as the server and a connection begin it. */
-static struct stream *follow(const char *tag, uint32_t slot)
+static struct subscription *follow(const char *tag, uint32_t slot)
 {
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = text_of(tag)};
     struct reply *reply = reply_new(request, &response);
-    CHECK(audience_join(&audience, tag_index(text_of(tag))));
-    struct stream *stream = stream_new(&streams, reply, slot);
+    CHECK(subscribers_add(&subscribers, tag_index(text_of(tag))));
+    struct subscription *subscription = subscription_new(&subscriptions, reply, slot);
     reply_free(reply);
     request_free(request);
-    return stream;
+    return subscription;
 }
 
 static void publish(const char *tag, const char *data)
 {
-    audience.events++;
-    streams_take(&streams, event_new(text_of(tag), text_of(data)));
+    subscribers.events++;
+    subscriptions_add_event(&subscriptions, event_new(text_of(tag), text_of(data)));
 }
 
 /* Who gets what, as "slot:data " after each other, until everybody has everything. */
@@ -45,9 +45,11 @@ static struct slice dealt(void)
     static char text[1024];
     const struct reply *event;
     size_t size = 0;
-    for (struct stream *stream; (stream = streams_deal(&streams, &event));) {
+    for (struct subscription *subscription;
+         (subscription = subscriptions_next(&subscriptions, &event));) {
         struct slice data = event_piece(event, false);
-        size += (size_t)sprintf(text + size, "%u:%.*s ", stream->slot, (int)data.size, data.data);
+        size +=
+            (size_t)sprintf(text + size, "%u:%.*s ", subscription->slot, (int)data.size, data.data);
     }
     return slice_of(text, size);
 }
@@ -55,29 +57,29 @@ static struct slice dealt(void)
 static void an_event_goes_to_those_who_follow_its_tag(void)
 {
     open_all();
-    struct stream *all[] = {follow("a", 1), follow("b", 2), follow("a", 3)};
-    CHECK(!streams_owe(&streams));
+    struct subscription *all[] = {follow("a", 1), follow("b", 2), follow("a", 3)};
+    CHECK(!subscriptions_pending(&subscriptions));
     publish("a", "x");
-    CHECK(streams_owe(&streams));
+    CHECK(subscriptions_pending(&subscriptions));
     CHECK_TEXT(dealt(), "3:x 1:x ");
-    CHECK(!streams_owe(&streams));
+    CHECK(!subscriptions_pending(&subscriptions));
     publish("c", "y");
     CHECK_TEXT(dealt(), "");
     for (size_t i = 0; i < 3; i++)
-        stream_free(all[i]);
+        subscription_free(all[i]);
     close_all();
 }
 
 static void events_keep_their_order(void)
 {
     open_all();
-    struct stream *first = follow("a", 1), *second = follow("b", 2);
+    struct subscription *first = follow("a", 1), *second = follow("b", 2);
     publish("a", "1");
     publish("b", "2");
     publish("a", "3");
     CHECK_TEXT(dealt(), "1:1 2:2 1:3 ");
-    stream_free(first);
-    stream_free(second);
+    subscription_free(first);
+    subscription_free(second);
     close_all();
 }
 
@@ -85,14 +87,14 @@ static void events_keep_their_order(void)
 static void a_stream_gets_no_event_from_before_it_began(void)
 {
     open_all();
-    struct stream *first = follow("a", 1);
+    struct subscription *first = follow("a", 1);
     publish("a", "old");
     publish("a", "old too");
-    struct stream *second = follow("a", 2);
+    struct subscription *second = follow("a", 2);
     publish("a", "new");
     CHECK_TEXT(dealt(), "1:old 1:old too 2:new 1:new ");
-    stream_free(first);
-    stream_free(second);
+    subscription_free(first);
+    subscription_free(second);
     close_all();
 }
 
@@ -100,16 +102,16 @@ static void a_stream_may_end_while_its_event_is_dealt_out(void)
 {
     const struct reply *event;
     open_all();
-    struct stream *all[] = {follow("a", 1), follow("a", 2), follow("a", 3), follow("a", 4)};
+    struct subscription *all[] = {follow("a", 1), follow("a", 2), follow("a", 3), follow("a", 4)};
     publish("a", "x");
-    CHECK(streams_deal(&streams, &event) == all[3]);
-    stream_free(all[2]); /* the next one */
-    stream_free(all[3]); /* the one that has just had it */
+    CHECK(subscriptions_next(&subscriptions, &event) == all[3]);
+    subscription_free(all[2]); /* the next one */
+    subscription_free(all[3]); /* the one that has just had it */
     CHECK_TEXT(dealt(), "2:x 1:x ");
     publish("a", "y");
-    CHECK(streams_deal(&streams, &event) == all[1]);
-    stream_free(all[0]);
-    stream_free(all[1]);
+    CHECK(subscriptions_next(&subscriptions, &event) == all[1]);
+    subscription_free(all[0]);
+    subscription_free(all[1]);
     CHECK_TEXT(dealt(), "");
     close_all();
 }
@@ -118,33 +120,33 @@ static void a_stream_may_end_while_its_event_is_dealt_out(void)
 static void two_tags_in_one_place_get_their_own_events_only(void)
 {
     char other[32];
-    uint32_t place = tag_index(SLICE("a"));
+    uint32_t index = tag_index(SLICE("a"));
     for (unsigned i = 0;; i++) {
         snprintf(other, sizeof other, "tag:%u", i);
-        if (tag_index(text_of(other)) == place)
+        if (tag_index(text_of(other)) == index)
             break;
     }
     open_all();
-    struct stream *first = follow("a", 1), *second = follow(other, 2);
+    struct subscription *first = follow("a", 1), *second = follow(other, 2);
     publish(other, "x");
     publish("a", "y");
     CHECK_TEXT(dealt(), "2:x 1:y ");
-    stream_free(first);
-    stream_free(second);
+    subscription_free(first);
+    subscription_free(second);
     close_all();
 }
 
 static void the_end_frees_the_events_in_hand(void)
 {
     open_all();
-    struct stream *stream = follow("a", 1);
+    struct subscription *subscription = follow("a", 1);
     publish("a", "x");
     publish("a", "y");
     const struct reply *event;
-    CHECK(streams_deal(&streams, &event) == stream);
-    stream_free(stream);
+    CHECK(subscriptions_next(&subscriptions, &event) == subscription);
+    subscription_free(subscription);
     close_all();
-    streams_fini(&(struct streams){0});
+    subscriptions_fini(&(struct subscriptions){0});
 }
 
 static void a_stream_whose_client_has_left_gives_its_place_back(void)
@@ -153,9 +155,9 @@ static void a_stream_whose_client_has_left_gives_its_place_back(void)
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = SLICE("a")};
     struct reply *reply = reply_new(request, &response);
-    CHECK(audience_join(&audience, tag_index(SLICE("a"))));
-    streams_forgo(&streams, reply);
-    CHECK(!audience_follows(&audience, tag_index(SLICE("a"))));
+    CHECK(subscribers_add(&subscribers, tag_index(SLICE("a"))));
+    subscriptions_cancel(&subscriptions, reply);
+    CHECK(!subscribers_exist(&subscribers, tag_index(SLICE("a"))));
     reply_free(reply);
     request_free(request);
     close_all();
