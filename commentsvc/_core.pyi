@@ -9,16 +9,16 @@ from typing import final
 
 @final
 class Server:
-    """An HTTP/1.1 origin server: worker threads, a response store, a mailbox of requests.
+    """An HTTP/1.1 origin server: worker threads, a response cache, a mailbox of requests.
 
     `listen` is ``"HOST:PORT"`` (port 0 lets the kernel choose; IPv6 as ``"[::1]:8080"``)
     or ``"unix:PATH"``. Times are seconds, sizes are bytes.
-    `trace_lines` is how many lines each worker may hold for `take_trace`; with 0 there are none.
-    `streams` may be open at the same time, of the `connections`; they say something each `beat`.
-    Where it is `prefaced`, every connection begins with the PROXY protocol's version 2, by which a
-    terminator of TLS says for whom it speaks; one that does not is closed. Answers to clients of
-    whom that said that they came by TLS, refusals too, get `hsts` as Strict-Transport-Security,
-    unless it is ``""``.
+    `waiting` requests may wait for Python at most. `trace_lines` is how many lines each worker may
+    hold for `take_trace`; with 0 there are none. Of the `connections`, `streams` may be open at
+    the same time; each sends a `heartbeat` when it was silent for so long.
+    With `proxy_protocol`, every connection must begin with a PROXY protocol header, version 2, as
+    TLS terminators send it; else it is closed. Where that header says that the client came by TLS,
+    each response, also a refusal, has `hsts` as Strict-Transport-Security, unless it is ``""``.
     Raises ValueError for a malformed `listen` or `hsts`, or a limit out of range.
     """
 
@@ -26,20 +26,20 @@ class Server:
         self,
         listen: str,
         *,
-        workers: int = 1,
-        store_bytes: int = 67_108_864,
-        connections: int = 20_000,
-        waiting: int = 1_024,
-        trace_lines: int = 0,
-        streams: int = 5_000,
-        body_bytes: int = 262_144,
-        keep_alive: float = 75.0,
-        head_deadline: float = 10.0,
-        body_deadline: float = 30.0,
-        handler_deadline: float = 30.0,
-        beat: float = 15.0,
-        prefaced: bool = False,
-        hsts: str = "",
+        workers: int,
+        cache_bytes: int,
+        connections: int,
+        waiting: int,
+        trace_lines: int,
+        streams: int,
+        body_bytes: int,
+        keep_alive: float,
+        head_deadline: float,
+        body_deadline: float,
+        handler_deadline: float,
+        heartbeat: float,
+        proxy_protocol: bool,
+        hsts: str,
     ) -> None: ...
     @property
     def address(self) -> str:
@@ -50,12 +50,12 @@ class Server:
         listeners: Sequence[int] = (),
         connections: Sequence[tuple[int, str]] = (),
         *,
-        lent: bool = False,
+        borrowed: bool = False,
     ) -> None:
         """Bind, listen and start the workers. Raises OSError, with the address in its filename.
 
         With `listeners`, descriptors of at most 64 listening sockets, those are listened on and
-        `listen` is not; where they are `lent`, the path of a unix socket stays when the server
+        `listen` is not; where they are `borrowed`, the path of a unix socket stays when the server
         ends. `connections` are idle ones of the server that ran before, as its `release` gave them;
         all are served, even where they are more than may come. The server takes all of these
         descriptors, also when it raises OSError.
@@ -70,7 +70,7 @@ class Server:
     def cork(self) -> None:
         """Keep answers back from now on, until `uncork` lets all of them go at once.
 
-        So each worker is woken once for many answers. For the OS thread that answers.
+        So each worker is woken once for many answers. For the thread that answers.
         """
 
     def uncork(self) -> None:
@@ -96,11 +96,11 @@ class Server:
         then nobody gets it: publish again in a moment.
         """
 
-    def stop(self, grace: float, *, keep: bool = False) -> None:
+    def stop(self, grace: float, *, for_handover: bool = False) -> None:
         """Begin a graceful stop: no new connections; what was read is answered, `grace` at most.
 
-        The caller goes on calling `drain`, else nothing in flight is answered. What is owed at
-        the end of the grace gets 503. With `keep`, clients that wait and connections that are
+        The caller goes on calling `drain`, else nothing in flight is answered. What is owed at the
+        end of the grace gets 503. With `for_handover`, clients that wait and connections that are
         idle are not served to their end but kept for another server, which gets them by `release`.
         """
 
@@ -116,23 +116,25 @@ class Server:
     def stats(self) -> dict[str, int]:
         """Counters and gauges, summed over the workers; the keys are stable names.
 
-        The keys are ``accepted``, ``connections`` (open), ``slots``, ``requests``, ``hits``,
-        ``not_modified`` (hits with 304), ``misses``, ``refusals``, ``writes`` (system calls),
-        ``streams`` (open), ``streams_refused`` (for want of a place), ``told`` (events, once for
-        each stream), ``stored``, ``stored_bytes``, ``evictions``, ``stale`` (dropped because of a
-        purge), ``waiting`` and ``returning`` (depths of the mailboxes to Python and back),
-        ``overflows`` (requests that found the first one full), ``starved`` (accepts that found no
-        descriptor; `fileno` becomes readable then, too, and `drain` gives nothing), ``dropped``
-        (replies that came too late); ``refused_STATUS`` and ``closed_REASON`` of requests and
-        connections; ``latency_N``, the misses that took at most N microseconds and more than the N
-        before, ``latency_inf``, and the microseconds of all of them, ``latency_sum``.
+        The keys are ``accepted``, ``connections`` (open), ``max_connections``,
+        ``requests``, ``hits``, ``not_modified`` (hits with 304), ``misses``, ``refusals``,
+        ``writes`` (system calls), ``streams`` (open), ``streams_refused`` (for want of a
+        place), ``events_sent`` (events, once for each stream), ``cache_entries``,
+        ``cache_bytes``, ``evictions``, ``stale`` (dropped because of a purge),
+        ``requests_waiting`` and ``replies_waiting`` (depths of the mailboxes to Python and
+        back), ``mailbox_full`` (requests that found the first one full), ``out_of_fds``
+        (accepts that found no descriptor; `fileno` becomes readable then, too, and `drain`
+        gives nothing), ``late_replies`` (replies that came too late); ``refused_STATUS``
+        and ``closed_REASON`` of requests and connections; ``latency_N``, the misses that
+        took at most N microseconds and more than the N before, ``latency_inf``, and the
+        microseconds of all of them, ``latency_sum``.
         """
 
     def take_trace(self) -> bytes:
         """Whole lines about requests since the last call, 64 KiB at most; ``b""`` when none wait.
 
         A line is ``trace DATE KIND METHOD STATUS BYTES TOTAL PYTHON TARGET``. KIND is hit, miss,
-        refused, or left (the client did not wait for the answer). BYTES are those of the answer,
+        refused, or aborted (the client did not wait for the answer). BYTES are those of the answer,
         TOTAL and PYTHON are microseconds in all and from `drain` to `Request.respond` ("-" if
         Python did not answer). All but visible ASCII in METHOD and TARGET is written as ``\\xHH``,
         and "..." ends a TARGET that was cut. Workers do not wait for room: ``trace N lines lost``
@@ -141,7 +143,7 @@ class Server:
 
 @final
 class Request:
-    """A request that the store could not answer. One that dies unanswered answers 500."""
+    """A request that the cache could not answer. One that dies unanswered answers 500."""
 
     @property
     def method(self) -> str:

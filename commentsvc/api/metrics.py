@@ -23,26 +23,26 @@ Stats = Mapping[str, int]
 # What goes up and down, and what only goes up, each with what it means.
 GAUGES: Final = {
     "connections": "Connections that are open",
-    "slots": "Places for connections",
-    "stored": "Answers in the response store",
-    "stored_bytes": "Bytes of the answers in the response store",
+    "max_connections": "Connections that may be open at most",
+    "cache_entries": "Answers in the response cache",
+    "cache_bytes": "Bytes of the answers in the response cache",
     "streams": "Streams that are open",
-    "waiting": "Requests that wait for Python",
-    "returning": "Replies of Python that wait for their worker",
+    "requests_waiting": "Requests that wait for Python",
+    "replies_waiting": "Replies of Python that wait for their worker",
 }
 COUNTERS: Final = {
     "requests": "Request heads that were understood",
-    "hits": "Requests answered from the response store",
+    "hits": "Requests answered from the response cache",
     "not_modified": "Hits that were answered with 304",
     "misses": "Requests handed to Python",
     "accepted": "Connections that were accepted",
-    "dropped": "Replies that came too late for their clients",
-    "starved": "Accepts for which the system had no file descriptor or memory",
-    "overflows": "Requests for which the mailbox to Python had no room, answered with 503",
-    "evictions": "Answers that had to leave the response store for others",
+    "late_replies": "Replies that came too late for their clients",
+    "out_of_fds": "Accepts for which the system had no file descriptor or memory",
+    "mailbox_full": "Requests for which the mailbox to Python had no room, answered with 503",
+    "evictions": "Answers that had to leave the response cache for others",
     "stale": "Answers that were dropped because of a purge",
     "streams_refused": "Streams for which all places were taken",
-    "told": "Events that were sent, once for each stream",
+    "events_sent": "Events that were sent, once for each stream",
     "writes": "System calls that sent bytes",
 }
 
@@ -106,16 +106,16 @@ def statistics(stats: Stats, status: str) -> list[str]:
         f"({stats['not_modified']} with 304) and {stats['misses']} misses; "
         f"{stats['refusals']} refused ({refused})",
         f"misses: {_times(stats)}",
-        f"connections: {stats['connections']} open, with {stats['slots']} slots; "
-        f"{stats['accepted']} accepted, {stats['starved']} times no descriptor; "
+        f"connections: {stats['connections']} open of {stats['max_connections']}; "
+        f"{stats['accepted']} accepted, {stats['out_of_fds']} times no descriptor; "
         f"closed: {_listed(_group(stats, 'closed'))}",
-        f"store: {stats['stored']} answers, {stats['stored_bytes'] / 1024:.1f} KiB; "
+        f"cache: {stats['cache_entries']} answers, {stats['cache_bytes'] / 1024:.1f} KiB; "
         f"{stats['evictions']} evictions, {stats['stale']} stale",
         f"streams: {stats['streams']} open, {stats['streams_refused']} refused, "
-        f"{stats['told']} events sent",
-        f"mailboxes: {stats['waiting']} requests wait for Python, {stats['returning']} replies for "
-        f"workers; {stats['overflows']} requests found no room, {stats['dropped']} replies came "
-        f"too late",
+        f"{stats['events_sent']} events sent",
+        f"mailboxes: {stats['requests_waiting']} requests wait for Python, "
+        f"{stats['replies_waiting']} replies for workers; {stats['mailbox_full']} requests found "
+        f"no room, {stats['late_replies']} replies came too late",
         f"memory: {_mebibytes(status, 'VmRSS')} MiB resident, "
         f"{_mebibytes(status, 'VmHWM')} MiB at the most",
     ]

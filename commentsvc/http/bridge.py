@@ -19,7 +19,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 from commentsvc import _core
 from commentsvc.http import messages
@@ -84,6 +84,45 @@ class RequestHandler(Protocol):
         """The response, or what will give it; raises only what nobody foresaw."""
 
 
+class CoreOptions(TypedDict):
+    """What the core is told at its start; see `_core.pyi`."""
+
+    workers: int
+    cache_bytes: int
+    connections: int
+    waiting: int
+    trace_lines: int
+    streams: int
+    body_bytes: int
+    keep_alive: float
+    head_deadline: float
+    body_deadline: float
+    handler_deadline: float
+    heartbeat: float
+    proxy_protocol: bool
+    hsts: str
+
+
+def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
+    """Return the core's options as `settings` has them."""
+    return {
+        "workers": settings.workers,
+        "cache_bytes": settings.store_mib << 20,
+        "connections": settings.connections,
+        "waiting": settings.waiting,
+        "trace_lines": trace_lines,
+        "streams": settings.streams,
+        "body_bytes": settings.body_kib << 10,
+        "keep_alive": settings.keep_alive,
+        "head_deadline": settings.head_deadline,
+        "body_deadline": settings.body_deadline,
+        "handler_deadline": settings.handler_deadline,
+        "heartbeat": settings.stream_beat,
+        "proxy_protocol": settings.proxy_protocol,
+        "hsts": settings.hsts,
+    }
+
+
 class Bridge:
     """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
     `stats` and `take_trace`, which any OS thread may call."""
@@ -93,23 +132,7 @@ class Bridge:
 
         Each of its workers holds `trace_lines` lines for `take_trace`.
         """
-        self._core = _core.Server(
-            settings.listen,
-            workers=settings.workers,
-            store_bytes=settings.store_mib << 20,
-            connections=settings.connections,
-            waiting=settings.waiting,
-            trace_lines=trace_lines,
-            streams=settings.streams,
-            beat=settings.stream_beat,
-            body_bytes=settings.body_kib << 10,
-            keep_alive=settings.keep_alive,
-            head_deadline=settings.head_deadline,
-            body_deadline=settings.body_deadline,
-            handler_deadline=settings.handler_deadline,
-            prefaced=settings.proxy_protocol,
-            hsts=settings.hsts,
-        )
+        self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
         self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
         self._lent = False
@@ -166,7 +189,7 @@ class Bridge:
         self._answering = answering
         wanted = self._core.address
         self._lent = sockets.lent
-        self._core.start(sockets.listeners, sockets.connections, lent=sockets.lent)
+        self._core.start(sockets.listeners, sockets.connections, borrowed=sockets.lent)
         inherits = bool(sockets.listeners) and not sockets.lent
         if inherits and self.address != wanted and not wanted.endswith(":0"):
             line = "listens on %s as the server before it; a restart is needed to listen on %s"
@@ -180,7 +203,7 @@ class Bridge:
         """
         if self._answering is None:
             return
-        self._core.stop(grace, keep=keep)
+        self._core.stop(grace, for_handover=keep)
         await asyncio.to_thread(self._core.join)
         asyncio.get_running_loop().remove_reader(self._core.fileno())
         self._answering = None
@@ -203,7 +226,7 @@ class Bridge:
 
     def _look_for_starving(self) -> None:
         """Say once that clients wait for file descriptors, and again when it begins anew."""
-        count, now = self._core.stats()["starved"], asyncio.get_running_loop().time()
+        count, now = self._core.stats()["out_of_fds"], asyncio.get_running_loop().time()
         if count == self._starved:
             return
         if now - self._starved_at > RECOVERED:

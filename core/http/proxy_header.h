@@ -28,7 +28,7 @@ struct peer {
 };
 
 /* An idle connection between two servers: its descriptor, and a note about its peer. */
-struct parked {
+struct handed_over {
     int fd; /* -1: there is none */
     char note[PEER_NOTE];
 };

@@ -41,7 +41,7 @@ static int read_limits(const struct options *options, struct limits *limits)
         options->streams < 0 || options->body_bytes < 0)
         return PyErr_Format(PyExc_ValueError,
                             "workers must be 1 to %d, connections and waiting at least 1, "
-                            "store_bytes, trace_lines, streams and body_bytes at least 0",
+                            "cache_bytes, trace_lines, streams and body_bytes at least 0",
                             LIMIT_WORKERS),
                -1;
     *limits = (struct limits){
@@ -70,17 +70,16 @@ static int read_limits(const struct options *options, struct limits *limits)
 
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listen",     "workers",       "store_bytes",   "connections",
-                            "waiting",    "trace_lines",   "streams",       "body_bytes",
-                            "keep_alive", "head_deadline", "body_deadline", "handler_deadline",
-                            "beat",       "prefaced",      "hsts",          NULL};
+    static char *names[] = {"listen",     "workers",        "cache_bytes",   "connections",
+                            "waiting",    "trace_lines",    "streams",       "body_bytes",
+                            "keep_alive", "head_deadline",  "body_deadline", "handler_deadline",
+                            "heartbeat",  "proxy_protocol", "hsts",          NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    struct options options = {1, 64 << 20, 20000, 1024, 0, 5000, 256 << 10, {75, 10, 30, 30, 15},
-                              0, ""};
+    struct options options;
     double *seconds = options.seconds;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s|$iniiiindddddps:Server", names, &listen, &options.workers,
+            args, kwargs, "s$iniiiindddddps:Server", names, &listen, &options.workers,
             &options.cache_bytes, &options.connections, &options.waiting, &options.trace_lines,
             &options.streams, &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
             &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts))
@@ -148,31 +147,31 @@ static int *read_descriptors(PyObject *numbers, uint32_t *count)
 
 /* Read a sequence of (descriptor, note) into a new array, the caller's to free; NULL with an
  * exception. */
-static struct parked *read_parked(PyObject *pairs, uint32_t *count)
+static struct handed_over *read_connections(PyObject *pairs, uint32_t *count)
 {
     PyObject *fast = PySequence_Fast(pairs, "connections must be a sequence of (int, str)");
     if (!fast)
         return NULL;
     Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
-    struct parked *parked = PyMem_New(struct parked, (size_t)size + 1);
-    if (!parked)
+    struct handed_over *handed_over = PyMem_New(struct handed_over, (size_t)size + 1);
+    if (!handed_over)
         PyErr_NoMemory();
-    for (Py_ssize_t i = 0; parked && i < size; i++) {
+    for (Py_ssize_t i = 0; handed_over && i < size; i++) {
         const char *note;
         PyObject *pair = PySequence_Fast_GET_ITEM(fast, i);
         if (!PyTuple_Check(pair)) {
             PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
-        } else if (PyArg_ParseTuple(pair, "is:connection", &parked[i].fd, &note)) {
+        } else if (PyArg_ParseTuple(pair, "is:connection", &handed_over[i].fd, &note)) {
             /* One that is too long is none of ours, and stays so when it is cut. */
-            snprintf(parked[i].note, sizeof parked[i].note, "%s", note);
+            snprintf(handed_over[i].note, sizeof handed_over[i].note, "%s", note);
             continue;
         }
-        PyMem_Free(parked);
-        parked = NULL;
+        PyMem_Free(handed_over);
+        handed_over = NULL;
     }
     Py_DECREF(fast);
     *count = (uint32_t)size;
-    return parked;
+    return handed_over;
 }
 
 static PyObject *start(struct server *server, const struct sockets *sockets)
@@ -188,18 +187,18 @@ static PyObject *start(struct server *server, const struct sockets *sockets)
 
 static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listeners", "connections", "lent", NULL};
+    static char *names[] = {"listeners", "connections", "borrowed", NULL};
     struct server *server = server_of(object);
     PyObject *listeners = NULL, *connections = NULL, *result = NULL;
-    int lent = 0;
+    int borrowed = 0;
     if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:start", names, &listeners,
-                                                &connections, &lent))
+                                                &connections, &borrowed))
         return NULL;
-    struct sockets sockets = {.lent = lent};
+    struct sockets sockets = {.borrowed = borrowed};
     int *first = NULL;
-    struct parked *second = NULL;
+    struct handed_over *second = NULL;
     if ((!listeners || (first = read_descriptors(listeners, &sockets.listener_count))) &&
-        (!connections || (second = read_parked(connections, &sockets.connection_count)))) {
+        (!connections || (second = read_connections(connections, &sockets.connection_count)))) {
         sockets.listeners = first;
         sockets.connections = second;
         result = start(server, &sockets);
@@ -314,15 +313,16 @@ static PyObject *Server_publish(PyObject *object, PyObject *args)
 
 static PyObject *Server_stop(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"grace", "keep", NULL};
+    static char *names[] = {"grace", "for_handover", NULL};
     struct server *server = server_of(object);
     double seconds;
-    int keep = 0;
-    if (!server || !PyArg_ParseTupleAndKeywords(args, kwargs, "d|$p:stop", names, &seconds, &keep))
+    int for_handover = 0;
+    if (!server ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "d|$p:stop", names, &seconds, &for_handover))
         return NULL;
     if (!(seconds >= 0 && seconds <= 86400))
         return PyErr_SetString(PyExc_ValueError, "grace must be 0 to 86400 seconds"), NULL;
-    server_stop(server, milliseconds(seconds), keep);
+    server_stop(server, milliseconds(seconds), for_handover);
     Py_RETURN_NONE;
 }
 
@@ -357,11 +357,13 @@ static PyObject *list_listeners(struct server *server)
     return list;
 }
 
-static PyObject *list_parked(struct server *server)
+static PyObject *list_connections(struct server *server)
 {
     PyObject *list = PyList_New(0);
-    for (struct parked parked; list && (parked = server_take_connection(server)).fd >= 0;)
-        list = append(list, Py_BuildValue("(is)", parked.fd, parked.note), parked.fd);
+    for (struct handed_over handed_over;
+         list && (handed_over = server_take_connection(server)).fd >= 0;)
+        list =
+            append(list, Py_BuildValue("(is)", handed_over.fd, handed_over.note), handed_over.fd);
     return list;
 }
 
@@ -371,7 +373,7 @@ static PyObject *Server_release(PyObject *object, PyObject *Py_UNUSED(ignored))
     if (!server)
         return NULL;
     PyObject *listeners = list_listeners(server);
-    PyObject *connections = listeners ? list_parked(server) : NULL;
+    PyObject *connections = listeners ? list_connections(server) : NULL;
     PyObject *pair = connections ? PyTuple_Pack(2, listeners, connections) : NULL;
     Py_XDECREF(listeners);
     Py_XDECREF(connections);
@@ -383,14 +385,14 @@ static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
     struct server *server = server_of(object);
     if (!server)
         return NULL;
-    struct counters sum;
-    struct figure figures[FIGURES];
-    server_sum(server, &sum);
-    size_t count = figures_tell(&sum, figures);
+    struct stats sum;
+    struct stats_item items[STATS_ITEMS];
+    server_stats(server, &sum);
+    size_t count = stats_list(&sum, items);
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict && i < count; i++) {
-        PyObject *value = PyLong_FromUnsignedLongLong(figures[i].value);
-        if (!value || PyDict_SetItemString(dict, figures[i].name, value) < 0)
+        PyObject *value = PyLong_FromUnsignedLongLong(items[i].value);
+        if (!value || PyDict_SetItemString(dict, items[i].name, value) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(value);
     }

@@ -73,7 +73,7 @@ struct reply *reply_new(const struct request *request, const struct response *re
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
         .etag_matches = tag_count > 0 && is_known(request, etag),
-        .python = (uint32_t)((clock_exact() - request->taken) / 1000),
+        .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
         .target_size = (uint32_t)subject(request, response).size,
         .kind = is_stream(request, response) ? REPLY_STREAM : REPLY_ANSWER,

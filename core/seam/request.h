@@ -14,8 +14,8 @@
 struct request {
     struct message message;
     struct address address;
-    uint64_t sequence; /* of the purges, when Python took it */
-    int64_t taken;     /* when Python took it, by `clock_exact` */
+    uint64_t sequence;  /* of the purges, when Python took it */
+    int64_t drained_at; /* when Python took it, by `clock_exact` */
     enum method method;
     bool http10;
     bool storable; /* a GET or HEAD without a body */

@@ -33,9 +33,9 @@ enum conn_state {
 /* What the worker does next. */
 enum conn_next {
     CONN_GO_ON,
-    CONN_MISS,    /* take the request with `conn_take_request` and push it */
-    CONN_CLOSE,   /* call `conn_free` */
-    CONN_STARVED, /* never returned: no whole request is left among the bytes of a turn */
+    CONN_MISS,      /* take the request with `conn_take_request` and push it */
+    CONN_CLOSE,     /* call `conn_free` */
+    CONN_NEED_MORE, /* never returned: no whole request is left among the bytes of a turn */
 };
 
 struct conn {
@@ -47,51 +47,51 @@ struct conn {
     bool without_body;            /* it is HEAD: a refusal of it has no body either */
     enum closed closed;           /* why it ends, if it ends now */
     bool closing;                 /* the last answer is written; nothing more is served */
-    bool muted;                   /* while WAITING: bytes came and are not asked for again */
-    bool again;                   /* there may be more to read than was read: watch anew */
+    bool input_pending;           /* while WAITING: bytes came and are not asked for again */
+    bool rearm;                   /* there may be more to read than was read: watch anew */
     uint32_t watched;             /* events that the poller watches, the worker's to keep */
     struct buffer input;          /* bytes read but not served */
     size_t scanned;               /* of them looked at, for the parser */
     struct request *request;      /* owns: its body is arriving, or it waits to be taken */
-    int64_t asked;                /* while WAITING: since when, by `clock_exact` */
+    int64_t miss_started;         /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct send_buffer send_buffer;
     struct subscription *subscription; /* owns: while STREAMING */
-    size_t dropped;                    /* bytes read while LINGERING or STREAMING */
+    size_t discarded;                  /* bytes read while LINGERING or STREAMING */
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
     struct peer peer;
 };
 
 /* Takes `fd`, which is non-blocking; NULL without memory, and then `fd` is closed. */
-struct conn *conn_new(int fd, const struct peer *peer, struct tools *tools);
+struct conn *conn_new(int fd, const struct peer *peer, struct context *context);
 void conn_free(struct conn *conn);
 
 /* Frees an idle connection, but gives its descriptor to the caller. */
-struct parked conn_detach(struct conn *conn);
+struct handed_over conn_detach(struct conn *conn);
 
 /* The events to watch for in the present state. */
 uint32_t conn_interest(const struct conn *conn);
 
 /* There are bytes, or the end of them. */
-enum conn_next conn_read(struct conn *conn, struct tools *tools);
+enum conn_next conn_read(struct conn *conn, struct context *context);
 
 /* The client takes bytes again. */
-enum conn_next conn_write(struct conn *conn, struct tools *tools);
+enum conn_next conn_write(struct conn *conn, struct context *context);
 
 /* After CONN_MISS: the request, which the caller owns. */
 struct request *conn_take_request(struct conn *conn);
 
 /* Deliver Python's reply, which is borrowed; one that begins a stream is `conn_stream_begin`'s. */
-enum conn_next conn_reply(struct conn *conn, struct tools *tools, const struct reply *reply);
+enum conn_next conn_reply(struct conn *conn, struct context *context, const struct reply *reply);
 
 /* Answer with a refusal, and close after it. */
-enum conn_next conn_refuse(struct conn *conn, struct tools *tools, int status);
+enum conn_next conn_refuse(struct conn *conn, struct context *context, int status);
 
 /* The client has gone, both ways. */
 enum conn_next conn_hang_up(struct conn *conn);
 
 /* The deadline has come; that of a stream is `conn_stream_heartbeat`'s. */
-enum conn_next conn_expire(struct conn *conn, struct tools *tools);
+enum conn_next conn_expire(struct conn *conn, struct context *context);
 
 /* True when nothing of a request has been read and nothing is owed to the client. */
 bool conn_is_idle(const struct conn *conn);
@@ -100,14 +100,14 @@ bool conn_is_idle(const struct conn *conn);
 
 /* Send the answers of this turn behind what is owed already; false when the connection must
  * close. */
-bool conn_send(struct conn *conn, struct tools *tools);
+bool conn_send(struct conn *conn, struct context *context);
 
 /* Append an answer, which took Python so many microseconds; `more` bytes of the client have been
  * read behind the request. */
-enum conn_next conn_answer(struct conn *conn, struct tools *tools, struct response_view *view,
+enum conn_next conn_answer(struct conn *conn, struct context *context, struct response_view *view,
                            bool more, uint32_t python);
 
 /* All is said and sent: end our side, and wait for the client's. */
-enum conn_next conn_linger(struct conn *conn, struct tools *tools);
+enum conn_next conn_linger(struct conn *conn, struct context *context);
 
 #endif

@@ -6,16 +6,18 @@
 #include "server/conn.h"
 
 /* Deliver the beginning of a stream, which is borrowed, to a connection that waits. */
-enum conn_next conn_stream_begin(struct conn *conn, struct tools *tools, const struct reply *reply);
+enum conn_next conn_stream_begin(struct conn *conn, struct context *context,
+                                 const struct reply *reply);
 
 /* Send an event, which is borrowed. */
-enum conn_next conn_stream_send(struct conn *conn, struct tools *tools, const struct reply *event);
+enum conn_next conn_stream_send(struct conn *conn, struct context *context,
+                                const struct reply *event);
 
 /* Say that we are still there, as nothing has been said for a while. A client that has not taken
  * what it was told before is let go. */
-enum conn_next conn_stream_heartbeat(struct conn *conn, struct tools *tools);
+enum conn_next conn_stream_heartbeat(struct conn *conn, struct context *context);
 
 /* End it from our side. */
-enum conn_next conn_stream_end(struct conn *conn, struct tools *tools);
+enum conn_next conn_stream_end(struct conn *conn, struct context *context);
 
 #endif

@@ -4,80 +4,80 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int slots_init(struct slots *slots, uint32_t limit, uint32_t adopted)
+int conn_table_init(struct conn_table *table, uint32_t limit, uint32_t adopted)
 {
     uint32_t count = limit > adopted ? limit : adopted;
-    *slots = (struct slots){.limit = limit};
-    slots->all = calloc(count, sizeof *slots->all);
-    if (!slots->all)
+    *table = (struct conn_table){.limit = limit};
+    table->all = calloc(count, sizeof *table->all);
+    if (!table->all)
         return -1;
-    slots->count = slots->parked = count;
+    table->count = table->handed_over = count;
     for (uint32_t i = 0; i < count; i++)
-        slots->all[i].next = i + 1;
+        table->all[i].next = i + 1;
     return 0;
 }
 
-void slots_fini(struct slots *slots)
+void conn_table_fini(struct conn_table *table)
 {
-    free(slots->all);
-    *slots = (struct slots){0};
+    free(table->all);
+    *table = (struct conn_table){0};
 }
 
-bool slots_are_full(const struct slots *slots)
+bool conn_table_is_full(const struct conn_table *table)
 {
-    return slots->taken >= slots->limit;
+    return table->taken >= table->limit;
 }
 
-void slots_take(struct slots *slots, struct conn *conn)
+void conn_table_add(struct conn_table *table, struct conn *conn)
 {
-    assert(slots->free < slots->count);
-    struct slot *slot = &slots->all[slots->free];
-    conn->slot = slots->free;
-    slots->free = slot->next;
-    slots->taken++;
+    assert(table->free < table->count);
+    struct slot *slot = &table->all[table->free];
+    conn->slot = table->free;
+    table->free = slot->next;
+    table->taken++;
     slot->conn = conn;
 }
 
-void slots_free(struct slots *slots, struct conn *conn)
+void conn_table_remove(struct conn_table *table, struct conn *conn)
 {
-    struct slot *slot = &slots->all[conn->slot];
+    struct slot *slot = &table->all[conn->slot];
     slot->conn = NULL;
     slot->serial++;
-    slot->next = slots->free;
-    slots->free = conn->slot;
-    slots->taken--;
+    slot->next = table->free;
+    table->free = conn->slot;
+    table->taken--;
     conn_free(conn);
 }
 
-struct conn *slots_find(const struct slots *slots, uint64_t key)
+struct conn *conn_table_find(const struct conn_table *table, uint64_t key)
 {
     uint32_t index = (uint32_t)key, serial = (uint32_t)(key >> 32);
-    if (index >= slots->count || slots->all[index].serial != serial)
+    if (index >= table->count || table->all[index].serial != serial)
         return NULL;
-    return slots->all[index].conn;
+    return table->all[index].conn;
 }
 
-uint64_t slots_key(const struct slots *slots, const struct conn *conn)
+uint64_t conn_table_key(const struct conn_table *table, const struct conn *conn)
 {
-    return (uint64_t)slots->all[conn->slot].serial << 32 | conn->slot;
+    return (uint64_t)table->all[conn->slot].serial << 32 | conn->slot;
 }
 
-void slots_park(struct slots *slots, struct conn *conn)
+void conn_table_hand_over(struct conn_table *table, struct conn *conn)
 {
-    struct slot *slot = &slots->all[conn->slot];
+    struct slot *slot = &table->all[conn->slot];
     slot->serial++;
-    slot->next = slots->parked;
-    slots->parked = conn->slot;
+    slot->next = table->handed_over;
+    table->handed_over = conn->slot;
 }
 
-struct conn *slots_take_parked(struct slots *slots)
+struct conn *conn_table_take_handed_over(struct conn_table *table)
 {
-    if (slots->parked == slots->count)
+    if (table->handed_over == table->count)
         return NULL;
-    struct slot *slot = &slots->all[slots->parked];
+    struct slot *slot = &table->all[table->handed_over];
     struct conn *conn = slot->conn;
-    slots->parked = slot->next;
-    slots->taken--;
+    table->handed_over = slot->next;
+    table->taken--;
     slot->conn = NULL;
     return conn;
 }

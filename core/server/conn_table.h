@@ -18,39 +18,39 @@ struct slot {
     uint32_t next; /* of the free, or of the parked */
 };
 
-struct slots {
+struct conn_table {
     struct slot *all; /* owns */
     uint32_t count;
-    uint32_t limit;  /* connections, parked ones too, with which they are full */
-    uint32_t taken;  /* now */
-    uint32_t free;   /* the first; `count` when there is none */
-    uint32_t parked; /* the same */
+    uint32_t limit;       /* connections, parked ones too, with which they are full */
+    uint32_t taken;       /* now */
+    uint32_t free;        /* the first; `count` when there is none */
+    uint32_t handed_over; /* the same */
 };
 
 /* Slots for `limit` connections, and no fewer than for `adopted` ones, which are taken whether they
  * are full or not. 0, or -1 without memory; fini is safe in either case. Nobody has a slot any more
  * then. */
-int slots_init(struct slots *slots, uint32_t limit, uint32_t adopted);
-void slots_fini(struct slots *slots);
+int conn_table_init(struct conn_table *table, uint32_t limit, uint32_t adopted);
+void conn_table_fini(struct conn_table *table);
 
-bool slots_are_full(const struct slots *slots);
+bool conn_table_is_full(const struct conn_table *table);
 
 /* Takes `conn` and gives it a slot. */
-void slots_take(struct slots *slots, struct conn *conn);
+void conn_table_add(struct conn_table *table, struct conn *conn);
 
 /* Frees `conn`, and its slot for another one. */
-void slots_free(struct slots *slots, struct conn *conn);
+void conn_table_remove(struct conn_table *table, struct conn *conn);
 
 /* Slot and serial of `conn` in one number, the slot in its lower half. */
-uint64_t slots_key(const struct slots *slots, const struct conn *conn);
+uint64_t conn_table_key(const struct conn_table *table, const struct conn *conn);
 
 /* The connection of this key, or NULL. */
-struct conn *slots_find(const struct slots *slots, uint64_t key);
+struct conn *conn_table_find(const struct conn_table *table, uint64_t key);
 
 /* Let `conn` be found by its key no more, until it is taken. */
-void slots_park(struct slots *slots, struct conn *conn);
+void conn_table_hand_over(struct conn_table *table, struct conn *conn);
 
 /* A parked connection, which the caller owns, or NULL. */
-struct conn *slots_take_parked(struct slots *slots);
+struct conn *conn_table_take_handed_over(struct conn_table *table);
 
 #endif

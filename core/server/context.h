@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tools {
+struct context {
     const struct limits *limits; /* borrows */
     struct cache cache;
     struct subscriptions subscriptions;
@@ -24,19 +24,20 @@ struct tools {
     char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
     bool stopping;       /* what answers the last request read is a connection's last */
     struct trace *trace; /* owns; NULL: nothing is traced */
-    struct counters counters;
+    struct stats stats;
 };
 
 /* 0, or -1 without memory; fini is safe in either case. `cache_bytes` bounds this worker's
  * cache. */
-int tools_init(struct tools *tools, const struct limits *limits, size_t cache_bytes,
-               struct purge_table *purges, struct subscribers *subscribers, struct hash_key key);
-void tools_fini(struct tools *tools);
+int context_init(struct context *context, const struct limits *limits, size_t cache_bytes,
+                 struct purge_table *purges, struct subscribers *subscribers, struct hash_key key);
+void context_fini(struct context *context);
 
 /* Let a deadline of this kind begin now, in the place of the one that runs. */
-static inline void context_set_timer(struct tools *tools, struct timer *timer, enum timer_kind kind)
+static inline void context_set_timer(struct context *context, struct timer *timer,
+                                     enum timer_kind kind)
 {
-    timer_set(timer, &tools->timers, kind, tools->clock.now);
+    timer_set(timer, &context->timers, kind, context->clock.now);
 }
 
 #endif

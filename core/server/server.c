@@ -96,14 +96,14 @@ static int init_workers(struct server *server, uint32_t adopted, uint32_t *initi
 /* A unix socket stays in its folder when it is closed. */
 static void remove_socket(const struct server *server)
 {
-    if (endpoint_is_unix(&server->endpoint) && !server->lent)
+    if (endpoint_is_unix(&server->endpoint) && !server->borrowed)
         unlink(((const struct sockaddr_un *)&server->endpoint.address)->sun_path);
 }
 
 static int take_listeners(struct server *server, const struct sockets *sockets)
 {
     assert(sockets->listener_count <= LIMIT_LISTENERS);
-    server->lent = sockets->lent;
+    server->borrowed = sockets->borrowed;
     server->listener_count = sockets->listener_count;
     for (uint32_t i = 0; i < sockets->listener_count; i++)
         server->listeners[i] = sockets->listeners[i];
@@ -157,17 +157,17 @@ int server_start(struct server *server, const struct sockets *sockets)
     return -1;
 }
 
-void server_stop(struct server *server, int64_t grace, bool keeps)
+void server_stop(struct server *server, int64_t grace, bool for_handover)
 {
     if (server->state != SERVER_RUNNING && server->state != SERVER_STOPPING)
         return;
     struct clock clock = {0};
     clock_update(&clock);
-    if (server->state == SERVER_RUNNING && !keeps)
+    if (server->state == SERVER_RUNNING && !for_handover)
         close_listeners(server); /* the workers close theirs when they have let in who waits */
     server->state = SERVER_STOPPING;
     for (uint32_t i = 0; i < server->running; i++)
-        worker_stop(&server->workers[i], clock.now + (grace > 0 ? grace : 0), keeps);
+        worker_stop(&server->workers[i], clock.now + (grace > 0 ? grace : 0), for_handover);
 }
 
 void server_join(struct server *server)
@@ -192,13 +192,13 @@ int server_take_listener(struct server *server)
     return first;
 }
 
-struct parked server_take_connection(struct server *server)
+struct handed_over server_take_connection(struct server *server)
 {
-    struct parked parked = {.fd = -1};
+    struct handed_over handed_over = {.fd = -1};
     for (uint32_t i = 0; i < server->running && server->state == SERVER_ENDED; i++)
-        if ((parked = worker_take_parked(&server->workers[i])).fd >= 0)
+        if ((handed_over = worker_take_handed_over(&server->workers[i])).fd >= 0)
             break;
-    return parked;
+    return handed_over;
 }
 
 /* Whoever waits to be taken; a request may hold a stale answer, too. */
@@ -234,7 +234,7 @@ struct request *server_drain(struct server *server)
     /* Python reads what it answers with from now on, so purges until now do not concern it. */
     uint64_t sequence = purge_now(&server->purges);
     for (struct request *each = first; each; each = (struct request *)each->message.next) {
-        each->taken = now;
+        each->drained_at = now;
         each->sequence = sequence;
     }
     return first;
@@ -287,16 +287,16 @@ bool server_publish(struct server *server, struct slice tag, struct slice data)
     return true;
 }
 
-void server_sum(struct server *server, struct counters *sum)
+void server_stats(struct server *server, struct stats *sum)
 {
-    *sum = (struct counters){
-        .waiting = mailbox_depth(&server->requests),
+    *sum = (struct stats){
+        .requests_waiting = mailbox_depth(&server->requests),
         .streams = atomic_load(&server->subscribers.count),
         .streams_refused = atomic_load(&server->subscribers.refused),
     };
     for (uint32_t i = 0; i < server->running; i++) {
-        counters_add(sum, &server->workers[i].tools.counters);
-        counter_add(&sum->returning, mailbox_depth(&server->workers[i].replies));
+        stats_add(sum, &server->workers[i].context.stats);
+        counter_add(&sum->replies_waiting, mailbox_depth(&server->workers[i].replies));
     }
 }
 
@@ -304,6 +304,6 @@ size_t server_read_trace(struct server *server, char *text, size_t room)
 {
     size_t size = 0;
     for (uint32_t i = 0; i < server->running && server->limits.trace_lines > 0; i++)
-        size += trace_read(server->workers[i].tools.trace, text + size, room / server->running);
+        size += trace_read(server->workers[i].context.trace, text + size, room / server->running);
     return size;
 }

@@ -20,7 +20,7 @@ struct server {
     struct mailbox requests;
     int listeners[LIMIT_LISTENERS]; /* owns; the workers have names of their own for them */
     uint32_t listener_count;
-    bool lent;              /* whoever opened the listeners keeps them: their path is not ours */
+    bool borrowed;          /* whoever opened the listeners keeps them: their path is not ours */
     struct worker *workers; /* owns */
     uint32_t worker_count;  /* as asked for */
     uint32_t running;       /* with a pthread */
@@ -41,8 +41,8 @@ void server_free(struct server *server);
 struct sockets {
     const int *listeners; /* none: the server opens its own */
     uint32_t listener_count;
-    bool lent;
-    const struct parked *connections;
+    bool borrowed;
+    const struct handed_over *connections;
     uint32_t connection_count;
 };
 
@@ -52,14 +52,14 @@ int server_start(struct server *server, const struct sockets *sockets);
 
 /* Begin a graceful stop that ends in `grace` milliseconds at the latest. Where it `keeps` its
  * sockets (the first call says so), they are to be taken after the end, for another server. */
-void server_stop(struct server *server, int64_t grace, bool keeps);
+void server_stop(struct server *server, int64_t grace, bool for_handover);
 
 /* Wait for the end of a stop that has begun. */
 void server_join(struct server *server);
 
 /* After the end: a listener, a parked connection, which the caller owns; -1 when none is left. */
 int server_take_listener(struct server *server);
-struct parked server_take_connection(struct server *server);
+struct handed_over server_take_connection(struct server *server);
 
 /* The requests that wait, linked by their messages; the caller owns them. */
 struct request *server_drain(struct server *server);
@@ -79,7 +79,7 @@ void server_uncork(struct server *server);
 bool server_publish(struct server *server, struct slice tag, struct slice data);
 
 /* The sums of all workers' counters, and the depths of the mailboxes. */
-void server_sum(struct server *server, struct counters *sum);
+void server_stats(struct server *server, struct stats *sum);
 
 /* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each
  * of them. Returns their bytes. For one pthread at a time, after the start. */

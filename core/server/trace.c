@@ -13,7 +13,7 @@ static const char *const KINDS[] = {
     [TRACE_HIT] = "hit",
     [TRACE_MISS] = "miss",
     [TRACE_REFUSED] = "refused",
-    [TRACE_LEFT] = "left",
+    [TRACE_ABORTED] = "aborted",
 };
 
 struct trace *trace_new(uint32_t room)
@@ -77,7 +77,7 @@ void trace_end(struct trace *trace, struct trace_line *line, enum trace_kind kin
     line->kind = kind;
     line->status = status_of(answer);
     line->answer = answer.size;
-    line->python = python;
+    line->python_us = python;
     trace->lines[written % trace->room] = *line;
     atomic_store_explicit(&trace->written, written + 1, memory_order_release);
 }
@@ -111,7 +111,8 @@ static char *put_line(char *at, const struct trace_line *line)
     at += sprintf(at, ".%03ldZ %s ", line->date.tv_nsec / 1000000, KINDS[line->kind]);
     at = put_escaped(at, method);
     at += sprintf(at, " %d %zu %.1f ", line->status, line->answer, (double)line->took / 1000);
-    at += line->kind == TRACE_MISS ? sprintf(at, "%" PRIu32 " ", line->python) : sprintf(at, "- ");
+    at +=
+        line->kind == TRACE_MISS ? sprintf(at, "%" PRIu32 " ", line->python_us) : sprintf(at, "- ");
     at = put_escaped(at, target);
     return at + sprintf(at, line->cut ? "...\n" : "\n");
 }
@@ -126,9 +127,9 @@ size_t trace_read(struct trace *trace, char *text, size_t room)
         atomic_store_explicit(&trace->read, ++read, memory_order_release);
     }
     uint64_t lost = atomic_load_explicit(&trace->lost, memory_order_relaxed);
-    if (lost > trace->told && room - (size_t)(at - text) >= TRACE_LINE) {
-        at += sprintf(at, "trace %" PRIu64 " lines lost\n", lost - trace->told);
-        trace->told = lost;
+    if (lost > trace->reported && room - (size_t)(at - text) >= TRACE_LINE) {
+        at += sprintf(at, "trace %" PRIu64 " lines lost\n", lost - trace->reported);
+        trace->reported = lost;
     }
     return (size_t)(at - text);
 }

@@ -25,14 +25,14 @@ enum {
     TRACE_LINE = 1024,
 };
 
-enum trace_kind { TRACE_HIT, TRACE_MISS, TRACE_REFUSED, TRACE_LEFT };
+enum trace_kind { TRACE_HIT, TRACE_MISS, TRACE_REFUSED, TRACE_ABORTED };
 
 /* A request under way, then a record. */
 struct trace_line {
     struct timespec date; /* of the end */
     int64_t began;        /* by `clock_exact` */
     int64_t took;         /* nanoseconds */
-    uint32_t python;      /* microseconds of them in Python's hands, for a miss */
+    uint32_t python_us;   /* microseconds of them in Python's hands, for a miss */
     size_t answer;        /* bytes of it, with its head */
     int status;           /* 0: no answer */
     enum trace_kind kind;
@@ -45,7 +45,7 @@ struct trace {
     _Atomic uint64_t written; /* records ever, by the worker */
     _Atomic uint64_t read;    /* and by the reader */
     counter lost;             /* records that found no room */
-    uint64_t told;            /* of them told by the reader */
+    uint64_t reported;        /* of them told by the reader */
     uint32_t room;
     struct trace_line lines[];
 };

@@ -23,11 +23,11 @@ struct worker {
     struct mailbox *requests; /* borrows: the one to Python */
     struct poller poller;
     struct acceptor acceptor;
-    struct slots slots;
-    struct tools tools;
-    bool asks;               /* requests were added of which Python has not been told */
-    int64_t starved_at;      /* monotonic milliseconds: when Python was told so last */
-    bool parks;              /* at a stop; set before `stop_at` */
+    struct conn_table conns;
+    struct context context;
+    bool python_pending;     /* requests were added of which Python has not been told */
+    int64_t out_of_fds_at;   /* monotonic milliseconds: when Python was told so last */
+    bool for_handover;       /* at a stop; set before `stop_at` */
     bool stopping;           /* the stop has begun */
     _Atomic int64_t stop_at; /* monotonic milliseconds; 0: go on */
 };
@@ -53,7 +53,7 @@ int worker_listen(struct worker *worker, int listener);
 
 /* Before the start: go on with a connection of another server, even beyond the limit: its client
  * was promised an answer. Takes its descriptor. */
-void worker_adopt(struct worker *worker, const struct parked *parked);
+void worker_adopt(struct worker *worker, const struct handed_over *handed_over);
 
 /* Start the pthread, and wait for its end. 0, or -1 with errno. */
 int worker_start(struct worker *worker);
@@ -63,10 +63,10 @@ void worker_join(struct worker *worker);
  * at the latest; what is owed then gets 503. Clients that wait to be accepted are served, and
  * those who rest are let go. Where the worker `parks`, which only the first call says, neither is
  * touched: they are another server's. */
-void worker_stop(struct worker *worker, int64_t moment, bool parks);
+void worker_stop(struct worker *worker, int64_t moment, bool for_handover);
 
 /* After the end: a parked connection, whose descriptor the caller owns. */
-struct parked worker_take_parked(struct worker *worker);
+struct handed_over worker_take_handed_over(struct worker *worker);
 
 /* From any pthread: takes `reply` and delivers it, or frees it if its client has left; an event is
  * dealt out to all streams that follow its tag. */

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from commentsvc import _core
+from tests.core_server import core_server
 
 PATIENCE = 30.0  # seconds after which a wait has failed; a machine may be busy
 
@@ -29,7 +30,7 @@ class Application:
 
     def __init__(self, handler: Handler, **options: Any) -> None:  # Any: the core's own options
         self._sockets = options.pop("sockets", ())  # of a server before this one
-        self.server = _core.Server(options.pop("listen", "127.0.0.1:0"), **options)
+        self.server = core_server(**options)
         self.handler = handler
         self.grace = PATIENCE
         self.drained = 0

@@ -43,13 +43,13 @@ def main() -> None:
     """Let everything but the store grow first, then the store."""
     bound = int(sys.argv[1]) * MIB
     filler = Filler()
-    with running(filler.answer, store_bytes=bound) as app:
+    with running(filler.answer, cache_bytes=bound) as app:
         filler.fill(app, bound // 2)
         before = memory()
         filler.tags = ["t"]
         filler.fill(app, 10 * bound)
         stats = app.server.stats()
-        assert stats["evictions"] > stats["stored"] > 0
+        assert stats["evictions"] > stats["cache_entries"] > 0
         print(memory() - before)
 
 

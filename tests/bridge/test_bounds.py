@@ -29,7 +29,7 @@ def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
     That no look-up waits for it is shown in tests/core/cache/test_cache.c.
     """
     took = []
-    with running(echo, store_bytes=64 << 20) as app, app.dial() as client:
+    with running(echo, cache_bytes=64 << 20) as app, app.dial() as client:
 
         def ask(target: str) -> None:
             client.send(request(target))
@@ -39,7 +39,9 @@ def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
         for _ in range(ROUNDS):
             for number in range(ANSWERS):
                 ask(f"/stored/{number}/all")
-            await_that(lambda: app.server.stats()["stored"] == ANSWERS + 1, "the last answer")
+            await_that(
+                lambda: app.server.stats()["cache_entries"] == ANSWERS + 1, "the last answer"
+            )
             before = app.server.stats()
             begin = time.process_time()
             app.server.purge(["all"])
@@ -49,6 +51,6 @@ def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
             after = app.server.stats()
             assert after["hits"] == before["hits"] + 1
             assert after["misses"] == before["misses"] + 1
-            assert after["stored"] == ANSWERS + 1, "the others wait for eviction"
+            assert after["cache_entries"] == ANSWERS + 1, "the others wait for eviction"
     print(f"a purge and two requests took {[round(one * 1e6) for one in took]} µs of CPU")
     assert min(took) < PURGE

@@ -19,7 +19,7 @@ def sends(data: bytes) -> Callable[[Application, Client], None]:
 def fill_the_mailbox(app: Application, client: Client) -> None:
     with app.stuck(), app.dial() as other:
         other.send(request("/a"))
-        await_that(lambda: app.server.stats()["waiting"] == 1, "a full mailbox")
+        await_that(lambda: app.server.stats()["requests_waiting"] == 1, "a full mailbox")
         client.send(request("/b"))
         await_that(lambda: app.server.stats()["refusals"], "the refusal")
 
@@ -61,7 +61,7 @@ def test_a_refusal_is_counted_under_its_status(status: int) -> None:
         assert client.is_ended()
         assert counted(app, "refused_") == {str(status): 1}
         assert app.server.stats()["refusals"] == 1
-        assert app.server.stats()["overflows"] == (status == 503)
+        assert app.server.stats()["mailbox_full"] == (status == 503)
 
 
 def test_a_miss_is_timed_and_a_hit_is_not() -> None:
@@ -87,7 +87,7 @@ def test_every_connection_that_ended_has_its_reason() -> None:
             client.send(request("/"))
             client.answer()
         await_that(lambda: app.server.stats()["connections"] == 0, "all to be closed")
-        assert counted(app, "closed_") == {"last": 1, "client": 1}
+        assert counted(app, "closed_") == {"answered": 1, "client": 1}
         assert app.server.stats()["accepted"] == 2
 
 

@@ -63,7 +63,7 @@ def test_answers_kept_back_reach_their_clients_together() -> None:
         for call in calls:
             call.respond(200, TEXT, b"here")
         assert first.is_silent(0.1)
-        assert app.server.stats()["returning"] == 2
+        assert app.server.stats()["replies_waiting"] == 2
         app.server.uncork()
         assert [client.answer().body for client in (first, second)] == [b"here", b"here"]
 
@@ -84,7 +84,7 @@ def test_a_reply_to_a_client_that_left_never_reaches_the_next_tenant_of_its_slot
             second.send(request("/second"))
             waiting = held.take()
             call.respond(200, TEXT, b"for the first")
-            await_that(lambda: app.server.stats()["dropped"] == 1, "the reply to be dropped")
+            await_that(lambda: app.server.stats()["late_replies"] == 1, "the reply to be dropped")
             waiting.respond(200, TEXT, b"for the second")
             assert second.answer().body == b"for the second"
 

@@ -4,9 +4,10 @@ import pytest
 
 from commentsvc import _core
 from tests.bridge.application import TEXT, await_that, request, running
+from tests.core_server import core_server
 from tests.wire.preface import LOCAL, preface
 
-OPTIONS = {"prefaced": True, "hsts": "max-age=1"}
+OPTIONS = {"proxy_protocol": True, "hsts": "max-age=1"}
 
 
 def tell(call: _core.Request) -> None:
@@ -38,7 +39,7 @@ def test_without_the_protocol_nobody_speaks_for_others() -> None:
 def test_strangers_are_counted() -> None:
     with running(tell, **OPTIONS) as app, app.dial() as client:
         client.send(request("/"))
-        await_that(lambda: app.server.stats()["closed_strange"] == 1, "the stranger's end")
+        await_that(lambda: app.server.stats()["closed_protocol_error"] == 1, "the stranger's end")
 
 
 def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
@@ -47,7 +48,7 @@ def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
         known.send(preface("192.0.2.7", tls=True) + request("/"))
         assert known.answer().fields["strict-transport-security"] == "max-age=1"
         await_that(lambda: old.server.stats()["connections"] == 2, "both")
-        old.server.stop(1, keep=True)
+        old.server.stop(1, for_handover=True)
         old.server.join()
         listeners, connections = old.server.release()
         assert sorted(note for _, note in connections) == ["awaited", "tls 192.0.2.7"]
@@ -63,10 +64,10 @@ def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
 @pytest.mark.parametrize("value", ["a\r\nB: c", "x" * 300])
 def test_a_promise_that_cannot_be_sent_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="hsts"):
-        _core.Server("127.0.0.1:0", hsts=value)
+        core_server(hsts=value)
 
 
 @pytest.mark.parametrize("connections", [[3], [("a", "b")], [(3,)], 3])
 def test_what_is_no_connection_is_refused(connections: object) -> None:
     with pytest.raises(TypeError):
-        _core.Server("127.0.0.1:0").start([], connections)  # type: ignore[arg-type] # the mistake
+        core_server().start([], connections)  # type: ignore[arg-type] # the mistake

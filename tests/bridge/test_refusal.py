@@ -66,7 +66,7 @@ def test_a_full_mailbox_is_503_and_stored_answers_go_on_while_python_is_stuck() 
         with app.stuck():
             for client in waiting:
                 client.send(request("/miss"))
-            await_that(lambda: app.server.stats()["waiting"] == 2, "a full mailbox")
+            await_that(lambda: app.server.stats()["requests_waiting"] == 2, "a full mailbox")
             refused = app.get("/miss")
             assert (refused.status, refused.fields["retry-after"]) == (503, "1")
             assert app.get("/stored/a").body == b"/stored/a?"

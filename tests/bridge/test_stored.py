@@ -52,7 +52,7 @@ def test_what_is_not_the_same_for_everybody_is_never_stored(
             assert answer.status == status
             assert "etag" not in answer.fields
         assert app.drained == 3
-        assert app.server.stats()["stored"] == 0
+        assert app.server.stats()["cache_entries"] == 0
 
 
 # Rule 7: a bounded store that answers ETags and HEAD.
@@ -85,13 +85,13 @@ def test_the_store_stays_under_its_bytes_and_keeps_what_is_read_often() -> None:
     def answer(call: _core.Request) -> None:
         call.respond(200, TEXT, b"x" * 1000, ["all"])
 
-    with running(answer, store_bytes=1 << 20) as app, app.dial() as client:
+    with running(answer, cache_bytes=1 << 20) as app, app.dial() as client:
         for number in range(4000):
             targets = ["/often", f"/once/{number}"]
             client.send(b"".join(map(request, targets)))
             for _ in targets:
                 client.answer()
         stats = app.server.stats()
-        assert stats["stored_bytes"] <= 1 << 20
+        assert stats["cache_bytes"] <= 1 << 20
         assert stats["evictions"] > 1000
         assert stats["hits"] >= 3999

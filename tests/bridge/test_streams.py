@@ -52,7 +52,7 @@ def test_an_event_goes_to_every_stream_of_its_tag_and_to_no_other() -> None:
             client.socket.close()
         await_that(lambda: app.server.stats()["streams"] == 0, "the streams to end")
         assert not app.server.is_followed("/a")
-        assert app.server.stats()["told"] == 30
+        assert app.server.stats()["events_sent"] == 30
 
 
 def test_events_keep_their_order_and_none_is_lost_behind_the_beginning() -> None:
@@ -87,17 +87,17 @@ def test_a_silent_stream_is_kept_alive_by_comments() -> None:
     with Client(socket.create_connection(listener.getsockname())) as client:
         client.send(request("/a"))
         sockets = ([listener.detach()],)
-        with running(stream, beat=0.02, keep_alive=0.05, sockets=sockets):
+        with running(stream, heartbeat=0.02, keep_alive=0.05, sockets=sockets):
             begun(client)
             assert [client.piece() for _ in range(5)] == [b":\n\n"] * 5
 
 
 def test_a_reader_that_takes_nothing_is_let_go_and_the_others_are_told() -> None:
-    with running(stream, beat=0.05) as app, begin(app, "/a") as good:
+    with running(stream, heartbeat=0.05) as app, begin(app, "/a") as good:
         bad = begin(app, "/a")
         before = memory()
         event = b"data: " + b"x" * 16_000 + b"\n\n"
-        while not app.server.stats()["closed_unread"]:
+        while not app.server.stats()["closed_slow"]:
             assert app.server.publish("/a", event)
             while (piece := good.piece()) == b":\n\n":
                 pass

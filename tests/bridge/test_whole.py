@@ -14,6 +14,7 @@ from tests.bridge.application import (
     request,
     running,
 )
+from tests.core_server import core_server
 
 
 def test_a_stop_answers_what_is_in_flight_and_ends_idle_connections() -> None:
@@ -46,7 +47,7 @@ def test_two_workers_share_one_address(kind: str, tmp_path: Path) -> None:
 
 def test_a_taken_port_is_an_error_that_names_the_address() -> None:
     with running(echo, workers=2) as app:
-        second = _core.Server(app.server.address, workers=2)
+        second = core_server(app.server.address, workers=2)
         with pytest.raises(OSError, match="in use") as caught:
             second.start()
         assert caught.value.filename == app.server.address
@@ -55,7 +56,7 @@ def test_a_taken_port_is_an_error_that_names_the_address() -> None:
 @pytest.mark.parametrize("listen", ["", "80", "host", "1.2.3.4:99999", "unix:", "::1:80", "a:b"])
 def test_a_malformed_address_is_refused(listen: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
-        _core.Server(listen)
+        core_server(listen)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ static uint32_t traced;     /* lines of the trace */
 static bool proxy_protocol; /* every connection begins with a PROXY header */
 static struct purge_table purges;
 static struct subscribers subscribers;
-static struct tools tools;
+static struct context context;
 static struct conn *conn;       /* NULL once it has asked to be closed */
 static struct request *pending; /* the last miss */
 static int client;
@@ -40,7 +40,7 @@ static inline void pair_connect(void)
     }
     client = fds[1];
     struct peer peer = {.address = "192.0.2.1", .header_pending = proxy_protocol};
-    conn = conn_new(fds[0], &peer, &tools);
+    conn = conn_new(fds[0], &peer, &context);
 }
 
 static inline void pair_leave(void)
@@ -53,15 +53,15 @@ static inline void pair_leave(void)
     close(client);
 }
 
-static inline void make_tools(void)
+static inline void make_context(void)
 {
     static struct limits own;
     own = limits;
     own.trace_lines = traced;
     strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
     subscribers = (struct subscribers){.limit = own.streams};
-    if (tools_init(&tools, &own, limits.cache_bytes, &purges, &subscribers,
-                   (struct hash_key){1, 2}) < 0) {
+    if (context_init(&context, &own, limits.cache_bytes, &purges, &subscribers,
+                     (struct hash_key){1, 2}) < 0) {
         perror("no tools");
         exit(2);
     }
@@ -69,14 +69,14 @@ static inline void make_tools(void)
 
 static inline void pair_open(void)
 {
-    make_tools();
+    make_context();
     pair_connect();
 }
 
 static inline void pair_close(void)
 {
     pair_leave();
-    tools_fini(&tools);
+    context_fini(&context);
 }
 
 /* What a worker does after a turn. */
@@ -103,15 +103,15 @@ static inline size_t say_some(struct slice text)
 static inline enum conn_next say(const char *text)
 {
     CHECK_EQUAL(say_some(text_of(text)), strlen(text));
-    return conn ? settled(conn_read(conn, &tools)) : CONN_CLOSE;
+    return conn ? settled(conn_read(conn, &context)) : CONN_CLOSE;
 }
 
 /* Deliver `reply`, which is freed, as a worker does. */
 static inline enum conn_next deliver(struct reply *reply)
 {
     bool begins = reply->kind == REPLY_STREAM && conn->state == CONN_WAITING;
-    enum conn_next next =
-        settled(begins ? conn_stream_begin(conn, &tools, reply) : conn_reply(conn, &tools, reply));
+    enum conn_next next = settled(begins ? conn_stream_begin(conn, &context, reply)
+                                         : conn_reply(conn, &context, reply));
     reply_free(reply);
     return next;
 }
@@ -123,7 +123,7 @@ static inline enum conn_next answer(const char *body, const char *tag)
     struct reply *reply = make_reply(pending, body, tag);
     pending = NULL;
     if (reply->tag_count > 0)
-        cache_put(&tools.cache, reply);
+        cache_put(&context.cache, reply);
     return deliver(reply);
 }
 
@@ -131,7 +131,7 @@ static inline enum conn_next answer(const char *body, const char *tag)
 static inline void stock(const char *target, const char *body)
 {
     struct reply *reply = make_answer(target, body, "t", purge_now(&purges));
-    CHECK(cache_put(&tools.cache, reply));
+    CHECK(cache_put(&context.cache, reply));
     reply_free(reply);
 }
 
@@ -156,13 +156,13 @@ static inline bool is_ended(void)
 /* Time passes, and a deadline that has come is acted on; whether one had. */
 static inline bool pass(int64_t milliseconds)
 {
-    tools.clock.now += milliseconds;
-    struct timer *due = timers_due(&tools.timers, tools.clock.now);
+    context.clock.now += milliseconds;
+    struct timer *due = timers_due(&context.timers, context.clock.now);
     if (!due)
         return false;
     CHECK(conn && due == &conn->timer);
     bool is_stream = due->kind == TIMER_STREAM;
-    settled(is_stream ? conn_stream_heartbeat(conn, &tools) : conn_expire(conn, &tools));
+    settled(is_stream ? conn_stream_heartbeat(conn, &context) : conn_expire(conn, &context));
     return true;
 }
 

@@ -69,8 +69,8 @@ static inline void end(void)
     join();
     uint64_t closed = 0;
     for (int reason = 0; reason < CLOSED_REASONS; reason++)
-        closed += worker.tools.counters.closed[reason];
-    CHECK_EQUAL(closed, worker.tools.counters.accepted); /* each has its reason */
+        closed += worker.context.stats.closed[reason];
+    CHECK_EQUAL(closed, worker.context.stats.accepted); /* each has its reason */
 }
 
 /* The next request that comes through the mailbox. */

@@ -19,11 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buffer_append(&sent, "\r\n\r\n", 4);
     struct slice stream = buffer_slice(&sent);
     traced = 4;
-    make_tools();
+    make_context();
     bool lives = play(stream, false, &whole);
-    int requests = (int)tools.counters.requests;
+    int requests = (int)context.stats.requests;
     ALLOW(play(stream, true, &cut) == lives);
-    ALLOW((int)tools.counters.requests == 2 * requests);
+    ALLOW((int)context.stats.requests == 2 * requests);
     ALLOW(slice_equal(buffer_slice(&whole), buffer_slice(&cut)));
     int answers = times(buffer_slice(&whole), "\r\nDate: ");
     ALLOW(answers >= requests - 1 && answers <= requests + !lives);
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int promises = times(buffer_slice(&whole), "\r\nStrict-Transport-Security: max-age=1\r\n");
     ALLOW(promises == 0 || (promises == answers && proxy_protocol));
     ALLOW(is_plain_trace() && subscribers.count == 0 && subscribers.events == 0);
-    tools_fini(&tools);
+    context_fini(&context);
     buffer_fini(&sent);
     buffer_fini(&whole);
     buffer_fini(&cut);

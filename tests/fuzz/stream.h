@@ -19,9 +19,9 @@ static inline void tell(void)
 {
     const struct reply *event;
     atomic_fetch_add(&subscribers.events, 1);
-    subscriptions_add_event(&tools.subscriptions, event_new(SLICE("t"), SLICE("told\n\n")));
-    while (subscriptions_next(&tools.subscriptions, &event))
-        settled(conn_stream_send(conn, &tools, event));
+    subscriptions_add_event(&context.subscriptions, event_new(SLICE("t"), SLICE("told\n\n")));
+    while (subscriptions_next(&context.subscriptions, &event))
+        settled(conn_stream_send(conn, &context, event));
 }
 
 /* Begin a stream, and let its client hear an event, a beat and another event while it is there, and
@@ -38,10 +38,10 @@ static inline void answer_by_stream(bool ends)
     deliver(reply);
     tell();
     if (conn && conn->state == CONN_STREAMING)
-        settled(conn_stream_heartbeat(conn, &tools));
+        settled(conn_stream_heartbeat(conn, &context));
     tell();
     if (ends && conn && conn->state == CONN_STREAMING)
-        settled(conn_stream_end(conn, &tools));
+        settled(conn_stream_end(conn, &context));
 }
 
 /* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends. Else a
@@ -76,11 +76,11 @@ static inline bool has_bytes_to_read(void)
 static inline void pass_events(bool answers, struct buffer *out)
 {
     if (has_bytes_to_read() && (conn_interest(conn) & EPOLLIN))
-        settled(conn_read(conn, &tools));
+        settled(conn_read(conn, &context));
     if (pending && answers)
         answer_by_hash();
     if (conn && (conn_interest(conn) & EPOLLOUT))
-        settled(conn_write(conn, &tools));
+        settled(conn_write(conn, &context));
     struct slice text = heard();
     buffer_append(out, text.data, text.size);
 }
@@ -122,7 +122,7 @@ static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 static inline bool is_plain_trace(void)
 {
     static char text[8 * TRACE_LINE];
-    size_t size = trace_read(tools.trace, text, sizeof text);
+    size_t size = trace_read(context.trace, text, sizeof text);
     for (size_t i = 0; i < size; i++)
         if ((text[i] < ' ' || text[i] > '~') && text[i] != '\n')
             return false;

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from commentsvc import _core
 from commentsvc.admin.routes import AdminPages
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
@@ -44,6 +43,7 @@ from commentsvc.settings.schema import (
     SpamSettings,
 )
 from commentsvc.spam.bans import Bans
+from tests.core_server import core_server
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
@@ -59,7 +59,7 @@ SETTINGS = Settings(
 )
 FORM = "application/x-www-form-urlencoded"
 # What a core tells that has answered a little.
-STATS = _core.Server("127.0.0.1:0").stats() | {"hits": 3, "stored_bytes": 7}
+STATS = core_server().stats() | {"hits": 3, "cache_bytes": 7}
 
 
 class Publisher:

@@ -7,7 +7,7 @@
 | GET / | `OK` |
 | POST, PUT, PATCH, DELETE / | the body, as it was taken out of its transfer coding |
 | any /echo | the request as it was read; the field `Show` names further fields to show |
-| GET /stored/NAME | its own target, tagged NAME: the second one comes from the response store |
+| GET /stored/NAME | its own target, tagged NAME: the second one comes from the response cache |
 | GET /purge/NAME | forgets what is tagged NAME |
 | GET /later | `later`, after everything else that waits has been answered |
 | GET /dropped | nothing: the request object dies unanswered |
@@ -22,6 +22,7 @@ from threading import Thread
 from typing import Any
 
 from commentsvc import _core
+from tests.core_server import core_server
 
 TEXT = [("Content-Type", "text/plain; charset=utf-8")]
 ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
@@ -31,7 +32,7 @@ class Probe:
     """A server and the plain loop that answers what it drains."""
 
     def __init__(self, listen: str, **options: Any) -> None:  # Any: the core's own options
-        self.server = _core.Server(listen, **options)
+        self.server = core_server(listen, **options)
         self._later: list[_core.Request] = []
         self._ended = False
 

@@ -15,7 +15,7 @@ BY_TLS = preface("192.0.2.7", tls=True)
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with probe.running("127.0.0.1:0", prefaced=True, hsts="max-age=1") as running:
+    with probe.running("127.0.0.1:0", proxy_protocol=True, hsts="max-age=1") as running:
         yield running.server.address
 
 

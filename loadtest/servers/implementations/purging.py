@@ -11,6 +11,8 @@ import sys
 import time
 
 from commentsvc import _core
+from commentsvc.http.bridge import core_options
+from commentsvc.settings.schema import ServerSettings
 
 TEXT = (("Content-Type", "text/plain"),)
 
@@ -29,7 +31,7 @@ def answer(server: _core.Server, call: _core.Request) -> None:
 
 def serve(port: int) -> None:
     """Answer until the process ends."""
-    server = _core.Server(f"127.0.0.1:{port}", store_bytes=64 << 20)
+    server = _core.Server(f"127.0.0.1:{port}", **core_options(ServerSettings(store_mib=64)))
     server.start()
     while True:
         select.select([server.fileno()], [], [])

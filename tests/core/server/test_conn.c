@@ -15,8 +15,8 @@ static void a_miss_is_handed_over_and_its_reply_sent(void)
     CHECK_EQUAL(heard().size, 0);
     CHECK_EQUAL(answer("hello", NULL), CONN_GO_ON);
     CHECK(has(heard(), "\r\n\r\nhello"));
-    CHECK_EQUAL(tools.counters.misses, 1);
-    CHECK_EQUAL(tools.counters.hits, 0);
+    CHECK_EQUAL(context.stats.misses, 1);
+    CHECK_EQUAL(context.stats.hits, 0);
     CHECK_EQUAL(say(GET("/a?b")), CONN_MISS); /* without tags it was not stored */
     pair_close();
 }
@@ -29,7 +29,7 @@ static void a_tagged_answer_is_a_hit_from_then_on(void)
     heard();
     CHECK_EQUAL(say(GET("/a")), CONN_GO_ON);
     CHECK(has(heard(), "\r\n\r\nhello"));
-    CHECK_EQUAL(tools.counters.hits, 1);
+    CHECK_EQUAL(context.stats.hits, 1);
     purge_add(&purges, tag_index(SLICE("t")));
     CHECK_EQUAL(say(GET("/a")), CONN_MISS);
     CHECK(pending->stale); /* whoever frees the request frees the old answer */
@@ -45,8 +45,8 @@ static void hits_of_a_pipeline_are_glued_into_one_write(void)
         strcat(text, GET("/a"));
     CHECK_EQUAL(say(text), CONN_GO_ON);
     CHECK_EQUAL(times(heard(), "\r\n\r\nhello"), 24);
-    CHECK_EQUAL(tools.counters.writes, 1);
-    CHECK_EQUAL(tools.counters.hits, 24);
+    CHECK_EQUAL(context.stats.writes, 1);
+    CHECK_EQUAL(context.stats.hits, 24);
     pair_close();
 }
 
@@ -63,8 +63,8 @@ static void head_and_304_are_answered_from_the_store(void)
     snprintf(text, sizeof text, "GET /a HTTP/1.1\r\nHost: h\r\nIf-None-Match: %s\r\n\r\n", etag);
     CHECK_EQUAL(say(text), CONN_GO_ON);
     CHECK(has(heard(), "HTTP/1.1 304 Not Modified\r\n"));
-    CHECK_EQUAL(tools.counters.hits, 2);
-    CHECK_EQUAL(tools.counters.misses, 0);
+    CHECK_EQUAL(context.stats.hits, 2);
+    CHECK_EQUAL(context.stats.misses, 0);
     pair_close();
 }
 
@@ -107,7 +107,7 @@ static void a_miss_between_hits_keeps_the_order(void)
     const char *third = memmem(text.data, text.size, "third", 5);
     CHECK(second && third && second < third);
     CHECK_EQUAL(times(text, "HTTP/1.1 200"), 2);
-    CHECK_EQUAL(tools.counters.writes, 2); /* the reply and the hit behind it are glued */
+    CHECK_EQUAL(context.stats.writes, 2); /* the reply and the hit behind it are glued */
     pair_close();
 }
 
@@ -135,7 +135,7 @@ static void bytes_that_come_while_a_request_waits_are_left_in_the_socket(void)
     CHECK_EQUAL(heard().size, 0);
     answer("first", NULL);
     CHECK(conn_interest(conn) & EPOLLIN);
-    CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+    CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_GO_ON);
     CHECK_EQUAL(times(heard(), "HTTP/1.1 200"), 2);
     pair_close();
 }
@@ -166,7 +166,7 @@ static void a_body_arrives_whole_however_it_is_cut(void)
         for (size_t cut = 1; cut < text.size; cut++) {
             pair_open();
             CHECK_EQUAL(say_some(slice_of(text.data, cut)), cut);
-            CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+            CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_GO_ON);
             CHECK_EQUAL(say(text.data + cut), CONN_MISS);
             CHECK_TEXT(request_body(pending), "hello world");
             pair_close();
@@ -214,7 +214,7 @@ static void close_ends_the_pipeline(void)
     CHECK(is_ended());
     CHECK_EQUAL(conn->state, CONN_LINGERING);
     shutdown(client, SHUT_WR);
-    CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_CLOSE);
+    CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_CLOSE);
     pair_close();
 }
 
@@ -227,7 +227,7 @@ static void a_refusal_comes_after_the_answers_before_it_and_closes(void)
     CHECK_EQUAL(times(text, "HTTP/1.1 200"), 1);
     CHECK_EQUAL(times(text, "HTTP/1.1 400"), 1);
     CHECK(is_ended());
-    CHECK_EQUAL(tools.counters.refusals, 1);
+    CHECK_EQUAL(context.stats.refusals, 1);
     CHECK_EQUAL(conn->input.capacity, 0);
     pair_close();
 }
@@ -248,11 +248,11 @@ static void a_reply_that_nobody_waits_for_is_dropped(void)
 {
     pair_open();
     CHECK_EQUAL(say(GET("/slow")), CONN_MISS);
-    CHECK_EQUAL(conn_refuse(conn, &tools, 504), CONN_GO_ON);
+    CHECK_EQUAL(conn_refuse(conn, &context, 504), CONN_GO_ON);
     CHECK(has(heard(), "HTTP/1.1 504"));
     answer("late", NULL);
     CHECK_EQUAL(heard().size, 0);
-    CHECK_EQUAL(tools.counters.dropped, 1);
+    CHECK_EQUAL(context.stats.late_replies, 1);
     pair_close();
 }
 
@@ -260,7 +260,7 @@ static void while_stopping_the_answer_to_the_last_request_read_is_the_last(void)
 {
     pair_open();
     CHECK_EQUAL(say(GET("/a") GET("/b")), CONN_MISS);
-    tools.stopping = true;
+    context.stopping = true;
     CHECK_EQUAL(answer("first", NULL), CONN_MISS);
     struct slice text = heard();
     CHECK(has(text, "first") && !has(text, "Connection: "));
@@ -289,7 +289,7 @@ static void the_client_s_end_closes(void)
 {
     pair_open();
     shutdown(client, SHUT_WR);
-    CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_CLOSE);
+    CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_CLOSE);
     pair_close();
 }
 

@@ -117,7 +117,7 @@ static int ask_until_it_stops(void)
         size_t count = say_some(slice_of(batch, sizeof batch));
         sent += count;
         if (conn_interest(conn) & EPOLLIN)
-            CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+            CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_GO_ON);
         else if (count == 0)
             break;
     }
@@ -148,9 +148,9 @@ static void when_it_reads_at_last_it_gets_every_answer(void)
             break;
         answers += times(heard(), "HTTP/1.1 200");
         if (conn_interest(conn) & EPOLLOUT)
-            CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+            CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON);
         if (conn_interest(conn) & EPOLLIN)
-            CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_GO_ON);
+            CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_GO_ON);
     }
     CHECK_EQUAL(answers, asked);
     CHECK_EQUAL(conn->state, CONN_READING);
@@ -164,7 +164,7 @@ static void hits_before_a_miss_that_are_unsent_go_out_while_it_waits(void)
     CHECK(conn_interest(conn) & EPOLLOUT);
     size_t size = heard().size;
     while (conn_interest(conn) & EPOLLOUT) {
-        CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+        CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON);
         size += heard().size;
     }
     CHECK(size > 60000);
@@ -181,7 +181,7 @@ static void a_client_that_takes_nothing_is_let_go(void)
     CHECK_EQUAL(conn->state, CONN_WRITING);
     CHECK(!pass(LIMIT_WRITE_MS - 1));
     CHECK(heard().size > 0);
-    CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON); /* it took some: time anew */
+    CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON); /* it took some: time anew */
     CHECK(!pass(LIMIT_WRITE_MS - 1));
     CHECK(pass(1));
     CHECK(conn == NULL);
@@ -196,7 +196,7 @@ static void what_comes_after_the_last_answer_is_read_for_a_while(void)
     size_t dropped = 0;
     while (conn) {
         dropped += say_some(slice_of(noise, sizeof noise));
-        settled(conn_read(conn, &tools));
+        settled(conn_read(conn, &context));
     }
     CHECK(dropped >= LIMIT_LINGER && dropped <= LIMIT_LINGER + 2 * sizeof noise);
     CHECK(has(heard(), "HTTP/1.1 400"));

@@ -18,7 +18,7 @@ static uint64_t timed(void)
 {
     uint64_t sum = 0;
     for (int i = 0; i < LATENCY_BUCKETS; i++)
-        sum += tools.counters.latency[i];
+        sum += context.stats.latency[i];
     return sum;
 }
 
@@ -28,9 +28,9 @@ static void each_status_is_counted_by_itself(void)
     for (size_t i = 0; (status = response_refusal_status(i)) != 0; i++) {
         pair_open();
         CHECK_EQUAL(say(GET("/")), CONN_MISS);
-        CHECK_EQUAL(conn_refuse(conn, &tools, status), CONN_GO_ON);
-        CHECK_EQUAL(tools.counters.refused[status - REFUSED_FIRST], 1);
-        CHECK_EQUAL(tools.counters.refusals, 1);
+        CHECK_EQUAL(conn_refuse(conn, &context, status), CONN_GO_ON);
+        CHECK_EQUAL(context.stats.refused[status - REFUSED_FIRST], 1);
+        CHECK_EQUAL(context.stats.refusals, 1);
         CHECK_EQUAL(timed(), 0);
         pair_close();
     }
@@ -45,8 +45,8 @@ static void hits_with_304_are_counted_among_the_hits(void)
     snprintf(text, sizeof text, "GET /a HTTP/1.1\r\nHost: h\r\nIf-None-Match: %s\r\n\r\n", etag);
     CHECK_EQUAL(say(GET("/a")), CONN_GO_ON);
     CHECK_EQUAL(say(text), CONN_GO_ON);
-    CHECK_EQUAL(tools.counters.hits, 2);
-    CHECK_EQUAL(tools.counters.not_modified, 1);
+    CHECK_EQUAL(context.stats.hits, 2);
+    CHECK_EQUAL(context.stats.not_modified, 1);
     CHECK_EQUAL(timed(), 0);
     pair_close();
 }
@@ -55,14 +55,14 @@ static void each_miss_of_a_pipeline_is_timed_by_itself(void)
 {
     pair_open();
     CHECK_EQUAL(say(GET("/1") GET("/2")), CONN_MISS);
-    conn->asked -= 100000000; /* the first one has waited for 0.1 s already */
+    conn->miss_started -= 100000000; /* the first one has waited for 0.1 s already */
     CHECK_EQUAL(answer("first", NULL), CONN_MISS);
     CHECK_EQUAL(timed(), 1);
-    CHECK(tools.counters.latency_sum >= 100000);
-    uint64_t sum = tools.counters.latency_sum;
+    CHECK(context.stats.latency_sum >= 100000);
+    uint64_t sum = context.stats.latency_sum;
     CHECK_EQUAL(answer("second", NULL), CONN_GO_ON);
     CHECK_EQUAL(timed(), 2);
-    CHECK(tools.counters.latency_sum - sum < 100000);
+    CHECK(context.stats.latency_sum - sum < 100000);
     pair_close();
 }
 
@@ -70,7 +70,7 @@ static void a_client_that_leaves_is_told_from_one_that_was_answered_for_good(voi
 {
     pair_open();
     shutdown(client, SHUT_WR);
-    ends(conn_read(conn, &tools));
+    ends(conn_read(conn, &context));
     CHECK_EQUAL(closed, CLOSED_CLIENT);
 
     pair_open();
@@ -82,7 +82,7 @@ static void a_client_that_leaves_is_told_from_one_that_was_answered_for_good(voi
     CHECK_EQUAL(answer("hello", NULL), CONN_GO_ON);
     shutdown(client, SHUT_WR);
     ends(conn_hang_up(conn));
-    CHECK_EQUAL(closed, CLOSED_LAST);
+    CHECK_EQUAL(closed, CLOSED_ANSWERED);
 }
 
 static void a_client_that_takes_no_answer_is_gone_when_it_is_written_to(void)
@@ -92,7 +92,7 @@ static void a_client_that_takes_no_answer_is_gone_when_it_is_written_to(void)
     shutdown(client, SHUT_RD);
     struct reply *reply = make_reply(pending, "hello", NULL);
     pending = NULL;
-    enum conn_next next = conn_reply(conn, &tools, reply);
+    enum conn_next next = conn_reply(conn, &context, reply);
     reply_free(reply);
     ends(next);
     CHECK_EQUAL(closed, CLOSED_CLIENT);
@@ -101,15 +101,15 @@ static void a_client_that_takes_no_answer_is_gone_when_it_is_written_to(void)
 static void deadlines_are_told_apart(void)
 {
     pair_open();
-    tools.clock.now += limits.keep_alive;
-    ends(conn_expire(conn, &tools));
+    context.clock.now += limits.keep_alive;
+    ends(conn_expire(conn, &context));
     CHECK_EQUAL(closed, CLOSED_IDLE);
 
     pair_open();
     CHECK_EQUAL(say("GET / HT"), CONN_GO_ON);
-    CHECK_EQUAL(conn_expire(conn, &tools), CONN_GO_ON);
-    ends(conn_expire(conn, &tools)); /* that of the lingering */
-    CHECK_EQUAL(closed, CLOSED_LAST);
+    CHECK_EQUAL(conn_expire(conn, &context), CONN_GO_ON);
+    ends(conn_expire(conn, &context)); /* that of the lingering */
+    CHECK_EQUAL(closed, CLOSED_ANSWERED);
 
     static char large[1024 * 1024];
     memset(large, 'x', sizeof large - 1);
@@ -117,8 +117,8 @@ static void deadlines_are_told_apart(void)
     CHECK_EQUAL(say(GET("/")), CONN_MISS);
     CHECK_EQUAL(answer(large, NULL), CONN_GO_ON);
     CHECK_EQUAL(conn->state, CONN_WRITING);
-    ends(conn_expire(conn, &tools));
-    CHECK_EQUAL(closed, CLOSED_UNREAD);
+    ends(conn_expire(conn, &context));
+    CHECK_EQUAL(closed, CLOSED_SLOW);
 }
 
 int main(void)

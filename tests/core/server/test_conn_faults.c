@@ -92,9 +92,9 @@ static void reads_and_writes_of_one_byte_lose_nothing(void)
     for (size_t i = 0; i < 10 * sizeof request; i++) {
         /* So many short writes fill the socket, too. */
         if (conn_interest(conn) & EPOLLOUT)
-            settled(conn_write(conn, &tools));
+            settled(conn_write(conn, &context));
         else
-            settled(conn_read(conn, &tools));
+            settled(conn_read(conn, &context));
         if (pending)
             answer("second", NULL);
         struct slice text = heard();
@@ -124,12 +124,12 @@ static void a_socket_that_is_not_ready_is_asked_again_later(void)
     behaviour = AGAIN;
     CHECK_EQUAL(say(GET("/1")), CONN_GO_ON);
     behaviour = WELL;
-    CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_MISS);
+    CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_MISS);
     behaviour = AGAIN;
     CHECK_EQUAL(answer("first", NULL), CONN_GO_ON);
     CHECK_EQUAL(conn->state, CONN_WRITING);
     behaviour = WELL;
-    CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+    CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON);
     CHECK(has(heard(), "first"));
     CHECK_EQUAL(conn->state, CONN_READING);
     pair_close();
@@ -186,7 +186,7 @@ static bool live(void)
             struct reply *reply = make_reply(pending, "hello", NULL);
             pending = NULL;
             allocations = left;
-            enum conn_next next = settled(conn_reply(conn, &tools, reply));
+            enum conn_next next = settled(conn_reply(conn, &context, reply));
             reply_free(reply);
             if (next == CONN_CLOSE)
                 return false;
@@ -216,7 +216,7 @@ static void without_memory_a_client_is_not_admitted(void)
     pair_open();
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     allocations = 0;
-    struct conn *second = conn_new(fds[0], &(struct peer){0}, &tools);
+    struct conn *second = conn_new(fds[0], &(struct peer){0}, &context);
     allocations = -1;
     CHECK(second == NULL);
     char byte;

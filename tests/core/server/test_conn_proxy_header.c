@@ -17,7 +17,7 @@ static void open_behind_proxy(void)
 static enum conn_next send_bytes(struct slice bytes)
 {
     CHECK_EQUAL(say_some(bytes), bytes.size);
-    return conn ? settled(conn_read(conn, &tools)) : CONN_CLOSE;
+    return conn ? settled(conn_read(conn, &context)) : CONN_CLOSE;
 }
 
 #define SEND(literal) send_bytes(SLICE(literal))
@@ -152,10 +152,10 @@ static void what_was_said_goes_with_an_idle_connection(void)
 {
     open_behind_proxy();
     CHECK_EQUAL(SEND(BY_TLS), CONN_GO_ON);
-    struct parked parked = conn_detach(conn);
+    struct handed_over handed_over = conn_detach(conn);
     conn = NULL;
-    CHECK(strcmp(parked.note, "tls 192.0.2.7") == 0);
-    close(parked.fd);
+    CHECK(strcmp(handed_over.note, "tls 192.0.2.7") == 0);
+    close(handed_over.fd);
     pair_close();
 }
 

@@ -34,7 +34,7 @@ static void open_stream(void)
 static enum conn_next hear_event(const char *data)
 {
     struct reply *event = event_new(SLICE("t"), text_of(data));
-    enum conn_next next = settled(conn_stream_send(conn, &tools, event));
+    enum conn_next next = settled(conn_stream_send(conn, &context, event));
     reply_free(event);
     return next;
 }
@@ -43,7 +43,7 @@ static void close_stream(void)
 {
     pair_leave();
     CHECK_EQUAL(subscribers.count, 0);
-    tools_fini(&tools);
+    context_fini(&context);
 }
 
 static void a_stream_is_chunked(void)
@@ -57,7 +57,7 @@ static void a_stream_is_chunked(void)
     CHECK(has(text, "\r\n\r\na\r\nretry: 1\n\n\r\n"));
     CHECK_EQUAL(hear_event("data: 2\n\n"), CONN_GO_ON);
     CHECK_TEXT(heard(), "9\r\ndata: 2\n\n\r\n");
-    CHECK_EQUAL(conn_stream_end(conn, &tools), CONN_GO_ON);
+    CHECK_EQUAL(conn_stream_end(conn, &context), CONN_GO_ON);
     CHECK_TEXT(heard(), "0\r\n\r\n");
     CHECK(is_ended() && subscribers.count == 0);
     close_stream();
@@ -86,7 +86,7 @@ static void for_an_old_client_it_ends_with_the_connection(void)
     CHECK_TEXT(heard(), "data: 2\n\n");
     CHECK(pass(limits.heartbeat));
     CHECK_TEXT(heard(), ":\n\n");
-    CHECK_EQUAL(conn_stream_end(conn, &tools), CONN_GO_ON);
+    CHECK_EQUAL(conn_stream_end(conn, &context), CONN_GO_ON);
     CHECK(heard().size == 0 && is_ended());
     close_stream();
 }
@@ -134,7 +134,7 @@ static void a_client_that_talks_on_is_let_go(void)
     size_t dropped = 0;
     while (conn) {
         dropped += say_some(slice_of(noise, sizeof noise));
-        settled(conn_read(conn, &tools));
+        settled(conn_read(conn, &context));
     }
     CHECK(dropped >= LIMIT_LINGER && dropped <= LIMIT_LINGER + 2 * sizeof noise);
     close_stream();
@@ -145,7 +145,7 @@ static void a_client_that_ends_its_side_is_gone(void)
     open_stream();
     CHECK_EQUAL(shutdown(client, SHUT_WR), 0);
     CHECK_EQUAL(conn->closed, CLOSED_CLIENT);
-    CHECK_EQUAL(settled(conn_read(conn, &tools)), CONN_CLOSE);
+    CHECK_EQUAL(settled(conn_read(conn, &context)), CONN_CLOSE);
     close_stream();
 
     open_stream();
@@ -184,9 +184,9 @@ static void a_client_that_takes_nothing_until_the_beat_is_let_go(void)
     open_stream();
     fill_the_socket();
     enum closed *reason = &conn->closed;
-    tools.clock.now += limits.heartbeat;
-    CHECK_EQUAL(conn_stream_heartbeat(conn, &tools), CONN_CLOSE);
-    CHECK_EQUAL(*reason, CLOSED_UNREAD);
+    context.clock.now += limits.heartbeat;
+    CHECK_EQUAL(conn_stream_heartbeat(conn, &context), CONN_CLOSE);
+    CHECK_EQUAL(*reason, CLOSED_SLOW);
     close_stream();
 }
 
@@ -196,7 +196,7 @@ static void a_client_that_takes_it_late_stays(void)
     fill_the_socket();
     while (send_buffer_has_unsent(&conn->send_buffer)) {
         CHECK(heard().size > 0);
-        CHECK_EQUAL(settled(conn_write(conn, &tools)), CONN_GO_ON);
+        CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON);
     }
     CHECK(!(conn_interest(conn) & EPOLLOUT));
     heard();
@@ -215,13 +215,13 @@ static void the_unsent_bytes_of_a_stream_are_bounded(void)
     enum conn_next next = CONN_GO_ON;
     for (int i = 0; next == CONN_GO_ON && i < 10000; i++) {
         struct reply *event = event_new(SLICE("t"), text_of(data));
-        next = conn_stream_send(conn, &tools, event);
+        next = conn_stream_send(conn, &context, event);
         reply_free(event);
         if (conn->send_buffer.unsent.size > most)
             most = conn->send_buffer.unsent.size;
     }
     CHECK_EQUAL(next, CONN_CLOSE);
-    CHECK_EQUAL(conn->closed, CLOSED_UNREAD);
+    CHECK_EQUAL(conn->closed, CLOSED_SLOW);
     CHECK(most > LIMIT_STREAM_UNSENT && most <= LIMIT_STREAM_UNSENT + 1100);
     close_stream();
 }
@@ -230,7 +230,7 @@ static void at_the_end_nobody_is_waited_for(void)
 {
     open_stream();
     fill_the_socket();
-    CHECK_EQUAL(conn_stream_end(conn, &tools), CONN_CLOSE);
+    CHECK_EQUAL(conn_stream_end(conn, &context), CONN_CLOSE);
     CHECK_EQUAL(conn->closed, CLOSED_STOPPED);
     close_stream();
 }

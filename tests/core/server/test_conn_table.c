@@ -13,81 +13,83 @@ void *__wrap_calloc(size_t count, size_t size)
     return no_memory ? NULL : __real_calloc(count, size);
 }
 
-static struct slots slots;
+static struct conn_table table;
 
 static struct conn *tenant(void)
 {
     pair_connect();
     close(client);
-    slots_take(&slots, conn);
+    conn_table_add(&table, conn);
     return conn;
 }
 
 static void a_connection_is_found_by_its_key_until_it_leaves(void)
 {
-    make_tools();
-    CHECK_EQUAL(slots_init(&slots, 2, 0), 0);
+    make_context();
+    CHECK_EQUAL(conn_table_init(&table, 2, 0), 0);
     struct conn *first = tenant(), *second = tenant();
-    uint64_t key = slots_key(&slots, first);
-    CHECK(slots_find(&slots, key) == first &&
-          slots_find(&slots, slots_key(&slots, second)) == second);
-    CHECK(slots_are_full(&slots));
-    slots_free(&slots, first);
-    CHECK(!slots_are_full(&slots) && slots_find(&slots, key) == NULL);
+    uint64_t key = conn_table_key(&table, first);
+    CHECK(conn_table_find(&table, key) == first &&
+          conn_table_find(&table, conn_table_key(&table, second)) == second);
+    CHECK(conn_table_is_full(&table));
+    conn_table_remove(&table, first);
+    CHECK(!conn_table_is_full(&table) && conn_table_find(&table, key) == NULL);
     struct conn *third = tenant();
-    CHECK_EQUAL((uint32_t)slots_key(&slots, third), (uint32_t)key);
-    CHECK(slots_find(&slots, key) == NULL && slots_find(&slots, slots_key(&slots, third)) == third);
-    CHECK(slots_find(&slots, 2) == NULL);
-    slots_free(&slots, second);
-    slots_free(&slots, third);
-    slots_fini(&slots);
-    tools_fini(&tools);
+    CHECK_EQUAL((uint32_t)conn_table_key(&table, third), (uint32_t)key);
+    CHECK(conn_table_find(&table, key) == NULL &&
+          conn_table_find(&table, conn_table_key(&table, third)) == third);
+    CHECK(conn_table_find(&table, 2) == NULL);
+    conn_table_remove(&table, second);
+    conn_table_remove(&table, third);
+    conn_table_fini(&table);
+    context_fini(&context);
 }
 
 static void a_parked_one_is_found_no_more_and_taken_once(void)
 {
-    make_tools();
-    CHECK_EQUAL(slots_init(&slots, 3, 0), 0);
-    CHECK(slots_take_parked(&slots) == NULL);
+    make_context();
+    CHECK_EQUAL(conn_table_init(&table, 3, 0), 0);
+    CHECK(conn_table_take_handed_over(&table) == NULL);
     struct conn *stays = tenant(), *first = tenant(), *second = tenant();
-    uint64_t key = slots_key(&slots, first);
-    slots_park(&slots, first);
-    slots_park(&slots, second);
-    CHECK(slots_find(&slots, key) == NULL && slots_find(&slots, slots_key(&slots, stays)) == stays);
-    CHECK(slots_are_full(&slots));
-    CHECK(slots_take_parked(&slots) == second);
-    CHECK(slots_take_parked(&slots) == first);
-    CHECK(slots_take_parked(&slots) == NULL);
+    uint64_t key = conn_table_key(&table, first);
+    conn_table_hand_over(&table, first);
+    conn_table_hand_over(&table, second);
+    CHECK(conn_table_find(&table, key) == NULL &&
+          conn_table_find(&table, conn_table_key(&table, stays)) == stays);
+    CHECK(conn_table_is_full(&table));
+    CHECK(conn_table_take_handed_over(&table) == second);
+    CHECK(conn_table_take_handed_over(&table) == first);
+    CHECK(conn_table_take_handed_over(&table) == NULL);
     conn_free(first);
     conn_free(second);
-    slots_free(&slots, stays);
-    slots_fini(&slots);
-    tools_fini(&tools);
+    conn_table_remove(&table, stays);
+    conn_table_fini(&table);
+    context_fini(&context);
 }
 
 static void beyond_the_limit_those_of_another_server_find_room_and_are_counted(void)
 {
-    make_tools();
-    CHECK_EQUAL(slots_init(&slots, 1, 3), 0);
+    make_context();
+    CHECK_EQUAL(conn_table_init(&table, 1, 3), 0);
     struct conn *tenants[] = {tenant(), tenant(), tenant()};
-    slots_free(&slots, tenants[0]);
-    slots_park(&slots, tenants[1]);
-    CHECK(slots_are_full(&slots));
-    conn_free(slots_take_parked(&slots));
-    CHECK(slots_are_full(&slots));
-    slots_free(&slots, tenants[2]);
-    CHECK(!slots_are_full(&slots));
-    slots_fini(&slots);
-    tools_fini(&tools);
+    conn_table_remove(&table, tenants[0]);
+    conn_table_hand_over(&table, tenants[1]);
+    CHECK(conn_table_is_full(&table));
+    conn_free(conn_table_take_handed_over(&table));
+    CHECK(conn_table_is_full(&table));
+    conn_table_remove(&table, tenants[2]);
+    CHECK(!conn_table_is_full(&table));
+    conn_table_fini(&table);
+    context_fini(&context);
 }
 
 static void without_memory_there_are_none_and_the_end_is_safe(void)
 {
     no_memory = true;
-    CHECK_EQUAL(slots_init(&slots, 3, 0), -1);
+    CHECK_EQUAL(conn_table_init(&table, 3, 0), -1);
     no_memory = false;
-    slots_fini(&slots);
-    slots_fini(&slots);
+    conn_table_fini(&table);
+    conn_table_fini(&table);
 }
 
 int main(void)

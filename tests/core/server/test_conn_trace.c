@@ -11,7 +11,7 @@ static void open_traced(void)
 static struct slice lines(void)
 {
     static char text[16 * TRACE_LINE + 1], told[sizeof text];
-    size_t size = trace_read(tools.trace, text, sizeof text - 1), count = 0;
+    size_t size = trace_read(context.trace, text, sizeof text - 1), count = 0;
     text[size] = '\0';
     char *line, *rest = text;
     while (*rest && (line = strsep(&rest, "\n"))) {
@@ -78,7 +78,7 @@ static void without_a_trace_a_connection_has_no_line(void)
 {
     traced = 0;
     pair_open();
-    CHECK(tools.trace == NULL && conn->line == NULL);
+    CHECK(context.trace == NULL && conn->line == NULL);
     pair_close();
 }
 

@@ -72,10 +72,10 @@ static int answer_all(struct server *server)
 }
 
 /* Valid until the next call. */
-static const struct counters *stats_of(struct server *server)
+static const struct stats *stats_of(struct server *server)
 {
-    static struct counters stats;
-    server_sum(server, &stats);
+    static struct stats stats;
+    server_stats(server, &stats);
     return &stats;
 }
 
@@ -89,7 +89,7 @@ static void life(const char *text, uint32_t workers)
         answered += answer_all(server);
     hear(client, "</a>");
     put(client, GET("/unanswered"));
-    AWAIT(stats_of(server)->waiting == 1);
+    AWAIT(stats_of(server)->requests_waiting == 1);
     server_free(server); /* with a request in the mailbox and clients connected */
     close(client);
     close(left);
@@ -138,12 +138,12 @@ static void several_workers_share_the_clients(const char *text)
         snprintf(wanted, sizeof wanted, "</%d>", i);
         hear(clients[i], wanted);
     }
-    const struct counters *stats = stats_of(server);
+    const struct stats *stats = stats_of(server);
     CHECK_EQUAL(stats->requests, CLIENTS);
     CHECK_EQUAL(stats->misses, CLIENTS);
     CHECK_EQUAL(stats->connections, CLIENTS);
-    CHECK_EQUAL(stats->slots, 2 * (limits.connections / 2 + 1));
-    AWAIT(stats_of(server)->stored == CLIENTS);
+    CHECK_EQUAL(stats->max_connections, 2 * (limits.connections / 2 + 1));
+    AWAIT(stats_of(server)->cache_entries == CLIENTS);
     for (int i = 0; i < CLIENTS; i++)
         close(clients[i]);
     AWAIT(stats_of(server)->connections == 0);
@@ -222,7 +222,7 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
         clients[i] = dial(&server->endpoint);
         put(clients[i], GET("/a"));
     }
-    AWAIT(stats_of(server)->waiting == CLIENTS);
+    AWAIT(stats_of(server)->requests_waiting == CLIENTS);
     server_stop(server, 60000, false);
     AWAIT(answer_all(server) == CLIENTS);
     for (int i = 0; i < CLIENTS; i++) {
@@ -237,14 +237,14 @@ static void a_graceful_stop_answers_what_both_workers_have_in_flight(void)
 static struct server *hand_over(struct server *old, uint32_t workers, bool lent)
 {
     int listeners[LIMIT_LISTENERS];
-    struct parked connections[100], parked;
-    struct sockets sockets = {.listeners = listeners, .connections = connections, .lent = lent};
+    struct handed_over connections[100], handed_over;
+    struct sockets sockets = {.listeners = listeners, .connections = connections, .borrowed = lent};
     server_stop(old, 60000, true);
     server_join(old);
     for (int fd; (fd = server_take_listener(old)) >= 0;)
         listeners[sockets.listener_count++] = fd;
-    while ((parked = server_take_connection(old)).fd >= 0)
-        connections[sockets.connection_count++] = parked;
+    while ((handed_over = server_take_connection(old)).fd >= 0)
+        connections[sockets.connection_count++] = handed_over;
     server_free(old);
     struct server *server = new_server("127.0.0.1:1", workers); /* which is not listened on */
     CHECK_EQUAL(server_start(server, &sockets), 0);
@@ -344,8 +344,8 @@ static void what_is_no_listener_fails_the_start_and_is_closed(void)
     int fds[2], descriptors = count_entries("/proc/self/fd");
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     struct server *server = new_server("127.0.0.1:0", 2);
-    const struct parked parked = {.fd = fds[1]};
-    const struct sockets sockets = {fds, 1, true, &parked, 1};
+    const struct handed_over handed_over = {.fd = fds[1]};
+    const struct sockets sockets = {fds, 1, true, &handed_over, 1};
     CHECK(server_start(server, &sockets) < 0 && errno == EINVAL);
     server_free(server);
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
@@ -360,7 +360,7 @@ static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
     answer(server, client, "</a>");
     purge_add(&server->purges, tag_index(SLICE("t")));
     put(client, GET("/a"));
-    AWAIT(stats_of(server)->waiting == 1);
+    AWAIT(stats_of(server)->requests_waiting == 1);
     server_free(server); /* the leak checker is the judge */
     close(client);
 }
@@ -370,7 +370,7 @@ static void a_reply_after_the_end_is_freed(void)
     struct server *server = started("127.0.0.1:0", 1);
     int client = dial(&server->endpoint);
     put(client, GET("/a"));
-    AWAIT(stats_of(server)->waiting == 1);
+    AWAIT(stats_of(server)->requests_waiting == 1);
     struct request *request = server_drain(server);
     server_stop(server, 0, false);
     server_join(server);

@@ -285,7 +285,7 @@ static void live(void)
         if (whole && scenes[i] != ask_wrongly)
             CHECK(served);
     }
-    AWAIT(server->workers[0].tools.counters.connections == 0);
+    AWAIT(server->workers[0].context.stats.connections == 0);
     reach(&client);
     stop_in_flight(&client);
 }

@@ -116,7 +116,7 @@ static long connections_of(const struct server *server)
 {
     long count = 0;
     for (uint32_t i = 0; i < server->running; i++)
-        count += (long)server->workers[i].tools.counters.connections;
+        count += (long)server->workers[i].context.stats.connections;
     return count;
 }
 
@@ -138,19 +138,19 @@ static void bring_clients(struct server *server)
 /* Sockets on their way, as far as they have got. */
 struct place {
     int listeners[LIMIT_LISTENERS];
-    struct parked connections[CLIENTS];
+    struct handed_over connections[CLIENTS];
     struct sockets sockets;
 };
 
 static void take_place(struct place *place, struct server *server)
 {
-    struct parked parked;
+    struct handed_over handed_over;
     *place = (struct place){
         .sockets = {.listeners = place->listeners, .connections = place->connections}};
     for (int fd; (fd = server_take_listener(server)) >= 0;)
         place->listeners[place->sockets.listener_count++] = fd;
-    while ((parked = server_take_connection(server)).fd >= 0)
-        place->connections[place->sockets.connection_count++] = parked;
+    while ((handed_over = server_take_connection(server)).fd >= 0)
+        place->connections[place->sockets.connection_count++] = handed_over;
 }
 
 /* Other descriptors of the same sockets, as another process gets them. */

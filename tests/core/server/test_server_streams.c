@@ -101,7 +101,7 @@ static void what_is_published_reaches_the_followers_on_all_workers(void)
     for (int i = 0; i < PLACES; i++)
         clients[i] = follow(i % 4 ? "a" : "b");
     for (uint32_t i = 0; i < WORKERS; i++)
-        CHECK(server->workers[i].tools.counters.connections > 0);
+        CHECK(server->workers[i].context.stats.connections > 0);
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
     CHECK(server_publish(server, SLICE("b"), SLICE("data: 2\n\n")));
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 3\n\n")));
@@ -109,10 +109,10 @@ static void what_is_published_reaches_the_followers_on_all_workers(void)
         struct slice text = hear(clients[i], i % 4 ? "data: 3\n\n\r\n" : "data: 2\n\n\r\n");
         CHECK_EQUAL(has(text, "9\r\ndata: 1\n\n\r\n9\r\ndata: 3\n\n\r\n"), i % 4 > 0);
     }
-    struct counters sum;
-    server_sum(server, &sum);
+    struct stats sum;
+    server_stats(server, &sum);
     CHECK_EQUAL(sum.streams, PLACES);
-    AWAIT((server_sum(server, &sum), sum.told) == PLACES / 4 * 7);
+    AWAIT((server_stats(server, &sum), sum.events_sent) == PLACES / 4 * 7);
     for (int i = 0; i < PLACES; i++)
         leave(clients[i]);
     AWAIT(server->subscribers.count == 0);
@@ -162,8 +162,8 @@ static void a_client_that_left_before_its_stream_began_takes_no_place(void)
     put(client, REQUEST);
     struct request *request = next_request();
     leave(client);
-    struct counters sum;
-    AWAIT((server_sum(server, &sum), sum.connections) == 0);
+    struct stats sum;
+    AWAIT((server_stats(server, &sum), sum.connections) == 0);
     CHECK(begin_stream(request, "a"));
     AWAIT(server->subscribers.count == 0);
     end();
@@ -245,8 +245,8 @@ static long play(struct fault wanted)
         INSIDE(server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
     AWAIT(server->subscribers.events == 0);
     leave(client);
-    struct counters sum;
-    AWAIT((server_sum(server, &sum), sum.connections) == 0);
+    struct stats sum;
+    AWAIT((server_stats(server, &sum), sum.connections) == 0);
     AWAIT(server->subscribers.count == 0);
     end();
     return fault_calls;

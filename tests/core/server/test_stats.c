@@ -18,13 +18,13 @@ static void a_counter_counts(void)
 
 static void a_refusal_is_counted_under_its_status(void)
 {
-    struct counters counters = {0};
-    counters_refuse(&counters, 400);
-    counters_refuse(&counters, 505);
-    counters_refuse(&counters, 505);
-    CHECK_EQUAL(counters.refused[0], 1);
-    CHECK_EQUAL(counters.refused[REFUSED_STATUSES - 1], 2);
-    CHECK_EQUAL(counters.refusals, 3);
+    struct stats stats = {0};
+    stats_count_refusal(&stats, 400);
+    stats_count_refusal(&stats, 505);
+    stats_count_refusal(&stats, 505);
+    CHECK_EQUAL(stats.refused[0], 1);
+    CHECK_EQUAL(stats.refused[REFUSED_STATUSES - 1], 2);
+    CHECK_EQUAL(stats.refusals, 3);
 }
 
 static void a_miss_is_counted_where_its_time_belongs(void)
@@ -44,48 +44,48 @@ static void a_miss_is_counted_where_its_time_belongs(void)
         {INT64_MAX, LATENCY_BUCKETS - 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct counters counters = {0};
-        counters_take_time(&counters, cases[i].nanoseconds);
-        CHECK_EQUAL(counters.latency[cases[i].bucket], 1);
+        struct stats stats = {0};
+        stats_count_latency(&stats, cases[i].nanoseconds);
+        CHECK_EQUAL(stats.latency[cases[i].bucket], 1);
         int64_t sum = cases[i].nanoseconds > 0 ? cases[i].nanoseconds / 1000 : 0;
-        CHECK_EQUAL(counters.latency_sum, sum);
+        CHECK_EQUAL(stats.latency_sum, sum);
     }
 }
 
 static void every_number_is_added(void)
 {
-    enum { NUMBERS = sizeof(struct counters) / sizeof(counter) };
-    struct counters some = {0}, sum = {0};
+    enum { NUMBERS = sizeof(struct stats) / sizeof(counter) };
+    struct stats some = {0}, sum = {0};
     for (size_t i = 0; i < NUMBERS; i++)
         counter_set((counter *)&some + i, i);
-    counters_add(&sum, &some);
-    counters_add(&sum, &some);
+    stats_add(&sum, &some);
+    stats_add(&sum, &some);
     for (size_t i = 0; i < NUMBERS; i++)
         CHECK_EQUAL(*((counter *)&sum + i), 2 * i);
 }
 
-static struct figure figures[FIGURES];
+static struct stats_item items[STATS_ITEMS];
 static size_t count;
 
 static uint64_t told(const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(figures[i].name, name) == 0)
-            return figures[i].value;
+        if (strcmp(items[i].name, name) == 0)
+            return items[i].value;
     printf("# there is no figure %s\n", name);
     exit(2);
 }
 
 static void every_refusal_of_the_table_has_a_figure_of_its_own(void)
 {
-    struct counters counters = {0};
+    struct stats stats = {0};
     int status;
     size_t refusals = 0;
     for (; (status = response_refusal_status(refusals)) != 0; refusals++)
         for (size_t i = 0; i <= refusals; i++)
-            counters_refuse(&counters, status);
+            stats_count_refusal(&stats, status);
     CHECK(refusals >= 10);
-    count = figures_tell(&counters, figures);
+    count = stats_list(&stats, items);
     for (size_t i = 0; i < refusals; i++) {
         char name[24];
         snprintf(name, sizeof name, "refused_%d", response_refusal_status(i));
@@ -96,11 +96,11 @@ static void every_refusal_of_the_table_has_a_figure_of_its_own(void)
 
 static void times_are_told_by_their_bounds(void)
 {
-    struct counters counters = {0};
-    counters_take_time(&counters, 32000);
-    counters_take_time(&counters, 1000000);
-    counters_take_time(&counters, INT64_C(60000000000));
-    count = figures_tell(&counters, figures);
+    struct stats stats = {0};
+    stats_count_latency(&stats, 32000);
+    stats_count_latency(&stats, 1000000);
+    stats_count_latency(&stats, INT64_C(60000000000));
+    count = stats_list(&stats, items);
     CHECK_EQUAL(told("latency_32"), 1);
     CHECK_EQUAL(told("latency_1024"), 1);
     CHECK_EQUAL(told("latency_16777216"), 0);
@@ -110,19 +110,19 @@ static void times_are_told_by_their_bounds(void)
 
 static void every_number_is_told_once(void)
 {
-    enum { NUMBERS = sizeof(struct counters) / sizeof(counter) };
-    struct counters counters;
+    enum { NUMBERS = sizeof(struct stats) / sizeof(counter) };
+    struct stats stats;
     for (size_t i = 0; i < NUMBERS; i++)
-        counter_set((counter *)&counters + i, 2);
+        counter_set((counter *)&stats + i, 2);
     size_t refusals = 0;
     while (response_refusal_status(refusals) != 0)
         refusals++;
-    count = figures_tell(&counters, figures);
+    count = stats_list(&stats, items);
     CHECK_EQUAL(count, NUMBERS - REFUSED_STATUSES + refusals);
     for (size_t i = 0; i < count; i++) {
-        CHECK_EQUAL(figures[i].value, 2);
+        CHECK_EQUAL(items[i].value, 2);
         for (size_t j = 0; j < i; j++)
-            CHECK(strcmp(figures[i].name, figures[j].name) != 0);
+            CHECK(strcmp(items[i].name, items[j].name) != 0);
     }
 }
 

@@ -144,8 +144,8 @@ static void purges_hits_and_stores_at_once_give_nobody_an_old_value(void)
     for (int i = 0; i < WRITERS; i++)
         pthread_join(writers[i], NULL);
     pthread_join(python, NULL);
-    struct counters sum;
-    server_sum(server, &sum);
+    struct stats sum;
+    server_stats(server, &sum);
     printf("# %u asked, %llu found, %llu evicted, %llu purges\n", asked,
            (unsigned long long)sum.hits, (unsigned long long)sum.evictions,
            (unsigned long long)purge_now(&server->purges));

@@ -59,7 +59,7 @@ static void a_line_tells_what_became_of_a_request(void)
     CHECK(strcmp(traced(get, TRACE_MISS, OK, 15), "miss GET 200 24 15 /a?b=c") == 0);
     CHECK(strcmp(traced(get, TRACE_REFUSED, SLICE("HTTP/1.1 503 Busy\r\n\r\n"), 0),
                  "refused GET 503 21 - /a?b=c") == 0);
-    CHECK(strcmp(traced(get, TRACE_LEFT, SLICE(""), 0), "left GET 0 0 - /a?b=c") == 0);
+    CHECK(strcmp(traced(get, TRACE_ABORTED, SLICE(""), 0), "aborted GET 0 0 - /a?b=c") == 0);
 }
 
 static void a_line_has_its_date_and_the_time_it_took(void)

@@ -31,9 +31,9 @@ static void requests_and_replies_cross_the_mailboxes(void)
     hear(client, "\r\n\r\nhello");
     put(client, GET("/a"));
     hear(client, "\r\n\r\nhello");
-    CHECK_EQUAL(worker.tools.counters.hits, 1);
-    CHECK_EQUAL(worker.tools.counters.misses, 1);
-    CHECK_EQUAL(worker.tools.counters.stored, 1);
+    CHECK_EQUAL(worker.context.stats.hits, 1);
+    CHECK_EQUAL(worker.context.stats.misses, 1);
+    CHECK_EQUAL(worker.context.stats.cache_entries, 1);
     close(client);
     end();
 }
@@ -52,8 +52,8 @@ static void a_request_that_comes_with_the_end_of_its_client_is_answered_and_clos
         CHECK_EQUAL(has(hear(client, NULL), "hello"), i < 2);
         close(client);
     }
-    AWAIT(worker.tools.counters.connections == 0);
-    CHECK_EQUAL(worker.tools.counters.hits, 1);
+    AWAIT(worker.context.stats.connections == 0);
+    CHECK_EQUAL(worker.context.stats.hits, 1);
     end();
 }
 
@@ -72,7 +72,7 @@ static void what_one_read_does_not_take_is_read_by_the_next(void)
     worker_send(&worker, make_reply(next_request(), "hello", "t"));
     struct request *last = next_request();
     CHECK_TEXT(request_target(last), "/last");
-    CHECK_EQUAL(worker.tools.counters.hits, count - 1);
+    CHECK_EQUAL(worker.context.stats.hits, count - 1);
     worker_send(&worker, make_reply(last, "goodbye", NULL));
     hear(client, "goodbye");
     close(client);
@@ -88,14 +88,14 @@ static void a_reply_never_reaches_the_next_tenant_of_its_slot(void)
     struct request *request = next_request();
     const struct address address = request->address;
     leave(first);
-    AWAIT(worker.tools.counters.connections == 0);
+    AWAIT(worker.context.stats.connections == 0);
     int second = dial(&endpoint);
     put(second, GET("/mine"));
     struct request *mine = next_request();
     CHECK_EQUAL(mine->address.slot, address.slot); /* else this test shows nothing */
     CHECK(mine->address.serial != address.serial);
     worker_send(&worker, make_reply(request, "secret", NULL));
-    AWAIT(worker.tools.counters.dropped == 1);
+    AWAIT(worker.context.stats.late_replies == 1);
     CHECK(is_silent(second));
     worker_send(&worker, make_reply(mine, "mine", NULL));
     CHECK(!has(hear(second, "\r\n\r\nmine"), "secret"));
@@ -110,9 +110,9 @@ static void an_answer_whose_client_left_is_stored_all_the_same(void)
     put(client, GET("/a"));
     struct request *request = next_request();
     leave(client);
-    AWAIT(worker.tools.counters.connections == 0);
+    AWAIT(worker.context.stats.connections == 0);
     worker_send(&worker, make_reply(request, "hello", "t"));
-    AWAIT(worker.tools.counters.stored == 1);
+    AWAIT(worker.context.stats.cache_entries == 1);
     client = dial(&endpoint);
     put(client, GET("/a"));
     hear(client, "hello");
@@ -130,7 +130,7 @@ static void a_full_mailbox_is_answered_with_503(void)
     put(second, GET("/2"));
     struct slice text = hear(second, NULL);
     CHECK(has(text, "HTTP/1.1 503 ") && has(text, "\r\nRetry-After: "));
-    CHECK_EQUAL(worker.tools.counters.overflows, 1);
+    CHECK_EQUAL(worker.context.stats.mailbox_full, 1);
     worker_send(&worker, make_reply(next_request(), "first", NULL));
     hear(first, "first");
     close(first);
@@ -150,9 +150,9 @@ static void a_full_house_lets_the_longest_idle_go(void)
     }
     CHECK_EQUAL(hear(clients[0], NULL).size, 0);
     CHECK(is_silent(clients[1]));
-    CHECK_EQUAL(worker.tools.counters.connections, 4);
-    CHECK_EQUAL(worker.tools.counters.slots, 4);
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_REAPED], 1);
+    CHECK_EQUAL(worker.context.stats.connections, 4);
+    CHECK_EQUAL(worker.context.stats.max_connections, 4);
+    CHECK_EQUAL(worker.context.stats.closed[CLOSED_REAPED], 1);
     for (int i = 0; i < 5; i++)
         close(clients[i]);
     end();
@@ -165,12 +165,12 @@ static void a_full_house_lets_go_whose_proxy_header_is_still_to_come(void)
     CHECK_EQUAL(worker_start(&worker), 0);
     int first = dial(&endpoint);
     put(first, "\r\n\r\n"); /* as a PROXY header begins */
-    AWAIT(worker.tools.counters.connections == 1);
+    AWAIT(worker.context.stats.connections == 1);
     int second = dial(&endpoint), third = dial(&endpoint);
     CHECK_EQUAL(hear(first, NULL).size, 0);
-    AWAIT(worker.tools.counters.accepted == 3);
+    AWAIT(worker.context.stats.accepted == 3);
     CHECK(is_silent(second) && is_silent(third));
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_REAPED], 1);
+    CHECK_EQUAL(worker.context.stats.closed[CLOSED_REAPED], 1);
     close(first);
     close(second);
     close(third);
@@ -188,9 +188,9 @@ static void a_full_house_at_work_says_503(void)
     }
     int third = dial(&endpoint);
     CHECK(has(hear(third, NULL), "HTTP/1.1 503 "));
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_FULL], 1);
-    CHECK_EQUAL(worker.tools.counters.refused[503 - REFUSED_FIRST], 1);
-    CHECK_EQUAL(worker.tools.counters.overflows, 0);
+    CHECK_EQUAL(worker.context.stats.closed[CLOSED_OVERLOAD], 1);
+    CHECK_EQUAL(worker.context.stats.refused[503 - REFUSED_FIRST], 1);
+    CHECK_EQUAL(worker.context.stats.mailbox_full, 0);
     close(third);
     close(clients[0]);
     close(clients[1]);
@@ -265,7 +265,7 @@ static void every_client_gets_its_own_answer(void)
     }
     for (int i = 0; i < CLIENTS; i++)
         pthread_join(pthreads[i], NULL);
-    CHECK_EQUAL(worker.tools.counters.requests, CLIENTS * ROUNDS);
+    CHECK_EQUAL(worker.context.stats.requests, CLIENTS * ROUNDS);
     end();
 }
 

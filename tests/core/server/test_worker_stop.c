@@ -22,12 +22,12 @@ static void a_stop_answers_what_is_in_flight_and_then_ends(void)
 {
     begin(10, 10);
     int idle = dial(&endpoint), busy = dial(&endpoint);
-    AWAIT(worker.tools.counters.connections == 2);
+    AWAIT(worker.context.stats.connections == 2);
     put(busy, GET("/slow"));
     struct request *request = next_request();
     worker_stop(&worker, now() + 60000, false);
     CHECK_EQUAL(hear(idle, NULL).size, 0);
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 1);
+    CHECK_EQUAL(worker.context.stats.closed[CLOSED_STOPPED], 1);
     CHECK(is_silent(busy));
     worker_send(&worker, make_reply(request, "at last", NULL));
     struct slice text = hear(busy, NULL);
@@ -82,7 +82,7 @@ static void a_stop_lets_quiet_clients_go(void)
     CHECK_EQUAL(worker_start(&worker), 0);
     int rests = dial(&endpoint), silent = dial(&endpoint);
     CHECK_EQUAL(send(rests, header, sizeof header, 0), sizeof header);
-    AWAIT(worker.tools.counters.connections == 2);
+    AWAIT(worker.context.stats.connections == 2);
     int64_t began = now();
     worker_stop(&worker, now() + 60000, false);
     CHECK_EQUAL(hear(rests, NULL).size, 0);
@@ -91,7 +91,7 @@ static void a_stop_lets_quiet_clients_go(void)
     close(rests);
     close(silent);
     join();
-    CHECK_EQUAL(worker.tools.counters.closed[CLOSED_STOPPED], 2);
+    CHECK_EQUAL(worker.context.stats.closed[CLOSED_STOPPED], 2);
 }
 
 /* The close is announced with the last of them, since a client takes it for the end. */
@@ -122,7 +122,7 @@ static void the_end_of_a_stop_tells_clients_to_come_again(void)
     put(waits, GET("/hangs"));
     struct request *request = next_request();
     put(sends, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
-    AWAIT(worker.tools.counters.misses == 2 && worker.tools.counters.connections == 3);
+    AWAIT(worker.context.stats.misses == 2 && worker.context.stats.connections == 3);
     worker_stop(&worker, now() + 50, false);
     join();
     CHECK(has(hear(waits, NULL), "HTTP/1.1 503 "));
@@ -140,19 +140,20 @@ static void a_stop_that_parks_keeps_the_clients_for_another_worker(void)
 {
     begin(10, 10);
     int idle = dial(&endpoint), busy = dial(&endpoint);
-    AWAIT(worker.tools.counters.connections == 2);
+    AWAIT(worker.context.stats.connections == 2);
     put(busy, GET("/slow"));
     struct request *request = next_request();
     worker_stop(&worker, now() + 60000, true);
-    AWAIT(worker.tools.counters.connections == 1);
+    AWAIT(worker.context.stats.connections == 1);
     put(idle, GET("/later"));
     worker_send(&worker, make_reply(request, "at last", NULL));
     CHECK(!has(hear(busy, "at last"), "Connection: close"));
     worker_join(&worker);
     CHECK_EQUAL(mailbox_depth(&requests), 0);
-    struct parked first = worker_take_parked(&worker), second = worker_take_parked(&worker);
+    struct handed_over first = worker_take_handed_over(&worker),
+                       second = worker_take_handed_over(&worker);
     CHECK(first.fd >= 0 && second.fd >= 0);
-    CHECK_EQUAL(worker_take_parked(&worker).fd, -1);
+    CHECK_EQUAL(worker_take_handed_over(&worker).fd, -1);
     worker_fini(&worker);
     mailbox_fini(&requests);
 
@@ -175,14 +176,14 @@ static void a_connection_that_died_on_its_way_is_not_adopted(void)
 {
     begin(10, 10);
     int client = dial(&endpoint);
-    AWAIT(worker.tools.counters.connections == 1);
+    AWAIT(worker.context.stats.connections == 1);
     worker_stop(&worker, now() + 60000, true);
     worker_join(&worker);
-    struct parked parked = worker_take_parked(&worker);
+    struct handed_over handed_over = worker_take_handed_over(&worker);
     leave(client);
-    worker_adopt(&worker, &parked);
-    CHECK_EQUAL(worker.tools.counters.connections, 0);
-    CHECK(fcntl(parked.fd, F_GETFD) < 0); /* it is closed */
+    worker_adopt(&worker, &handed_over);
+    CHECK_EQUAL(worker.context.stats.connections, 0);
+    CHECK(fcntl(handed_over.fd, F_GETFD) < 0); /* it is closed */
     worker_fini(&worker);
     mailbox_fini(&requests);
 }
@@ -195,7 +196,7 @@ static void a_stop_ends_at_its_moment_although_something_hangs(void)
     struct request *request = next_request();
     worker_stop(&worker, now() + 50, false);
     worker_join(&worker);
-    CHECK_EQUAL(worker.tools.counters.connections, 1);
+    CHECK_EQUAL(worker.context.stats.connections, 1);
     worker_send(&worker, make_reply(request, "too late", NULL)); /* freed with the mailbox */
     worker_fini(&worker);
     mailbox_fini(&requests);

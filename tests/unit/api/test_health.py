@@ -61,7 +61,7 @@ def test_the_metrics_tell_of_the_core_and_the_process(service: Served) -> None:
     answer = service.get("/metrics")
     text = answer.body.decode()
     assert "# TYPE commentsvc_core_hits_total counter\ncommentsvc_core_hits_total 3.0\n" in text
-    assert "# TYPE commentsvc_core_stored_bytes gauge\ncommentsvc_core_stored_bytes 7.0\n" in text
+    assert "# TYPE commentsvc_core_cache_bytes gauge\ncommentsvc_core_cache_bytes 7.0\n" in text
     assert "process_resident_memory_bytes" in text
     assert answer.tags == ()
 

@@ -6,8 +6,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from commentsvc import _core
 from commentsvc.api.metrics import CoreCollector, statistics
+from tests.core_server import core_server
 
 STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n"
 
@@ -15,7 +15,7 @@ STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n
 @pytest.fixture
 def stats() -> dict[str, int]:
     """All figures that the core gives, each with a number that no other has."""
-    names = _core.Server("127.0.0.1:0").stats()
+    names = core_server().stats()
     return {name: 1000 + place for place, name in enumerate(names)}
 
 
@@ -57,7 +57,7 @@ def test_the_histogram_of_misses_adds_up(stats: dict[str, int], samples: dict[st
 
 def test_the_statistics_tell_every_figure(stats: dict[str, int]) -> None:
     told = set(re.findall(r"\d+", " ".join(statistics(stats, STATUS))))
-    left_out = {"stored_bytes", "writes"}  # the first is told in KiB
+    left_out = {"cache_bytes", "writes"}  # the first is told in KiB
     wanted = {n: str(v) for n, v in stats.items() if not n.startswith("latency_")}
     assert {n for n, value in wanted.items() if value not in told} == left_out
 
@@ -65,13 +65,13 @@ def test_the_statistics_tell_every_figure(stats: dict[str, int]) -> None:
 def test_the_statistics_are_a_line_for_each_subject(stats: dict[str, int]) -> None:
     nothing = dict.fromkeys(stats, 0)
     latencies = {"latency_64": 98, "latency_1024": 1, "latency_inf": 1, "latency_sum": 30_000}
-    some = {"hits": 7, "refusals": 3, "refused_400": 1, "refused_503": 2, "stored_bytes": 2048}
+    some = {"hits": 7, "refusals": 3, "refused_400": 1, "refused_503": 2, "cache_bytes": 2048}
     assert statistics(nothing | latencies | some, STATUS) == [
         "requests: 0, of them 7 hits (0 with 304) and 0 misses; 3 refused (400 1, 503 2)",
         "misses: 0.300 ms on average, 50 % within 0.064 ms, 90 % within 0.064 ms, "
         "99 % within 1.024 ms",
-        "connections: 0 open, with 0 slots; 0 accepted, 0 times no descriptor; closed: none",
-        "store: 0 answers, 2.0 KiB; 0 evictions, 0 stale",
+        "connections: 0 open of 0; 0 accepted, 0 times no descriptor; closed: none",
+        "cache: 0 answers, 2.0 KiB; 0 evictions, 0 stale",
         "streams: 0 open, 0 refused, 0 events sent",
         "mailboxes: 0 requests wait for Python, 0 replies for workers; "
         "0 requests found no room, 0 replies came too late",

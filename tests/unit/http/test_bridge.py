@@ -89,7 +89,7 @@ def test_the_answers_of_a_turn_go_out_together() -> None:
     def give_all() -> None:
         for later in waiting:
             later.set_result(text(b"all"))
-        seen.append(bridges[0].stats()["returning"])
+        seen.append(bridges[0].stats()["replies_waiting"])
 
     def answer(_: Request) -> Deferred:
         waiting.append(Deferred())
@@ -145,7 +145,7 @@ def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge],
             for one in wanted:
                 method, path = one.split(" ")
                 answers.append(pool.submit(ask, bridge.address, path, method))
-            wait_for(lambda: bridge.stats()["waiting"] == len(wanted), "all to be waiting")
+            wait_for(lambda: bridge.stats()["requests_waiting"] == len(wanted), "all to be waiting")
             meanwhile(bridge)
             go_on.set()
             assert {each.result()[0] for each in answers} == {200}
