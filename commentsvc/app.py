@@ -48,15 +48,7 @@ from commentsvc.http.router import Route, Router
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
-from commentsvc.runtime import (
-    file_limit,
-    handover,
-    logs,
-    maintenance,
-    request_trace,
-    rerender,
-    signals,
-)
+from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
 from commentsvc.runtime.control import Control, NoServer
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
@@ -99,8 +91,8 @@ def run(settings: Settings, start: Start) -> None:
     Raises DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
     it cannot start.
     """
-    logs.set_up()
-    file_limit.provide(settings.server.connections)
+    process.set_up_logging()
+    process.raise_file_limit(settings.server.connections)
     place = asyncio.run(_serve(settings, start, None))
     while place is not None:
         place = asyncio.run(_serve(settings, start, place))
@@ -110,12 +102,12 @@ async def _serve(
     settings: Settings, start: Start, place: InheritedState | None
 ) -> InheritedState | None:
     """Serve, at the `place` that was ours or at one to be found; ours, if a successor failed."""
-    told_to_stop = signals.expect()
+    told_to_stop = process.expect_stop()
     succession = Handover(told_to_stop, place)
     try:
         await _compose(settings, start, succession, told_to_stop)
     finally:
-        signals.end_at_once()
+        process.end_at_once()
         left = await succession.conclude()
     return left
 

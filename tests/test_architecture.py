@@ -62,7 +62,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
     "db.migrations.steps": "test_upgrade: each from the schema before it, and none edited",
     "delivery.channel": "test_smtp and test_worker: what each failure means",
-    "runtime.signals": "tests/e2e/test_start_stop.py: signals are sent to a process of its own",
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",
     "model": "everywhere: these are the words of all tests",

@@ -15,9 +15,9 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, verdicts
+from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import HistoryEntry
-from commentsvc.moderation.verdicts import StoredVerdict
+from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.settings.schema import CommentsSettings, Site, origins
 from commentsvc.spam import bans
 
@@ -86,7 +86,7 @@ class CommentPage:
         ) -> tuple[Entry | None, dict[int, StoredVerdict], list[HistoryEntry], int, str]:
             return (
                 queries.find(reader, comment_id),
-                verdicts.find(reader, [comment_id]),
+                lists.verdicts_of(reader, [comment_id]),
                 actions.history(reader, comment_id),
                 actions.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from commentsvc.admin import render
 from commentsvc.model import Entry
-from commentsvc.moderation.verdicts import StoredVerdict
+from commentsvc.moderation.lists import StoredVerdict
 
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters
 

@@ -25,9 +25,9 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
-from commentsvc.moderation import actions, lists, verdicts
+from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
-from commentsvc.moderation.verdicts import StoredVerdict
+from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.settings.schema import Site, origins
 from commentsvc.util.text import whole_number
 
@@ -173,7 +173,7 @@ def _part(reader: Reader, status: str, query: str, site: str, after: str, who: s
     else:
         sheet = lists.list_page(reader, status, site, MOST, after or None)
         items, more, unindexed = sheet.items, sheet.next or "", 0
-    told = verdicts.find(reader, [entry.comment.id for entry in items])
+    told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
     return QueuePage(items, more, unindexed, told, actions.last_act(reader, who))
 
 

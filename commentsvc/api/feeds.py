@@ -24,14 +24,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from commentsvc.http.messages import (
-    ANY_ORIGIN,
-    NO_SNIFFING,
-    Request,
-    Response,
-    encode,
-    first,
-)
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode, first
 from commentsvc.http.router import HandlerResult, Route
 from commentsvc.model import Entry, site_tag, thread_tag
 from commentsvc.settings.schema import Settings

@@ -16,13 +16,7 @@ import msgspec
 
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.submit import SubmissionService
-from commentsvc.comments.submission import (
-    Fields,
-    Submission,
-    avatar,
-    check,
-    is_site,
-)
+from commentsvc.comments.submission import Fields, Submission, avatar, check, is_site
 from commentsvc.http.messages import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Request, Response
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings

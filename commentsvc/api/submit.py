@@ -20,7 +20,7 @@ from commentsvc.comments.render_queue import RenderQueue
 from commentsvc.comments.submission import Locate, Submission
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
-from commentsvc.db.jobs import Job
+from commentsvc.db.writer import Job
 from commentsvc.http.messages import (
     CorsPolicy,
     Deferred,

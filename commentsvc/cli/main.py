@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc.cli import backup, bans, mail, moderate, moderators, personal_data, threads
+from commentsvc.cli import backup, bans, mail, moderate, moderators, threads
 from commentsvc.cli.common import (
     Failure,
     Program,
@@ -41,7 +41,6 @@ for verb in (
     bans.ban,
     moderators.moderator,
     mail.mail,
-    personal_data.forget,
     backup.backup,
     backup.restore,
     doctor_command.doctor,

@@ -32,8 +32,8 @@ from commentsvc.comments.errors import (
     UnknownSite,
 )
 from commentsvc.db import outbox
-from commentsvc.db.jobs import BatchOperation
 from commentsvc.db.sqlite import Row, Transaction
+from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.util.timestamps import HOUR_MS
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc.db import writer
-from commentsvc.db.jobs import BatchOperation, I, Job, T, WorkQueue, hand_back
 from commentsvc.db.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
@@ -24,6 +23,7 @@ from commentsvc.db.sqlite import (
     connect,
     fault,
 )
+from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, hand_back
 
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too

@@ -8,6 +8,7 @@ index of its latest, and merged here, since there are few sites and no index of 
 
 import heapq
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -88,4 +89,25 @@ def numbers(reader: Reader) -> dict[str, int]:
     return {
         status: reader.execute(NUMBER, (status, COUNTED + 1)).fetchone()[0]
         for status in (PENDING, SPAM)
+    }
+
+
+_FIND: Final = (
+    "SELECT c.id, c.score, c.reasons FROM json_each(?) AS f"
+    " CROSS JOIN comment AS c ON c.id = f.value WHERE c.reasons <> ''"
+)
+
+
+class StoredVerdict(msgspec.Struct, frozen=True):
+    """The points of a comment, and a few words for each reason."""
+
+    score: int
+    reasons: tuple[str, ...]
+
+
+def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
+    """The verdicts on those of the comments `ids` that had reasons."""
+    rows = reader.execute(_FIND, (msgspec.json.encode(ids).decode(),)).fetchall()
+    return {
+        number: StoredVerdict(score, tuple(reasons.split("\n"))) for number, score, reasons in rows
     }

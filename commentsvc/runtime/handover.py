@@ -37,7 +37,7 @@ from typing import Final, NamedTuple
 from commentsvc.http.bridge import Connections, Sockets, close_all
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, HandOver
-from commentsvc.runtime.file_limit import provide
+from commentsvc.runtime.process import raise_file_limit
 
 _log = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ def _receive(server: socket.socket, taken: Taken) -> None:
     server.settimeout(PATIENCE)
     while True:
         # There may be more than our own settings provide for.
-        provide(sum(map(len, taken.values())) + BATCH)
+        raise_file_limit(sum(map(len, taken.values())) + BATCH)
         kind, descriptors, flags, _ = socket.recv_fds(server, 1, BATCH)
         for descriptor in descriptors:  # Python 3.11 forgets to pass the flag that would do it
             os.set_inheritable(descriptor, False)

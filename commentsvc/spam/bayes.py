@@ -1,26 +1,68 @@
-"""Bayes: how much a comment resembles what moderators called spam, by its words.
+"""The Bayesian filter: how much a comment resembles what moderators marked as spam, by its words.
 
-DESIGN. P. Graham's filter ("A Plan for Spam", 2002) as G. Robinson mended it (see `lessons`, which
-counts the words). The odds of a comment's words are combined by Fisher's method: if they had come
-up by chance, minus twice the logarithm of their product would be spread as chi-square with two
-degrees of freedom for each word. That is asked for spam and for its contrary, and the difference
-says how sure we are. Words are not independent of each other, so it is surer than it should be, and
-only next to certainty it says so.
+It is P. Graham's filter ("A Plan for Spam", 2002) with G. Robinson's changes; `training` counts the
+words. Fisher's method combines the odds of a comment's words: if the words had come up by chance,
+minus twice the logarithm of the product of their odds would follow a chi-square distribution with
+two degrees of freedom for each word. This is computed for spam and for its contrary; the difference
+says how sure the filter is. Words are not independent of each other, so the filter is surer than it
+should be, and only speaks up close to certainty.
 
-It speaks only after moderators have taught it, and it is the one layer that may file a comment as
-spam by itself: they said so of its like. It may also take doubt away, a little.
+It says nothing before moderators have trained it, and it is the one check that may file a comment
+as spam by itself: moderators said so of similar comments. It may also take away a little doubt.
 
-Here nothing is counted: the odds are in memory, and a comment costs a look-up for each word.
+A token is a word as it is read (NFKC, without case); Chinese and Japanese, which are written
+without spaces, give pairs of signs. Where a word stands tells more than the word alone (P. Graham,
+"Better Bayesian Filtering", 2003), so words of the name, hosts of links and their top-level domains
+are counted separately. Only a number is kept of a token, so that no table is full of readers'
+words; two tokens seldom share a number.
+
+Nothing is counted here: the odds are in memory, and a comment costs one look-up for each word.
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final
+from zlib import crc32
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
-from commentsvc.spam.tokens import tokens
+
+MOST: Final = 150  # tokens of a comment that count; a usual one has 30
+LONGEST: Final = 24  # signs of a word; what is longer is cut
+
+_SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD: Final = re.compile(rf"[{_SIGNS}]{{1,2}}|[^\W_{_SIGNS}]{{2,{LONGEST}}}").findall
+_ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{2,{LONGEST}}}").findall
+_LINK: Final = re.compile(r"https?://([^\s/?#:\"'<>()\[\]]{1,253})[^\s\"'<>()\[\]]*").findall
+_LINKS: Final = re.compile(r"https?://[^\s\"'<>()\[\]]*").sub
+
+
+def tokens(author: str, site: str, text: str) -> dict[int, str]:
+    """The tokens of a comment, each with its number: of 32 bits, the same in every process."""
+    words = _plain(text)
+    found = [f"name:{word}" for word in _words(_plain(author))]
+    if site or "://" in words:
+        for host in _LINK(f"{_plain(site)} {words}")[:MOST]:
+            found += (f"link:{host[-LONGEST:]}", f"link:*.{host.rpartition('.')[2][:LONGEST]}")
+        words = _LINKS(" ", words)
+    found += _words(words)
+    few = islice(dict.fromkeys(found), MOST)
+    return {crc32(token.encode(errors="replace")): token for token in few}
+
+
+def _plain(text: str) -> str:
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def _words(plain: str) -> list[str]:
+    """The words of a plain text; the pattern that knows ASCII alone is twice as fast."""
+    words: list[str] = (_ASCII_WORD if plain.isascii() else _WORD)(plain)
+    return words
+
 
 STRONGEST: Final = 40  # words of a comment that count, those farthest from even odds
 SHOWN: Final = 5  # of these, for the moderator

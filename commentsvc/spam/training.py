@@ -17,7 +17,7 @@ import msgspec
 
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, SPAM
-from commentsvc.spam.tokens import tokens
+from commentsvc.spam.bayes import tokens
 
 KINDS: Final = (SPAM, APPROVED)
 WORDS: Final = 30_000  # that are kept: 1 MiB of the file, 3 MiB of memory

@@ -6,7 +6,7 @@ import pytest
 from commentsvc.admin import comment_view
 from commentsvc.admin.comment_view import view
 from commentsvc.model import PENDING, Comment, Entry
-from commentsvc.moderation.verdicts import StoredVerdict
+from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000  # ms

@@ -10,8 +10,8 @@ import pytest
 
 from commentsvc.comments.errors import UnknownParent
 from commentsvc.comments.markdown import render
-from commentsvc.db.jobs import Job
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.db.writer import Job
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
 from tests.unit.served import SETTINGS, Served, data, faults, served
 

@@ -14,6 +14,7 @@ from commentsvc.runtime.control_commands import (
     ChangeStatus,
     CommandResult,
     EditText,
+    ErasePerson,
     Order,
     UndoChange,
 )
@@ -127,3 +128,30 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
         result = edit(text)
         assert result.exit_code == 2
         assert reason in result.stderr
+
+
+def forget(data: Path, *words: str, answer: str = "") -> Result:
+    return CliRunner().invoke(main.main, ["forget", "--data", str(data), *words], input=answer)
+
+
+def test_an_address_is_forgotten_after_a_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> CommandResult:
+        asked.append(order)
+        return CommandResult((3, 5))
+
+    monkeypatch.setattr(client, "write", write)
+    assert forget(tmp_path, "ann@mail.example", answer="n\n").exit_code == 1
+    assert forget(tmp_path, "Ann").exit_code == 1
+    assert forget(tmp_path, "Ann", "--yes").exit_code == 2
+    assert asked == []
+    assert forget(tmp_path, " ann@mail.example", "--yes").output == "erased 3\nerased 5\n"
+    assert asked == [ErasePerson(email="ann@mail.example")]
+
+
+def test_that_there_was_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "write", lambda _data, _order: CommandResult())
+    assert forget(tmp_path, "a@b.example", "--yes").output == "no comment has this address\n"

@@ -11,8 +11,8 @@ from commentsvc.comments import create, threads
 from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.db.jobs import BatchOperation
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.writer import BatchOperation
 from tests.unit.stored import HOUR, NOW, held, new, opened
 
 Outcome = InsertResult | Exception

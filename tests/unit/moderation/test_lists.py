@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
 from commentsvc.moderation import lists
+from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.stored import NOW, add, opened
 
 
@@ -94,3 +96,12 @@ def test_each_list_begins_by_its_index_and_stops(database: Database, sql: str) -
     read = [step for step in steps if step != "SCAN (subquery-1)"]  # what was found is counted
     assert not [step for step in read if step.startswith("SCAN") or "TEMP B-TREE" in step]
     assert [step for step in steps if index in step], steps
+
+
+def test_a_verdict_is_told_with_its_reasons(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        plain = add(database).comment.id
+        doubted = add(database, score=8, reasons="3 links (+5)\nthe same text (+3)").comment.id
+        found = database.read_now(lambda reader: lists.verdicts_of(reader, [plain, doubted, 77]))
+        assert found == {doubted: StoredVerdict(8, ("3 links (+5)", "the same text (+3)"))}
+        assert database.read_now(lambda reader: lists.verdicts_of(reader, [])) == {}

@@ -8,7 +8,7 @@ import pytest
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
 from commentsvc.spam import training
-from commentsvc.spam.tokens import tokens
+from commentsvc.spam.bayes import tokens
 from tests.unit.stored import NOW, add, decide, opened
 
 NOTHING: dict[str, tuple[int, int]] = {}
