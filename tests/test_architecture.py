@@ -396,3 +396,23 @@ def test_connections_to_sqlite_are_closed() -> None:
         if re.match(r"\s*with sqlite3\.connect\(", line)
     ]
     assert not found
+
+
+def test_a_class_name_occurs_in_one_module_only() -> None:
+    modules: dict[str, list[str]] = {}
+    for path in python_files(PACKAGE):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                modules.setdefault(node.name, []).append(module_of(path))
+    assert not {name: found for name, found in modules.items() if len(found) > 1}
+
+
+def test_an_ignored_rule_of_the_linter_has_its_reason_on_the_line() -> None:
+    found = [
+        f"{relative(path)}:{number}"
+        for path in python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"#\s*noqa(?!: [A-Z]+\d+(, [A-Z]+\d+)* - \w)", line)
+        if path != Path(__file__)
+    ]
+    assert not found

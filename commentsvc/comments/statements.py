@@ -46,7 +46,7 @@ RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
 RAISE_SITE: Final = "UPDATE site SET count = count + ? WHERE id = ?"
 FIND_KEY: Final = f"SELECT {COLUMNS} FROM comment AS c WHERE c.key = ?"
 CLEAR_KEY: Final = "UPDATE comment SET key = NULL WHERE id = ?"
-RENEW_TOKEN: Final = "UPDATE comment SET token_hash = ?, token_expires = ? WHERE id = ?"  # noqa: S105
+RENEW_TOKEN: Final = "UPDATE comment SET token_hash = ?, token_expires = ? WHERE id = ?"  # noqa: S105 - SQL
 
 # Moderation.
 FIND_COMMENT: Final = (

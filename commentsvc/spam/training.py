@@ -26,7 +26,7 @@ LEAST: Final = 10  # lessons of both kinds, before which the filter says nothing
 DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
 DECIDED: Final = (
-    "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608
+    "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608 - a constant
     " WHERE h.comment_id = c.id AND h.what = 'status' AND h.undone IS NULL"
     f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
     " FROM comment AS c LEFT JOIN lesson AS l ON l.comment_id = c.id WHERE c.id = ?"

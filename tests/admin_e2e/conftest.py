@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
-from tests.admin_e2e.desk import PASSWORD, sign_in
+from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import visit, watched_tab
 from tests.e2e.program import Service, command, serving
 

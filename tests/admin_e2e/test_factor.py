@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import Browser, Page, expect
 
 from commentsvc.auth import totp
-from tests.admin_e2e.desk import PASSWORD, Scheme, looked_at, looks, sign_out, tell
+from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, looked_at, looks, sign_out, tell
 from tests.e2e.program import Service, command
 
 STEP = 30  # seconds of one code (RFC 6238, 5.2)

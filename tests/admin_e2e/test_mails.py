@@ -16,10 +16,10 @@ from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings, Site
-from tests.admin_e2e.desk import Scheme, looked_at, looks
+from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
 from tests.e2e.program import Service, serving
-from tests.unit.mailserver import mail_settings
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.mail_server import mail_settings
 
 SETTINGS = Settings(
     server=ServerSettings(public_url="https://c.example"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
-from tests.admin_e2e.desk import Scheme, looked_at, looks
+from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
 from tests.e2e.program import Service, wait_for
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"

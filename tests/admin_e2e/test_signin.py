@@ -5,7 +5,15 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.admin_e2e.desk import PASSWORD, Scheme, looked_at, looks, sign_in, sign_out, tell
+from tests.admin_e2e.moderator_browser import (
+    PASSWORD,
+    Scheme,
+    looked_at,
+    looks,
+    sign_in,
+    sign_out,
+    tell,
+)
 from tests.e2e.program import Service
 from tests.widget.browser import Blog, serve
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.e2e.program import PATIENCE, Service, command, wait_for
-from tests.unit.mailserver import MailServer, mail_server
+from tests.unit.mail_server import MailServer, mail_server
 
 Start = Callable[..., Service]
 OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}

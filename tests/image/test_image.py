@@ -25,7 +25,7 @@ from tests import requirements
 from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
 from tests.proxy.client import Client
-from tests.proxy.fronts import HOST, checked, running
+from tests.proxy.proxies import HOST, checked, running
 
 USER = 10_001
 MOST = 120_000_000  # bytes of the image

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from loadtest.proxies.configs import Place
 from tests.e2e.program import PATIENCE, Answer
-from tests.proxy.fronts import HOST
+from tests.proxy.proxies import HOST
 
 
 class TlsConnection(http.client.HTTPSConnection):

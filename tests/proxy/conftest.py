@@ -14,7 +14,7 @@ from loadtest.harness.running import free_port, free_ports
 from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place
 from tests.e2e.program import Service
 from tests.proxy.client import Client
-from tests.proxy.fronts import BLOG, HOST, checked, running
+from tests.proxy.proxies import BLOG, HOST, checked, running
 
 Begin = Callable[..., Client]
 Network = Iterator[str]

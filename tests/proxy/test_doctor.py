@@ -11,7 +11,7 @@ from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place, nginx
 from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
 from tests.proxy.conftest import prefaced_settings, serving
-from tests.proxy.fronts import HOST
+from tests.proxy.proxies import HOST
 
 Begin = Callable[..., Client]
 ORIGIN = "https://blog.test"

@@ -12,7 +12,7 @@ from loadtest.proxies.configs import TLS_ONLY
 from tests.conftest import find_program
 from tests.proxy.client import Client
 from tests.proxy.conftest import Network
-from tests.proxy.fronts import HOST
+from tests.proxy.proxies import HOST
 
 YEAR = 365 * 24 * 3600
 COUNT = "/api/comments/count?url=/post/"

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Playwright
 from tests.background import background
 from tests.conftest import FLAGS, chromium_program, find_program
 from tests.proxy.client import Client
-from tests.proxy.fronts import HOST
+from tests.proxy.proxies import HOST
 
 TARGET = f"{HOST}/api/comments/count?url=/post/"
 

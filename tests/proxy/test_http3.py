@@ -19,7 +19,7 @@ from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
-from tests.proxy.fronts import HOST
+from tests.proxy.proxies import HOST
 from tests.proxy.test_fronts import COUNT, YEAR, max_age
 
 Asked = tuple[str, str, bytes]  # method, target, body

@@ -15,7 +15,7 @@ from loadtest.proxies.configs import FOLDERS
 from tests.e2e.program import Service, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network, serving
-from tests.proxy.fronts import BLOG
+from tests.proxy.proxies import BLOG
 
 FOLDER = "/comments"
 MODERATOR = f"mo@{BLOG}"

@@ -11,7 +11,7 @@ import pytest
 from loadtest.proxies.configs import FOLDERS
 from tests.proxy.client import Client
 from tests.proxy.conftest import Begin, Network
-from tests.proxy.fronts import BLOG, serving_blog
+from tests.proxy.proxies import BLOG, serving_blog
 from tests.proxy.test_fronts import YEAR, max_age
 
 FOLDER = "/comments"

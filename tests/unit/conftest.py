@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.seat import Seat, seated
-from tests.unit.served import Served, served
+from tests.unit.admin_client import Seat, seated
+from tests.unit.app_fixture import Served, served
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ def look(path: Path) -> bool:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
         applied = set()
         if HISTORY in tables:
-            applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}  # noqa: S608
+            applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}  # noqa: S608 - a constant
         elif tables:
             raise DatabaseUnusable(
                 f"{path} belongs to another program: move it away, or name another data directory"

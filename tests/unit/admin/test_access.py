@@ -4,8 +4,8 @@ import pytest
 
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import COOKIE, Cookies
-from tests.unit.seat import Seat, header, text
-from tests.unit.served import NOW, Served
+from tests.unit.admin_client import Seat, header, text
+from tests.unit.app_fixture import NOW, Served
 
 DAY = 86_400.0  # seconds
 

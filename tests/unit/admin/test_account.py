@@ -5,8 +5,8 @@ import re
 import pytest
 
 from commentsvc.auth.sessions import COOKIE
-from tests.unit.seat import PASSWORD, Seat, header, seated, text
-from tests.unit.served import Served
+from tests.unit.admin_client import PASSWORD, Seat, header, seated, text
+from tests.unit.app_fixture import Served
 
 NEW = "four words are better"
 

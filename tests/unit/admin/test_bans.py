@@ -7,9 +7,9 @@ import pytest
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.seat import Seat, header, text
-from tests.unit.served import NOW, Served
-from tests.unit.stored import add
+from tests.unit.admin_client import Seat, header, text
+from tests.unit.app_fixture import NOW, Served
+from tests.unit.database_fixture import add
 
 
 def listed(service: Served) -> list[Ban]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import Served
-from tests.unit.stored import add
+from tests.unit.admin_client import Seat, header, seated, text
+from tests.unit.app_fixture import Served
+from tests.unit.database_fixture import add
 
 
 @pytest.fixture

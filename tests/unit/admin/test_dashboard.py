@@ -14,9 +14,9 @@ from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import Target
 from commentsvc.settings import loader
 from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
-from tests.unit.seat import seated, text
-from tests.unit.served import NOW, SETTINGS, Served, served
-from tests.unit.stored import add
+from tests.unit.admin_client import seated, text
+from tests.unit.app_fixture import NOW, SETTINGS, Served, served
+from tests.unit.database_fixture import add
 
 SECRET = "s3cret" * 8
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from commentsvc.moderation import lists
-from tests.unit.seat import seated, text
-from tests.unit.served import served
-from tests.unit.stored import add
+from tests.unit.admin_client import seated, text
+from tests.unit.app_fixture import served
+from tests.unit.database_fixture import add
 
 
 def test_every_page_tells_how_much_waits_and_where_one_is(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from commentsvc.admin import login_limit
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
 from commentsvc.http.messages import HttpError
-from tests.unit.seat import HASH, PASSWORD
+from tests.unit.admin_client import HASH, PASSWORD
 
 
 def attempts(

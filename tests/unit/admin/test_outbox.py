@@ -5,9 +5,9 @@ from functools import partial
 from commentsvc.admin.outbox import MOST
 from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import Target
-from tests.unit.seat import Seat, header, text
-from tests.unit.served import NOW, Served
-from tests.unit.stored import add
+from tests.unit.admin_client import Seat, header, text
+from tests.unit.app_fixture import NOW, Served
+from tests.unit.database_fixture import add
 
 MS = int(NOW * 1_000)
 

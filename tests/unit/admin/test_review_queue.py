@@ -6,9 +6,9 @@ import pytest
 
 from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import search
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import NOW, Served
-from tests.unit.stored import add
+from tests.unit.admin_client import Seat, header, seated, text
+from tests.unit.app_fixture import NOW, Served
+from tests.unit.database_fixture import add
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.served import served
+from tests.unit.app_fixture import served
 
 
 def test_every_page_has_an_address_of_its_own_below_moderation(tmp_path: Path) -> None:

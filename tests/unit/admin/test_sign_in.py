@@ -7,8 +7,8 @@ import pytest
 from commentsvc.admin.render import HOME
 from commentsvc.auth import accounts
 from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE
-from tests.unit.seat import HASH, PASSWORD, Seat, employ, header, seated, text
-from tests.unit.served import Served
+from tests.unit.admin_client import HASH, PASSWORD, Seat, employ, header, seated, text
+from tests.unit.app_fixture import Served
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from commentsvc.admin.threads import MOST
-from tests.unit.seat import Seat, header, seated, text
-from tests.unit.served import Served, data
-from tests.unit.stored import add
+from tests.unit.admin_client import Seat, header, seated, text
+from tests.unit.app_fixture import Served, data
+from tests.unit.database_fixture import add
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from commentsvc.auth import totp
 from commentsvc.http.messages import Response
-from tests.unit.seat import PASSWORD, Seat, header, seated, text
-from tests.unit.served import Served
+from tests.unit.admin_client import PASSWORD, Seat, header, seated, text
+from tests.unit.app_fixture import Served
 
 
 def secret(seat: Seat) -> bytes:

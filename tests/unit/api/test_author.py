@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
-from tests.unit.served import SETTINGS, Served, data, faults, served
+from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 VOTER = "a-random-word"
 MINUTES = 60.0

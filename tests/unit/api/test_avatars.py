@@ -16,7 +16,7 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util import http_client
 from tests.background import background
-from tests.unit.served import NOW, SETTINGS, Served, data, served
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 
 ANN = avatar("Ann@Blog.Example")
 TARGET = f"/api/avatar/{ANN}"

@@ -14,7 +14,7 @@ import pytest
 from commentsvc.comments import queries, threads
 from commentsvc.comments.markdown import render
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings
-from tests.unit.served import SETTINGS, Served, data, faults, served
+from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 
 @pytest.fixture

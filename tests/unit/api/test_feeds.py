@@ -13,11 +13,13 @@ from msgspec.structs import replace
 
 from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
 from commentsvc.model import Entry
-from tests.unit import stored
+from tests.unit import database_fixture
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITE = Source("blog", "A & B", "https://blog.example", "")
-COMMENT = replace(stored.COMMENT, site="https://ann.example/?a&b", html="<p>Hi &amp; ho</p>\n")
+COMMENT = replace(
+    database_fixture.COMMENT, site="https://ann.example/?a&b", html="<p>Hi &amp; ho</p>\n"
+)
 ENTRY = Entry(COMMENT, "blog", "/p/?a&b", "A <post>")
 
 

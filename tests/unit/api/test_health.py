@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from commentsvc.api.static_files import TAG, blog_paths
 from commentsvc.db.sqlite import DatabaseBusy
 from commentsvc.settings.schema import BackupSettings, ServerSettings
-from tests.unit.mailserver import mail_settings
-from tests.unit.served import NOW, SETTINGS, Served, data, served
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
+from tests.unit.mail_server import mail_settings
 
 
 @pytest.fixture

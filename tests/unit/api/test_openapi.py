@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from commentsvc.api.openapi import OPERATIONS, document
 from commentsvc.api.openapi_schemas import Json
 from commentsvc.settings.schema import Settings
-from tests.unit.served import Served, data
+from tests.unit.app_fixture import Served, data
 
 DOCUMENT = document(Settings())
 

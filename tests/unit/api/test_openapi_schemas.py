@@ -5,7 +5,7 @@ import pytest
 from commentsvc.api.openapi_schemas import Json, components, reference
 from commentsvc.comments.submission import Fields
 from commentsvc.settings.schema import Settings
-from tests.unit.served import Served, data
+from tests.unit.app_fixture import Served, data
 
 SCHEMAS = components(Settings())["schemas"]
 KINDS = {"string": str, "integer": int, "object": dict, "array": list, "null": type(None)}

@@ -9,10 +9,10 @@ from commentsvc.api.serialize import item, status
 from commentsvc.http.messages import encode
 from commentsvc.model import Comment
 from commentsvc.util.timestamps import local
-from tests.unit import stored
+from tests.unit import database_fixture
 
 COMMENT = replace(
-    stored.COMMENT,
+    database_fixture.COMMENT,
     avatar="8667278f970b1ae1f77d3ad166620cc8",
     source="*Hi*",
     html="<p><em>Hi</em></p>\n",

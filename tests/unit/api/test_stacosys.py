@@ -6,7 +6,7 @@ import pytest
 
 from commentsvc.api.stacosys import stacosys_site
 from commentsvc.util.timestamps import local
-from tests.unit.served import NOW, Served, data
+from tests.unit.app_fixture import NOW, Served, data
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 MULTIPART = "multipart/form-data; boundary=x"

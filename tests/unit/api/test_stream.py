@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.api import stream
-from tests.unit.served import Served
+from tests.unit.app_fixture import Served
 
 TAG = "thread:blog:/p/"
 

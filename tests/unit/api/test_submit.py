@@ -13,7 +13,7 @@ from commentsvc.comments.markdown import render
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.db.writer import Job
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
-from tests.unit.served import SETTINGS, Served, data, faults, served
+from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 
 @pytest.fixture

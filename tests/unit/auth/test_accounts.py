@@ -10,7 +10,7 @@ from commentsvc.auth import accounts, sessions
 from commentsvc.auth.accounts import NameRefused, NameTaken, UnknownModerator
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.db.database import Database
-from tests.unit.stored import NOW, opened
+from tests.unit.database_fixture import NOW, opened
 
 LIFETIME = Lifetime(most=1_000, idle=1_000)
 

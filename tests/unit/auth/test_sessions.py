@@ -12,7 +12,7 @@ from commentsvc.auth import accounts, sessions
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE, Cookies, Lifetime, Session
 from commentsvc.db.database import Database
-from tests.unit.stored import NOW, opened
+from tests.unit.database_fixture import NOW, opened
 
 LIFETIME = Lifetime(most=1_000, idle=100)
 ANN = Moderator(1, "Ann", "hash", NOW)

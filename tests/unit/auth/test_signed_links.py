@@ -6,7 +6,7 @@ import pytest
 
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
-from tests.unit.stored import HOUR, NOW, opened
+from tests.unit.database_fixture import HOUR, NOW, opened
 
 OLD, NEW = b"o" * 40, b"n" * 40
 LINKS = SignedLinks([NEW])

@@ -8,7 +8,7 @@ import pytest
 from commentsvc.auth import accounts, totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, TwoFactor
 from commentsvc.db.database import Database
-from tests.unit.stored import opened
+from tests.unit.database_fixture import opened
 
 KEY, OLD = b"k" * 32, b"o" * 32
 NOW = 1_795_000_000.0

@@ -13,7 +13,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.runtime.control_commands import Alias, Close, Move
 from commentsvc.settings.schema import Site
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 SITES = Sites([Site(name="blog", origins=("https://blog.example",), trailing_slash="add")])
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli.main import main
 from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
-from tests.unit.stored import add, opened
+from tests.unit.database_fixture import add, opened
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from commentsvc.model import Comment, Entry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, UndoChange
-from tests.unit.stored import new
+from tests.unit.database_fixture import new
 
 COMMENT = Comment(
     id=12,

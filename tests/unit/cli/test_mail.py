@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import main
-from tests.unit.mailserver import MailServer, mail_server
+from tests.unit.mail_server import MailServer, mail_server
 
 Run = Callable[..., Result]
 

@@ -18,7 +18,7 @@ from commentsvc.runtime.control_commands import (
     Order,
     UndoChange,
 )
-from tests.unit.stored import COMMENT
+from tests.unit.database_fixture import COMMENT
 
 Run = Callable[..., Result]
 

@@ -13,7 +13,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.db.writer import BatchOperation
-from tests.unit.stored import HOUR, NOW, held, new, opened
+from tests.unit.database_fixture import HOUR, NOW, held, new, opened
 
 Outcome = InsertResult | Exception
 

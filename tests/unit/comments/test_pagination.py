@@ -15,7 +15,7 @@ from commentsvc.comments.errors import BadCursor
 from commentsvc.comments.pagination import Sort
 from commentsvc.db.database import Database
 from commentsvc.model import Comment
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 SORTS: list[Sort] = list(get_args(Sort))
 moments = st.integers(0, 10**15)

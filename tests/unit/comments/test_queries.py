@@ -18,7 +18,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
 from commentsvc.moderation import actions
-from tests.unit.stored import HOUR, NOW, add, decide, new, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
 
 @pytest.fixture

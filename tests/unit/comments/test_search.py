@@ -17,7 +17,7 @@ from commentsvc.db.schema import search as search_schema
 from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
 H = ChangeTable.alias("h")

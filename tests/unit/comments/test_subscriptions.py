@@ -13,8 +13,8 @@ from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.mailserver import mail_settings
-from tests.unit.served import SETTINGS, Served, faults, served, waiting
+from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
+from tests.unit.mail_server import mail_settings
 
 WITH_MAIL = replace(
     SETTINGS,

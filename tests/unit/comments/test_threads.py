@@ -12,7 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 
 @pytest.fixture

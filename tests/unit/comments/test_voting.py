@@ -11,7 +11,7 @@ from commentsvc.comments.voting import CROWD
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.model import SPAM
-from tests.unit.stored import HOUR, NOW, add, decide, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 HERE = (b"now", b"before")
 

@@ -17,7 +17,7 @@ from commentsvc.db.schema.outbox import Target
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from commentsvc.settings.data_dir import DATABASE, DataUnusable
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 
 @pytest.fixture

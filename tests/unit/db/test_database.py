@@ -18,7 +18,7 @@ from commentsvc.db.sqlite import (
     Reader,
     Transaction,
 )
-from tests.unit.stored import held, opened, site, sites
+from tests.unit.database_fixture import held, opened, site, sites
 
 
 def test_a_read_after_the_answer_sees_what_was_acknowledged(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from commentsvc.comments.create import NewComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from tests.unit.stored import HOUR, NOW, add, decide, new, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
 
 @pytest.fixture

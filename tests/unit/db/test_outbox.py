@@ -12,7 +12,7 @@ from commentsvc.db.outbox import PATIENCE, ChannelBacklog
 from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.db.sqlite import Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
-from tests.unit.stored import NOW, add, new, opened
+from tests.unit.database_fixture import NOW, add, new, opened
 
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
 

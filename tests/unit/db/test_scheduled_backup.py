@@ -12,7 +12,7 @@ import pytest
 from commentsvc.db import backup, scheduled_backup
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.settings.schema import BackupSettings
-from tests.unit.stored import add, opened
+from tests.unit.database_fixture import add, opened
 
 HOUR = 3_600
 START = 1_795_003_200.0  # 2026-11-18, noon

@@ -18,7 +18,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
 from commentsvc.db.writer import BATCH, Job, WorkQueue, hand_back
 from tests.conftest import cannot_run
-from tests.unit.stored import held, opened, site, sites
+from tests.unit.database_fixture import held, opened, site, sites
 
 
 @contextlib.contextmanager

@@ -21,8 +21,8 @@ from commentsvc.settings.schema import HooksSettings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict
 from tests.background import background
-from tests.unit.served import SETTINGS, Served, served, waiting
-from tests.unit.stored import decide
+from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.database_fixture import decide
 
 KEY = "123YourAPIKey"
 SPAMMER = "akismet-guaranteed-spam"
@@ -71,7 +71,7 @@ class Asking:
         """Ask what waits; the methods and authors that the server met."""
         self.server.asked.clear()  # type: ignore[attr-defined] # as above
         url = f"http://127.0.0.1:{self.server.server_address[1]}/1.1"
-        now = lambda: self.service.now  # noqa: E731
+        now = lambda: self.service.now  # noqa: E731 - a clock
         channel = Akismet(settings(), self.service.database, now, url)
         outbox = OutboxWorker(self.service.database, {"Akismet": channel}, now)
         asyncio.run(outbox.deliver("Akismet"))
@@ -191,7 +191,7 @@ def test_a_wrong_key_is_told_and_asked_with_again(
     with served(tmp_path, settings()) as service:
         service.submit("Buy", author=SPAMMER)
         url = f"http://127.0.0.1:{server.server_address[1]}/1.1"
-        now = lambda: service.now  # noqa: E731
+        now = lambda: service.now  # noqa: E731 - a clock
         channel = Akismet(settings("wrong"), service.database, now, url)
         asyncio.run(OutboxWorker(service.database, {"Akismet": channel}, now).deliver("Akismet"))
         [post] = waiting(service)

@@ -11,8 +11,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.delivery import channels
 from commentsvc.settings.schema import ServerSettings, Settings, SpamSettings
-from tests.unit.mailserver import mail_settings
-from tests.unit.stored import opened
+from tests.unit.database_fixture import opened
+from tests.unit.mail_server import mail_settings
 
 LINKS = SignedLinks([b"key" * 16])
 SETTINGS = Settings(

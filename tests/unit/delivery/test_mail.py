@@ -20,8 +20,8 @@ from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.mailserver import mail_settings
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.mail_server import mail_settings
 
 SETTINGS = Settings(
     server=ServerSettings(public_url="https://c.example/comments/"),

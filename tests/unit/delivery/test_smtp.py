@@ -19,7 +19,7 @@ from commentsvc.delivery.channel import (
     TemporaryFailure,
 )
 from commentsvc.delivery.smtp import PATIENT, Deadlines, Envelope, Smtp
-from tests.unit.mailserver import PASSWORD, MailServer, mail_server, mail_settings
+from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=0.5, send=0.2)  # with a server that hangs
 SENDER = "comments@blog.example"

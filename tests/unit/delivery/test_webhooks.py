@@ -20,7 +20,7 @@ from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import HooksSettings
 from commentsvc.util.http_client import HttpResponse
-from tests.unit.served import NOW, SETTINGS, Served, served, waiting
+from tests.unit.app_fixture import NOW, SETTINGS, Served, served, waiting
 
 ALL = HooksSettings(
     webhooks=("https://hooks.example/secret-path",),

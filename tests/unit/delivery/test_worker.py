@@ -18,8 +18,8 @@ from commentsvc.delivery.smtp import PATIENT, Deadlines, Smtp
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
-from tests.unit.mailserver import MailServer, mail_server, mail_settings
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=30, send=0.1)  # with a server that hangs
 

@@ -12,7 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import ChangeResult
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 TAGS = {"thread:blog:/post/", "site:blog"}
 

@@ -16,7 +16,7 @@ from commentsvc.moderation import actions, author_edits
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict
-from tests.unit.stored import HOUR, NOW, add, decide, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 LATER = NOW + HOUR
 ACCEPT, HOLD, FILE = Verdict("accept"), Verdict("hold", 5, ("a link",)), Verdict("spam", 9, ("x",))

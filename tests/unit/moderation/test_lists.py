@@ -13,7 +13,7 @@ from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
 from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from commentsvc.comments import search, subscriptions
 from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 EMAIL = "Rosa.Weber@mail.example"
 

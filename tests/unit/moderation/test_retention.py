@@ -12,7 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 EMAIL = "Rosa.Weber@mail.example"
 

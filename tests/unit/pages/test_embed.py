@@ -13,7 +13,7 @@ from commentsvc.api.serialize import Item
 from commentsvc.comments.threads import set_state
 from commentsvc.pages.embed import DEPTH, Branch, build_tree
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
-from tests.unit.served import SETTINGS, Served, data, faults, served
+from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 
 def reply(number: int, parent: int | None = None) -> Item:

@@ -12,9 +12,9 @@ from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import ServerSettings
-from tests.unit.mailserver import mail_settings
-from tests.unit.served import SETTINGS, Served, served
-from tests.unit.stored import HOUR
+from tests.unit.app_fixture import SETTINGS, Served, served
+from tests.unit.database_fixture import HOUR
+from tests.unit.mail_server import mail_settings
 
 WITH_MAIL = replace(
     SETTINGS,

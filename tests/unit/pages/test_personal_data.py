@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from commentsvc.delivery import channels, worker
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import ServerSettings
-from tests.unit import stored
-from tests.unit.mailserver import mail_server, mail_settings
-from tests.unit.served import SETTINGS, Served, served, waiting
+from tests.unit import database_fixture
+from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.mail_server import mail_server, mail_settings
 
 WITH_MAIL = replace(
     SETTINGS,
@@ -132,7 +132,7 @@ def test_erasing_asks_first_and_works_once(service: Served) -> None:
 
 
 def test_what_the_filter_learned_of_an_author_is_erased_too(service: Served) -> None:
-    stored.decide(service.database, "spam", 1)
+    database_fixture.decide(service.database, "spam", 1)
     service.form(links(service)["erase"], "")
     rows = service.database.read_now(
         lambda reader: reader.execute(

@@ -17,7 +17,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.runtime import control
 from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
-from tests.unit.stored import new
+from tests.unit.database_fixture import new
 
 T = TypeVar("T")
 NOW = 1_790_000_000.0  # a Unix time in seconds

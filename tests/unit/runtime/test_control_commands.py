@@ -24,7 +24,7 @@ from commentsvc.runtime.control_commands import (
     UndoChange,
 )
 from commentsvc.spam import bans
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 ORDERS: dict[str, Order] = {
     '{"do":"changestatus","to":"spam","ids":[1],"all":false}': ChangeStatus(to="spam", ids=(1,)),

@@ -12,7 +12,7 @@ from commentsvc.moderation import retention
 from commentsvc.runtime import maintenance
 from commentsvc.settings.schema import PrivacySettings, Settings, SpamSettings
 from commentsvc.util.client_network import DAY_S
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 PAUSE = 0.01  # seconds
 

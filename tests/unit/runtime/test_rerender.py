@@ -11,7 +11,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.runtime import rerender
 from commentsvc.runtime.rerender import Outdated, look, store
-from tests.unit.stored import add, opened
+from tests.unit.database_fixture import add, opened
 
 TABLE = "|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 3_000
 

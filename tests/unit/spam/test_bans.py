@@ -13,7 +13,7 @@ from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Bans
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 HASH = bytes.fromhex("0123456789abcdef")

@@ -13,7 +13,7 @@ from commentsvc.db.sqlite import DatabaseBusy, Reader
 from commentsvc.spam import score, training
 from commentsvc.spam.model_cache import PAUSE, ModelCache
 from commentsvc.spam.score import Signal
-from tests.unit.stored import add, decide, opened
+from tests.unit.database_fixture import add, decide, opened
 
 TEXTS = {"spam": "cheap pills casino bonus", "approved": "thank you for this bread"}
 SENT = Submission(("blog", "/p/"), "Ann", TEXTS["spam"], "", "", "", None, "", "", "")

@@ -9,9 +9,9 @@ import pytest
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import ModerationSettings
 from commentsvc.spam import bans, training
-from tests.unit import stored
-from tests.unit.served import SETTINGS, Served, served
-from tests.unit.stored import add
+from tests.unit import database_fixture
+from tests.unit.app_fixture import SETTINGS, Served, served
+from tests.unit.database_fixture import add
 
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
@@ -53,7 +53,7 @@ def test_the_filter_that_moderators_taught_judges_unless_it_is_off(tmp_path: Pat
             for text, to in (("cheap casino pills bonus", "spam"), ("nice bread", "approved")):
                 for _ in range(training.LEAST):
                     one = add(service.database, status="pending", source=text)
-                    stored.decide(service.database, to, one.comment.id)
+                    database_fixture.decide(service.database, to, one.comment.id)
             assert send(service, "Cheap pills! A casino bonus!") == expected
 
 

@@ -9,7 +9,7 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
 from commentsvc.spam import training
 from commentsvc.spam.bayes import tokens
-from tests.unit.stored import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 NOTHING: dict[str, tuple[int, int]] = {}
 

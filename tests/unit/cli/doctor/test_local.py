@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from commentsvc.cli.doctor import local
 from commentsvc.cli.doctor.remote import Finding
 from commentsvc.settings.schema import Settings
-from tests.unit.mailserver import MailServer, mail_server, mail_settings
+from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 
 def look(**changes: str) -> tuple[Finding, MailServer]:

@@ -15,7 +15,7 @@ from commentsvc import model
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.schema import comments, moderation, outbox, search
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
-from tests.unit.stored import add, opened
+from tests.unit.database_fixture import add, opened
 
 # What each step made when it was released. A line here is never changed: append one.
 RELEASED = {

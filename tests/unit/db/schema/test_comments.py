@@ -8,7 +8,7 @@ import pytest
 from commentsvc import model
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.model import Comment
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 
 def test_a_thread_and_its_site_have_their_own_tags() -> None:

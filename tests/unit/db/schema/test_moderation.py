@@ -7,7 +7,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.spam import bans
-from tests.unit.stored import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened
 
 
 @pytest.mark.parametrize("kind", model.BANS)

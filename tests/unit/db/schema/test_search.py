@@ -7,7 +7,7 @@ import pytest
 from commentsvc.comments import search
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from tests.unit.stored import add, opened
+from tests.unit.database_fixture import add, opened
 
 
 def indexed(reader: Reader) -> list[tuple[object, ...]]:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from commentsvc.auth import accounts, passwords
 from commentsvc.http.messages import Response
-from tests.unit.served import NOW, Served
+from tests.unit.app_fixture import NOW, Served
 
 PASSWORD = "correct horse battery"
 # One hash for all tests: making one takes 8 ms.
