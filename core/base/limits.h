@@ -1,8 +1,7 @@
 /* Every limit of the core, each with its unit and its reason.
  *
- * What an operator may need to change is a field of `struct limits`, with the
- * value here as its default; the rest is fixed, since a larger value would only
- * help an attacker.
+ * What an operator may need to change is a field of `struct limits`, whose values come from the
+ * settings; the rest is fixed, since a larger value would only help an attacker.
  */
 #ifndef CORE_BASE_LIMITS_H
 #define CORE_BASE_LIMITS_H
@@ -15,7 +14,7 @@ enum {
     /* Bytes of request line and fields. Browsers send under 2 KiB, and the proxies
      * that stand in front allow 8 to 16 KiB. */
     LIMIT_HEAD = 16 * 1024,
-    /* Bytes of a PROXY header, in which a terminator of TLS says whom it speaks for. Usual ones
+    /* Bytes of a PROXY header, in which a TLS terminator says whom it speaks for. Usual ones
      * have under 200, and a few more with the name in a client's certificate. */
     LIMIT_PROXY_HEADER = 2048,
     /* Bytes of the lines that only clients by TLS get: a field or two. */

@@ -1,4 +1,4 @@
-/* The response cache; see cache.h for the design. */
+/* The response cache; see cache.h. */
 #include "cache/cache.h"
 
 #include <assert.h>

@@ -1,16 +1,15 @@
-/* The response cache of one worker: ready answers, keyed by target, bounded in bytes.
+/* The response cache of one worker: rendered responses, keyed by target, bounded in bytes. It owns
+ * its entries and runs in the worker's thread.
  *
- * DESIGN. Every worker has its own cache and touches no other: a hit takes no lock and shares no
- * cache line, but for the table of purges, which it only reads. The price is that each worker makes
- * its own first miss. Eviction is S3-FIFO (Yang et al., "FIFO queues are all you need for cache
- * eviction", SOSP 2023): new answers enter a small queue that takes a tenth of the bytes; those
- * asked for again while there go on to the main queue, the others leave, and only their
- * fingerprints are remembered for a while. A million targets that are each asked for once pass
- * through the small queue and touch nothing that readers want.
- * One answer moves a bounded number of others, so that no hit waits for it.
+ * A hit takes no lock and shares no cache line, but for the purge table, which it only reads. The
+ * price is that each worker makes its own first miss.
  *
- * The cache runs in its worker's pthread only. It owns the answers that it keeps.
- */
+ * Eviction is S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
+ * New entries enter a small queue that takes a tenth of the bytes. Those asked for again while
+ * there are promoted to the main queue; the others leave, and only their fingerprints are
+ * remembered for a while. So a million targets that are each asked for once evict nothing that
+ * readers want. Storing one response moves a bounded number of entries, so that no hit waits for
+ * it. */
 #ifndef CORE_CACHE_CACHE_H
 #define CORE_CACHE_CACHE_H
 

@@ -1,4 +1,4 @@
-/* Entries; see entry.h for the design. */
+/* Entries of the cache; see entry.h. */
 #include "cache/entry.h"
 
 #include "base/limits.h"

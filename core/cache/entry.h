@@ -1,9 +1,8 @@
 /* An entry of the cache: what is left of a reply, small enough for three cache lines.
  *
- * DESIGN. Where there are more answers than the caches hold, a hit is as dear as the lines that it
- * reads. So an answer is kept apart from what its head has in common with others (shared_head.h),
- * its 304 needs no bytes of its own, and what a hit reads lies side by side: it begins behind the
- * links of the queues, which no hit follows. */
+ * With more entries than the CPU's caches hold, a hit costs what it reads. So an entry is stored
+ * apart from what its head has in common with others (shared_head.h), its 304 needs no bytes of its
+ * own, and what a hit reads lies together, behind the links of the queues, which no hit follows. */
 #ifndef CORE_CACHE_ENTRY_H
 #define CORE_CACHE_ENTRY_H
 

@@ -1,4 +1,4 @@
-/* The prefetch; see prefetch.h for the design. */
+/* The prefetch; see prefetch.h. */
 #include "cache/prefetch.h"
 
 #include "base/limits.h"

@@ -1,11 +1,13 @@
 /* Prefetch: the look-ups that the next requests of a pipeline will make, begun before they are
- * parsed.
+ * parsed. It runs in the worker's thread and owns nothing.
  *
- * DESIGN. Where there are more answers than the caches hold, a look-up waits for its bucket, and
- * then for its answer. So where the bytes behind a request look like more of the kind, their
- * targets are guessed and told to the cache all at once. A guess is checked by whoever uses it, and
- * nothing depends on it but time.
- */
+ * Only a benchmark sees it, since browsers and proxies do not pipeline: there it saves a third of a
+ * hit among 10,000 responses. A hit that is alone pays one comparison.
+ *
+ * With more entries than the CPU's caches hold, a look-up waits for its bucket and then for its
+ * entry. So where the bytes behind a request look like more of the kind, their targets are guessed
+ * and looked up all at once. A guess is checked before it is used, and nothing depends on it but
+ * time. */
 #ifndef CORE_CACHE_PREFETCH_H
 #define CORE_CACHE_PREFETCH_H
 

@@ -1,4 +1,4 @@
-/* The table of purges; see purge.h for the design. */
+/* The purge table; see purge.h. */
 #include "cache/purge.h"
 
 uint64_t purge_now(struct purge_table *purges)

@@ -1,17 +1,15 @@
-/* Purges: for every tag the moment of its last purge, so that nothing stale is ever served.
+/* Purges: for every tag the number of its last purge, so that nothing stale is ever served.
  *
- * DESIGN. One global sequence number grows with every purge. A request notes it (`purge_now`)
- * when Python takes it, before anything is read for it; the answer that is made carries that
- * number and its tags. The answer is fresh as long as none of its tags was purged after that
- * number. The test is made at every hit, so a purge is one store into a table, however many
- * answers carry the tag, and no worker has to be told. An answer made stale stays in memory until
- * it is looked up or evicted.
+ * One sequence number grows with every purge. A request notes it (`purge_now`) when Python drains
+ * it, before anything is read for it; its response carries that number and its tags. The response
+ * is fresh as long as none of its tags was purged after that number. This is tested at every hit,
+ * so a purge is one store into a table, however many responses carry the tag, and no worker has to
+ * be told. A stale entry stays in memory until it is looked up or evicted.
  *
  * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
  *
- * Every function may run in any pthread at any time. The order "commit, purge, acknowledge" is the
- * caller's; then a reader who has seen the acknowledgement finds the purge.
- */
+ * Any thread may call every function at any time. The caller keeps the order "commit, purge,
+ * acknowledge"; then a reader who has seen the acknowledgement finds the purge. */
 #ifndef CORE_CACHE_PURGE_H
 #define CORE_CACHE_PURGE_H
 

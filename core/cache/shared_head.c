@@ -1,4 +1,4 @@
-/* The shared heads; see shared_head.h for the design. */
+/* Shared heads; see shared_head.h. */
 #include "cache/shared_head.h"
 
 #include "base/limits.h"

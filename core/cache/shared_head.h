@@ -1,10 +1,10 @@
-/* Shared heads: what the heads of many entries have in common, once for all of them.
+/* Shared heads: what the heads of many entries have in common, stored once. They belong to one
+ * worker's cache.
  *
- * DESIGN. The answers of a program differ in their bodies, lengths and entity tags, and hardly ever
- * in their other fields. Those are two thirds of a small answer. Kept once, they lie in the fastest
- * cache whichever answer is asked for; and what is left of an answer takes three cache lines
- * instead of eight. A few shared heads are remembered for answers to come; one is freed with its
- * last answer. So the worst that many different heads do is to share nothing. */
+ * Responses differ in body, length and entity tag, and hardly ever in their other fields, which are
+ * two thirds of a small response. Stored once, those stay in the fastest cache whichever entry is
+ * asked for. A few shared heads are remembered for responses to come; one is freed with its last
+ * entry. If all heads differ, nothing is shared, and nothing worse happens. */
 #ifndef CORE_CACHE_SHARED_HEAD_H
 #define CORE_CACHE_SHARED_HEAD_H
 

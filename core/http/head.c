@@ -1,6 +1,6 @@
 /* The head parser.
  *
- * DESIGN. One pass over a head that is whole, which nearly every head is at its first read. When
+ * One pass over a head that is whole, which nearly every head is at its first read. When
  * it is not, the next calls only look for its end among the new bytes, and the pass is made again
  * when it has come. So the cost is linear however the bytes arrive, and no state lives between
  * calls but one offset.

@@ -1,4 +1,4 @@
-/* The PROXY header, read as strictly as a head: it decides who a client is. */
+/* The PROXY header, parsed as strictly as a head: it decides who a client is. */
 #include "http/proxy_header.h"
 
 #include "base/limits.h"

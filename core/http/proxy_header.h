@@ -1,10 +1,10 @@
-/* Who is at the other end of a connection.
+/* The PROXY protocol header (version 2; proxy-protocol.txt of HAProxy, section 2.2), and who is at
+ * the other end of a connection.
  *
- * The socket says one thing. A terminator of TLS that passes on bytes says another: whom it speaks
- * for, and whether that client came by TLS. It does so in a PROXY header, once, before the first
- * byte of the client: version 2 of the PROXY protocol (proxy-protocol.txt of HAProxy, section 2.2).
- * A listener awaits it from everybody or from nobody; bytes never decide. It costs a stored answer
- * nothing: a PROXY header is read once for each connection. */
+ * The socket has one address. A TLS terminator that passes on bytes may speak for another client:
+ * before the first byte of that client it sends a header with the client's address, and whether it
+ * came by TLS. A listener expects the header on every connection or on none; bytes never decide. It
+ * is read once for each connection, so a hit pays nothing. */
 #ifndef CORE_HTTP_PROXY_HEADER_H
 #define CORE_HTTP_PROXY_HEADER_H
 

@@ -56,7 +56,7 @@ bool scan_is_field_value(struct slice text)
     return is_all(text, SCAN_VALUE);
 }
 
-/* Before main, so before any pthread that scans. */
+/* Before main, so before any thread that scans. */
 __attribute__((constructor)) static void choose(void)
 {
     for (enum scan_class class = 0; class < SCAN_CLASSES; class++) {

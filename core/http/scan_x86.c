@@ -1,6 +1,6 @@
 /* Scanners for x86-64: 32 or 16 bytes at a time.
  *
- * DESIGN. A byte belongs to a class when the bit of its high nibble is set in the row of its low
+ * A byte belongs to a class when the bit of its high nibble is set in the row of its low
  * nibble (see `struct scan_set`). Both look-ups are byte shuffles, which take the low four bits of
  * each byte as an index and give 0 where its top bit is set: so the byte itself selects its row in
  * `low`, and with the top bit turned over in `high`, and one of the two is 0. */

@@ -1,4 +1,4 @@
-/* The acceptor of a worker; it runs in the worker's pthread. */
+/* The acceptor; see acceptor.h. */
 #include "io/acceptor.h"
 
 #include <errno.h>

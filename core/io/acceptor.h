@@ -1,7 +1,8 @@
-/* Where a worker's clients come in: its listening sockets, watched by its poller.
+/* The acceptor of a worker: its listening sockets, which it owns, watched by the worker's poller.
+ * It runs in the worker's thread.
  *
- * When no descriptor is left for a client, the acceptor pauses, so that the client
- * that waits does not wake the worker without end. */
+ * When no descriptor is left for a new client, the acceptor pauses: otherwise the client that waits
+ * would wake the worker without end. */
 #ifndef CORE_IO_ACCEPTOR_H
 #define CORE_IO_ACCEPTOR_H
 

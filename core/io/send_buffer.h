@@ -1,4 +1,5 @@
-/* The way out to one client: sends what it takes, keeps what it does not take yet. */
+/* What is sent to one client: it sends what the client takes, and owns a copy of the rest. It runs
+ * in the worker's thread. */
 #ifndef CORE_IO_SEND_BUFFER_H
 #define CORE_IO_SEND_BUFFER_H
 

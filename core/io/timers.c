@@ -1,4 +1,4 @@
-/* Queues of deadlines, as rings with a sentinel. */
+/* Queues of timers, as rings with a sentinel. */
 #include "io/timers.h"
 
 #include <limits.h>

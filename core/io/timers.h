@@ -1,5 +1,6 @@
-/* Deadlines of connections. All deadlines of one kind lie the same time ahead when they are set, so
- * each kind is a plain queue in order of time: setting and finding the next are O(1). */
+/* The timers of a worker's connections, in its thread. All timers of one kind have the same
+ * duration, so each kind is a queue in order of time: setting one and finding the next are O(1). A
+ * timer is a member of its owner and is linked into one queue at most. */
 #ifndef CORE_IO_TIMERS_H
 #define CORE_IO_TIMERS_H
 

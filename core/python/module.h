@@ -1,9 +1,8 @@
-/* The Python face of the core: commentsvc._core, as commentsvc/_core.pyi describes it.
+/* The extension commentsvc._core, as commentsvc/_core.pyi describes it.
  *
- * Each method converts its arguments, calls the server, converts the result. Nothing here runs in a
- * worker. A Request object owns its envelope until it is answered or dies, and holds its Server, so
- * that the mailbox of the reply outlives it.
- */
+ * Each method converts its arguments, calls the server and converts the result, in a thread that
+ * holds the GIL. A Request object owns its request until it is answered or dies, and holds its
+ * Server, so that the mailbox of the reply outlives it. */
 #ifndef CORE_PYTHON_MODULE_H
 #define CORE_PYTHON_MODULE_H
 

@@ -23,7 +23,7 @@ PyObject *request_object(ServerObject *server, struct request *request)
     return (PyObject *)self;
 }
 
-/* The envelope of a request not yet answered, else NULL with an exception. */
+/* The message of a request not yet answered, else NULL with an exception. */
 static struct request *request_of(PyObject *object)
 {
     struct request *request = ((RequestObject *)object)->request;

@@ -408,7 +408,7 @@ static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored
     PyObject *text = server ? PyBytes_FromStringAndSize(NULL, TRACE_TAKEN) : NULL;
     if (!text)
         return NULL;
-    /* With the interpreter's lock held, so that there is one reader. */
+    /* With the GIL held, so that there is one reader. */
     size_t size = server_read_trace(server, PyBytes_AS_STRING(text), TRACE_TAKEN);
     return _PyBytes_Resize(&text, (Py_ssize_t)size) < 0 ? NULL : text;
 }

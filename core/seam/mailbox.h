@@ -1,9 +1,8 @@
-/* A bounded queue of envelopes, with a descriptor that tells when it is not empty.
+/* A bounded queue of messages, with a descriptor that is readable while it is not empty.
  *
- * Many may push, one takes. The lock covers a few pointers and is never held across a system call
- * or another module's function. The descriptor is written only when the mailbox was empty, so a
- * burst of messages wakes the other side once.
- */
+ * Any thread may push, one takes. The lock covers a few pointers and is never held across a system
+ * call or another module's function. The descriptor is written only when the mailbox was empty, so
+ * a burst of messages wakes the other side once. */
 #ifndef CORE_SEAM_MAILBOX_H
 #define CORE_SEAM_MAILBOX_H
 

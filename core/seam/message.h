@@ -1,16 +1,15 @@
-/* What the two envelopes that cross the seam have in common.
+/* What the two messages that cross the seam have in common.
  *
- * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker, each
- * one malloc block that holds copies. Pushing one into a mailbox gives it away, popping receives
- * it, and whoever holds it frees it. A reply is addressed by worker, slot and serial, never by a
- * pointer.
- */
+ * A `struct request` goes from a worker to Python, a `struct reply` from Python to a worker. Each
+ * is one malloc block and holds copies. Pushing one into a mailbox gives it away, taking receives
+ * it, and the holder frees it. A reply is addressed by worker, slot and serial, never by a
+ * pointer. */
 #ifndef CORE_SEAM_MESSAGE_H
 #define CORE_SEAM_MESSAGE_H
 
 #include <stdint.h>
 
-/* The link of a mailbox; the first member of both envelopes. */
+/* The link of a mailbox; the first member of both messages. */
 struct message {
     struct message *next;
 };

@@ -1,4 +1,4 @@
-/* The envelope of an answer. Nothing here is shared: an envelope has one holder at a time. */
+/* Replies; see reply.h. A message has one holder at a time: nothing here is shared. */
 #include "seam/reply.h"
 
 #include "base/clock.h"

@@ -1,7 +1,5 @@
-/* The envelope of an answer, on its way from Python to a worker.
- *
- * It is rendered whole when it is made, in Python's pthread, so that the worker only copies bytes.
- */
+/* A reply, on its way from Python to a worker. It is rendered when it is made, in the thread that
+ * holds the GIL, so that the worker only copies bytes. */
 #ifndef CORE_SEAM_REPLY_H
 #define CORE_SEAM_REPLY_H
 

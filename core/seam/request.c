@@ -1,4 +1,4 @@
-/* The envelope of a request. Nothing here is shared: an envelope has one holder at a time. */
+/* Requests; see request.h. A message has one holder at a time: nothing here is shared. */
 #include "seam/request.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The envelope of a request, on its way from a worker to Python. */
+/* A request, on its way from a worker to Python. */
 #ifndef CORE_SEAM_REQUEST_H
 #define CORE_SEAM_REQUEST_H
 
@@ -26,7 +26,7 @@ struct request {
     char bytes[]; /* target, fields, body */
 };
 
-/* An envelope for `head` with room for its body; NULL without memory. */
+/* A message for `head` with room for its body; NULL without memory. */
 struct request *request_new(const struct head *head);
 
 /* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`

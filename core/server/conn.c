@@ -1,6 +1,6 @@
 /* The connection.
  *
- * DESIGN. A turn begins with bytes: read into the worker's shared block, or behind what was left
+ * A turn begins with bytes: read into the worker's shared block, or behind what was left
  * over in `input`. `pump` serves request after request from them; hits and refusals are glued in
  * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer. A
  * miss ends the turn, so that answers keep their order without a queue of them.
@@ -32,7 +32,7 @@ struct conn *conn_new(int fd, const struct peer *peer, struct context *context)
     }
     conn->fd = fd;
     conn->line = traced > 0 ? (struct trace_line *)(conn + 1) : NULL;
-    conn->closed = CLOSED_SYSTEM_ERROR; /* where nothing else is known, a memory was missing */
+    conn->closed = CLOSED_SYSTEM_ERROR; /* default: an allocation failed */
     conn->peer = *peer;
     timer_init(&conn->timer);
     context_set_timer(context, &conn->timer,
@@ -197,7 +197,7 @@ static enum conn_next serve_body(struct conn *conn, struct context *context, str
     }
 }
 
-/* Make the envelope for a request that the cache cannot answer. */
+/* Make the message for a request that the cache cannot answer. */
 static enum conn_next begin_request(struct conn *conn, struct context *context,
                                     const struct head *head, struct slice *in)
 {
@@ -441,7 +441,8 @@ enum conn_next conn_reply(struct conn *conn, struct context *context, const stru
 enum conn_next conn_refuse(struct conn *conn, struct context *context, int status)
 {
     if (conn->peer.header_pending) {
-        conn->closed = CLOSED_PROTOCOL_ERROR; /* who has not said for whom he speaks gets no word */
+        conn->closed =
+            CLOSED_PROTOCOL_ERROR; /* no response before the PROXY header: close silently */
         return CONN_CLOSE;
     }
     if (answer_refusal(conn, context, status) == CONN_CLOSE)

@@ -1,5 +1,5 @@
-/* A connection whose answer goes on: what is published under the tag that it follows is sent to it,
- * until one side ends. What the client still sends is read and dropped. */
+/* A connection whose response goes on: it gets the events published under its tag until one side
+ * ends. What the client still sends is read and dropped. It runs in the worker's thread. */
 #ifndef CORE_SERVER_CONN_STREAM_H
 #define CORE_SERVER_CONN_STREAM_H
 

@@ -1,4 +1,4 @@
-/* The connection table. Free slots form a list, and those that are parked another. */
+/* The connection table. Free slots form a list; those to be handed over form another. */
 #include "server/conn_table.h"
 
 #include <assert.h>

@@ -1,9 +1,8 @@
-/* The places for a worker's connections.
+/* The connections of a worker, by slot. It owns them, and runs in the worker's thread.
  *
- * What is told later (an event, a reply) names a connection by its slot and its serial, never by a
- * pointer: the serial counts the tenants of the slot, so what is meant for one who has left finds
- * nobody. A parked connection keeps its slot until it is taken away, but has left in this sense.
- */
+ * Events and replies name a connection by slot and serial, never by a pointer. The serial grows
+ * whenever a slot is given up, so what was meant for a closed connection finds none. A connection
+ * that is to be handed over keeps its slot until it is taken, but is not found any more. */
 #ifndef CORE_SERVER_CONN_TABLE_H
 #define CORE_SERVER_CONN_TABLE_H
 

@@ -1,4 +1,4 @@
-/* The tools of a worker. */
+/* The context of a worker; see context.h. */
 #include "server/context.h"
 
 #include <stdlib.h>

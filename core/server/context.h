@@ -1,4 +1,5 @@
-/* What a worker lends its connections: one of each, used by whichever connection has its turn. */
+/* What a worker lends its connections: one of each, used by whichever connection is being served.
+ * The worker owns it and uses it in its own thread; others may read the numbers in `stats`. */
 #ifndef CORE_SERVER_CONTEXT_H
 #define CORE_SERVER_CONTEXT_H
 

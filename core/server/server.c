@@ -1,4 +1,4 @@
-/* The server. Its functions run in the interpreter's pthreads; the workers are on their own. */
+/* The server; see server.h. */
 #include "server/server.h"
 
 #include "base/clock.h"

@@ -1,4 +1,6 @@
-/* A server: its workers, the mailbox of requests that Python drains, and the table of purges. */
+/* A server: its workers, the mailbox of requests that Python drains, the purge table and the
+ * subscriber counts, all of which it owns. Its functions run in threads that hold the GIL, one at a
+ * time, but `server_join`, which waits without it. */
 #ifndef CORE_SERVER_SERVER_H
 #define CORE_SERVER_SERVER_H
 
@@ -23,7 +25,7 @@ struct server {
     bool borrowed;          /* whoever opened the listeners keeps them: their path is not ours */
     struct worker *workers; /* owns */
     uint32_t worker_count;  /* as asked for */
-    uint32_t running;       /* with a pthread */
+    uint32_t running;       /* with a thread */
     enum server_state state;
     bool corked;
     struct purge_table purges;
@@ -68,7 +70,7 @@ struct request *server_drain(struct server *server);
  * place for one more, returns false and takes nothing. */
 bool server_send(struct server *server, struct reply *reply);
 
-/* Between the two, which one pthread calls as it sends, replies wait for the second: it wakes each
+/* Between the two, which one thread calls as it sends, replies wait for the second: it wakes each
  * worker once for all of them. */
 void server_cork(struct server *server);
 void server_uncork(struct server *server);
@@ -82,7 +84,7 @@ bool server_publish(struct server *server, struct slice tag, struct slice data);
 void server_stats(struct server *server, struct stats *sum);
 
 /* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each
- * of them. Returns their bytes. For one pthread at a time, after the start. */
+ * of them. Returns their bytes. For one thread at a time, after the start. */
 size_t server_read_trace(struct server *server, char *text, size_t room);
 
 #endif

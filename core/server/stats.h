@@ -1,5 +1,5 @@
-/* What a worker counts, and the names of its numbers. Numbers read one after another are a moment
- * apart. */
+/* What a worker counts, and the names of its numbers. The worker alone writes them; any thread may
+ * read them. Numbers that are read one after another are a moment apart. */
 #ifndef CORE_SERVER_STATS_H
 #define CORE_SERVER_STATS_H
 

@@ -1,4 +1,4 @@
-/* The trace; see trace.h. `trace_read` runs in the reader's pthread, all else in the worker's. */
+/* The trace; see trace.h. `trace_read` runs in the reader's thread, all else in the worker's. */
 #include "server/trace.h"
 
 #include "base/clock.h"

@@ -1,11 +1,9 @@
-/* The trace: for each request a line that tells what became of it.
+/* The trace: a line of text for each request.
  *
- * DESIGN. A ring of records, written by one worker and read by one pthread at a time, without a
- * lock. The worker never waits for the reader: what finds the ring full is lost, and counted, and
- * the reader tells how much. Records hold the first bytes of a request as they came; the reader
- * makes text of them, in which a client can write nothing but what it sent: all that is not a
- * visible character of ASCII is escaped.
- */
+ * It is a ring of records, written by its worker and read by one thread at a time, without a lock.
+ * The worker never waits for the reader: a record that finds the ring full is lost and counted, and
+ * the reader reports how many. A record holds the first bytes of a request as they came. The reader
+ * escapes everything but visible ASCII, so a client cannot forge a line. */
 #ifndef CORE_SERVER_TRACE_H
 #define CORE_SERVER_TRACE_H
 

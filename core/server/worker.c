@@ -18,7 +18,7 @@
 #define KEY_LISTENER UINT64_MAX
 #define KEY_MAILBOX (UINT64_MAX - 1)
 
-/* Milliseconds between two tellings of one and the same misery. */
+/* Milliseconds between two notices that descriptors ran out. */
 enum { NOTICE_INTERVAL_MS = 1000 };
 
 int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup)

@@ -1,6 +1,6 @@
-/* A worker: one pthread with its own poller, acceptor, connections and cache. It never takes the
- * interpreter's lock, and shares with others only two kinds of mailboxes and the table of
- * purges. */
+/* A worker: one thread with its own poller, acceptor, connections and cache, all of which it owns.
+ * It never takes the GIL. It shares two mailboxes, the purge table and the subscriber counts with
+ * other threads. */
 #ifndef CORE_SERVER_WORKER_H
 #define CORE_SERVER_WORKER_H
 
@@ -55,11 +55,11 @@ int worker_listen(struct worker *worker, int listener);
  * was promised an answer. Takes its descriptor. */
 void worker_adopt(struct worker *worker, const struct handed_over *handed_over);
 
-/* Start the pthread, and wait for its end. 0, or -1 with errno. */
+/* Start the thread, and wait for its end. 0, or -1 with errno. */
 int worker_start(struct worker *worker);
 void worker_join(struct worker *worker);
 
-/* From any pthread: stop when nothing is owed any more, and at `moment` (monotonic milliseconds)
+/* From any thread: stop when nothing is owed any more, and at `moment` (monotonic milliseconds)
  * at the latest; what is owed then gets 503. Clients that wait to be accepted are served, and
  * those who rest are let go. Where the worker `parks`, which only the first call says, neither is
  * touched: they are another server's. */
@@ -68,7 +68,7 @@ void worker_stop(struct worker *worker, int64_t moment, bool for_handover);
 /* After the end: a parked connection, whose descriptor the caller owns. */
 struct handed_over worker_take_handed_over(struct worker *worker);
 
-/* From any pthread: takes `reply` and delivers it, or frees it if its client has left; an event is
+/* From any thread: takes `reply` and delivers it, or frees it if its client has left; an event is
  * dealt out to all streams that follow its tag. */
 void worker_send(struct worker *worker, struct reply *reply);
 

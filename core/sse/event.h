@@ -1,11 +1,10 @@
 /* What is sent on a stream once it has begun.
  *
- * An event is a reply without an address, for all streams that follow a tag. Each worker gets its
- * own block, which lies ready for both kinds of clients: with HTTP/1.1 every piece is a chunk, with
- * HTTP/1.0 the body ends with the connection (RFC 9112 section 6.3). The beat is a line that
- * readers of text/event-stream skip (WHATWG, Server-sent events, section 9.2.5); we know streams of
- * no other format.
- */
+ * An event is a reply without an address, for all streams that follow a tag. Each worker gets a
+ * block of its own, which fits both kinds of clients: with HTTP/1.1 every event is a chunk, with
+ * HTTP/1.0 the body ends with the connection (RFC 9112 section 6.3). The heartbeat is a
+ * line that readers of text/event-stream skip (WHATWG, Server-sent events, section 9.2.5); we know
+ * streams of no other format. */
 #ifndef CORE_SSE_EVENT_H
 #define CORE_SSE_EVENT_H
 

@@ -1,4 +1,4 @@
-/* The subscribers; see subscribers.h. */
+/* The counts of subscribers; see subscribers.h. */
 #include "sse/subscribers.h"
 
 bool subscribers_add(struct subscribers *subscribers, uint32_t index)

@@ -1,12 +1,9 @@
-/* The subscribers: how many streams follow each tag, on all workers together.
+/* How many streams follow each tag, in all workers together. Any thread may call every function at
+ * any time.
  *
- * A stream takes its place when Python begins it and leaves it when its connection ends, or when
- * its client turns out to have left before. So whoever changes something and then asks here misses
- * no stream that was begun before the change was looked at. Tags are
- * known by their indexes (seam/tag.h).
- *
- * Every function may run in any pthread at any time.
- */
+ * A stream is counted when Python begins it, and until its connection ends or its client turns out
+ * to have left before. So whoever changes something and then asks here misses no stream that was
+ * begun before the change. */
 #ifndef CORE_SSE_SUBSCRIBERS_H
 #define CORE_SSE_SUBSCRIBERS_H
 

@@ -1,4 +1,4 @@
-/* The streams; see subscriptions.h. */
+/* The subscriptions; see subscriptions.h. */
 #include "sse/subscriptions.h"
 
 #include <stdlib.h>

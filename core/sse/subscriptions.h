@@ -1,13 +1,11 @@
-/* The streams of one worker by the tags that they follow, and the events to be dealt out to them.
+/* The streams of one worker by the tags that they follow, and the events still to be sent to them.
+ * It runs in the worker's thread.
  *
- * DESIGN. A stream is a connection whose answer goes on: no Python object and no buffer stands
- * behind it, only a block with its tag. An event goes to one stream after the other, a few in each
- * pass of the worker, so that those who read stored answers wait for no long list. Events keep the
- * order in which they were published, and a stream gets none that was published before it began:
- * mailboxes keep the order in which Python says things, and events are numbered as they come.
- *
- * All of it runs in the worker's pthread; only the counts of subscribers are shared.
- */
+ * A stream is a connection whose response goes on: no Python object and no buffer belongs to it,
+ * only a block with its tag. An event goes to a few streams in each pass of the worker, so that
+ * hits do not wait for a long list. Events keep the order in which they were published, and a
+ * stream gets none that was published before it began: mailboxes keep their order, and events are
+ * numbered as they come. */
 #ifndef CORE_SSE_SUBSCRIPTIONS_H
 #define CORE_SSE_SUBSCRIPTIONS_H
 

@@ -1,4 +1,4 @@
-"""Rules 5 to 7 of the seam (core/README.md): what is stored, under which key, for how long."""
+"""Rules 5 to 7 of the seam (core/DESIGN.md): what is stored, under which key, for how long."""
 
 import pytest
 

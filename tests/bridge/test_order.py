@@ -1,4 +1,4 @@
-"""Rules 1 to 4 of the seam (core/README.md): who holds what, in which order, and never stale.
+"""Rules 1 to 4 of the seam (core/DESIGN.md): who holds what, in which order, and never stale.
 
 Rule 4 has its races in tests/core/server/test_stale.c as well, with the rule and without it.
 """

@@ -1,4 +1,4 @@
-"""Rules 8 to 10 of the seam (core/README.md): no client makes it grow, wait or guess."""
+"""Rules 8 to 10 of the seam (core/DESIGN.md): no client makes it grow, wait or guess."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""Rule 11 of the seam (core/README.md): answers that go on, and what is published to them."""
+"""Rule 11 of the seam (core/DESIGN.md): answers that go on, and what is published to them."""
 
 import socket
 from typing import Any

@@ -1,6 +1,6 @@
 /* One fault of the system in a run of the core: the n-th call of a kind fails, or does less than
- * it was asked to. The test's own calls do not count: its pthread says when it is inside the core,
- * and all other pthreads are. The kinds stand in meson.build as linker wraps, too. */
+ * it was asked to. The test's own calls do not count: its thread says when it is inside the core,
+ * and all other threads are. The kinds stand in meson.build as linker wraps, too. */
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
 

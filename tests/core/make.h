@@ -16,7 +16,7 @@ static inline struct slice text_of(const char *text)
     return slice_of(text, strlen(text));
 }
 
-/* The envelope of a request with this head, which must be whole and correct. */
+/* The message of a request with this head, which must be whole and correct. */
 static inline struct request *make_request(const char *text)
 {
     struct head head;

@@ -1,5 +1,5 @@
 /* Any bytes as all that a client sends, pipelined, to a connection with a cache, some by way of a
- * terminator of TLS. Allowed are the same answers and the same end however the bytes are cut, and
+ * TLS terminator. Allowed are the same answers and the same end however the bytes are cut, and
  * whether the cache was empty or had the answers; one for each request, or one fewer while a body
  * is coming, and one refusal; no more than there are ends of heads; none longer than those we make;
  * the promise of TLS in all or in none, and in none without a PROXY header; and a trace that is

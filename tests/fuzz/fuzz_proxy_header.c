@@ -1,4 +1,4 @@
-/* Any bytes as the first ones of a connection behind a terminator of TLS. Allowed are: known, and
+/* Any bytes as the first ones of a connection behind a TLS terminator. Allowed are: known, and
  * then a PROXY header was cut off and the address is one; more to come, while it is within its
  * bound; strange. However the bytes are cut, the same is concluded, and nothing is said of TLS
  * before it is known. */

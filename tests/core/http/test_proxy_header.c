@@ -1,4 +1,4 @@
-/* The PROXY header: whom a terminator of TLS speaks for, whole, in pieces, with a follower, and
+/* The PROXY header: whom a TLS terminator speaks for, whole, in pieces, with a follower, and
  * wrong. */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* The envelope of an answer: it is rendered when it is made. */
+/* The message of an answer: it is rendered when it is made. */
 #include "make.h"
 
 #include "http/etag.h"

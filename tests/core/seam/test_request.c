@@ -1,4 +1,4 @@
-/* The envelope of a request: what it holds, how its body grows. */
+/* The message of a request: what it holds, how its body grows. */
 #include "make.h"
 
 static void a_request_holds_copies(void)

@@ -182,7 +182,7 @@ static bool live(void)
             return false;
         while (pending) {
             int left = allocations;
-            allocations = -1; /* the reply is made in another pthread, and not our matter here */
+            allocations = -1; /* the reply is made in another thread, and not our matter here */
             struct reply *reply = make_reply(pending, "hello", NULL);
             pending = NULL;
             allocations = left;

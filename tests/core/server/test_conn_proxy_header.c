@@ -1,4 +1,4 @@
-/* A connection behind a terminator of TLS: its PROXY header comes first, and decides what answers
+/* A connection behind a TLS terminator: its PROXY header comes first, and decides what answers
  * say. */
 #include "pair.h"
 

@@ -97,14 +97,14 @@ static void life(const char *text, uint32_t workers)
 
 static void starting_and_ending_leave_descriptors_and_pthreads_as_they_were(void)
 {
-    life("127.0.0.1:0", 2); /* with the first pthread a sanitizer may begin one of its own */
+    life("127.0.0.1:0", 2); /* with the first thread a sanitizer may begin one of its own */
     int descriptors = count_entries("/proc/self/fd"), pthreads = count_entries("/proc/self/task");
     for (int i = 0; i < 20; i++) {
         life("127.0.0.1:0", 2);
         life(unix_text, 2);
     }
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
-    /* A joined pthread may stand in /proc for a moment longer, then and now. */
+    /* A joined thread may stand in /proc for a moment longer, then and now. */
     AWAIT(count_entries("/proc/self/task") <= pthreads);
 }
 
@@ -188,7 +188,7 @@ static void a_taken_address_is_an_error_and_nothing_runs(void)
     server_free(first);
 }
 
-/* When only some of the pthreads can be made, the start fails as a whole. */
+/* When only some of the threads can be made, the start fails as a whole. */
 static void a_start_that_fails_half_way_leaves_nothing(const char *text)
 {
     int descriptors = count_entries("/proc/self/fd");

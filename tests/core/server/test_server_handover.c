@@ -1,7 +1,7 @@
 /* A server that takes the place of another while the system fails them: every call that either
  * makes from the stop of the one on fails once. Whatever fails, the new one starts, or leaves all
  * as it was, so that the old one goes on; nothing leaks; one fault costs one client at most, and
- * nobody is taken for somebody else. The clients come by way of a terminator of TLS. */
+ * nobody is taken for somebody else. The clients come by way of a TLS terminator. */
 #include "dial.h"
 #include "fault.h"
 

@@ -1,7 +1,7 @@
 /* Rule 4 of the seam: never stale after the acknowledgement.
  *
  * Each race has a value that is read and written at the same time. A client asks for it; Python,
- * played by a pthread, reads it, takes a moment and answers; meanwhile the value is written, its
+ * played by a thread, reads it, takes a moment and answers; meanwhile the value is written, its
  * tag purged and the write acknowledged, at a random point of that. Whoever asks after the
  * acknowledgement must get the new value.
  *

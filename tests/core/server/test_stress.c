@@ -4,7 +4,7 @@
  * ask for them in pipelines over workers of their own, whose caches are too small for all of them,
  * so that answers are found, kept, found stale and evicted at the same time. Nobody may get a value
  * older than one that was acknowledged before the request. Under ThreadSanitizer (`make tsan`) this
- * is what shows a number that several pthreads use without order.
+ * is what shows a number that several threads use without order.
  */
 #include "dial.h"
 
