@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e check ci asan tsan fuzz load lock fmt tidy clean
+.PHONY: help setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -31,6 +31,9 @@ asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: ## the C tests under ThreadSanitizer
 	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
 	meson test -C build/tsan --timeout-multiplier=4 --print-errorlogs
+
+bare: ## ./run and ./test in a bare Debian 12, Debian 13 and Ubuntu 24.04 (as root)
+	python -m tests.bare.system
 
 T = 60
 fuzz: ## the fuzz targets, all at once, for T=60 seconds

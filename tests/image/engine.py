@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.program import PATIENCE, Outcome, run, wait_for
+from tests.package_sources import apt, authorities, pip
 
 BASE = "debian:trixie-slim"
 # Fetching and building, on a slow line; in seconds.
@@ -46,7 +46,7 @@ class Engine:
     def build(self, tag: str, folder: Path, secrets: Path) -> None:
         """Build the image of the sources in `folder`, with this machine's ways to packages."""
         options: list[object] = []
-        for name, text in (("apt", _apt()), ("pip", _pip()), ("ca", _authorities())):
+        for name, text in (("apt", apt()), ("pip", pip()), ("ca", authorities())):
             file = secrets / name
             file.write_text(text)
             options += ["--secret", f"id={name},src={file}"]
@@ -99,28 +99,3 @@ def provide_base(engine: Engine, folder: Path) -> None:
     engine.do("import", archive, BASE, patience=60)
     archive.unlink()
     shutil.rmtree(root)
-
-
-def _apt() -> str:
-    """The settings of apt on this machine that say how to fetch."""
-    done = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("Acquire::")]
-    return "\n".join([*lines, 'Acquire::https::CAInfo "/run/ca.pem";', ""])
-
-
-def _pip() -> str:
-    """The settings of pip on this machine, its variables too, with our authorities."""
-    done = subprocess.run(["pip", "config", "list"], capture_output=True, text=True, check=False)
-    found = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", done.stdout, re.MULTILINE))
-    wanted = ("extra-index-url", "index-url", "proxy", "timeout", "trusted-host")
-    lines = [f"{key} = {found[key]}" for key in wanted if key in found]
-    return "\n".join(["[global]", "cert = /run/ca.pem", *lines, ""])
-
-
-def _authorities() -> str:
-    import certifi
-
-    for path in (os.environ.get("SSL_CERT_FILE", ""), "/etc/ssl/certs/ca-certificates.crt"):
-        if path and Path(path).exists():
-            return Path(path).read_text()
-    return Path(certifi.where()).read_text()

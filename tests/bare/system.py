@@ -1,0 +1,140 @@
+"""Bare systems, as a newcomer has them: made by debootstrap, and ./run and ./test in them.
+
+    python -m tests.bare.system [SYSTEM...] [-- PART...]    ./run, and ./test PART... in each
+
+Each system is kept below build/bare and copied for each use. It has Debian's smallest set of
+packages and this machine's ways to more (tests/package_sources.py), and is root's. Its file
+system and processes are its own, the network is this machine's.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.e2e.program import ROOT
+from tests.package_sources import AUTHORITIES, apt, authorities, pip
+
+CACHE = ROOT / "build/bare"
+SUITES = {"debian-12": "bookworm", "debian-13": "trixie", "ubuntu-24.04": "noble"}
+SOURCES = "/root/comment service"  # a path with a space
+# Mounts that end with the process, since its mount namespace does.
+ENTER = """
+mount --bind /dev "$1/dev"
+mount --bind /sys "$1/sys"
+mount -t proc proc "$1/proc"
+exec chroot "$@"
+"""
+
+
+class BareSystemError(Exception):
+    """The system cannot be had here; the text says why."""
+
+
+def obstacle() -> str:
+    """Return why no bare system can be made or entered here, "" where it can."""
+    if shutil.which("debootstrap", path="/usr/sbin:/sbin") is None:
+        return "debootstrap is not installed"
+    words = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "true"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return f"only root may make a bare system: {done.stderr.strip()}" if done.returncode else ""
+
+
+def archive(name: str) -> Path:
+    """Return the tar archive of the bare system, made by debootstrap where there is none yet."""
+    kept = CACHE / f"{name}.tar"
+    if kept.exists():
+        return kept
+    CACHE.mkdir(parents=True, exist_ok=True)
+    root, new = CACHE / f"{name}.new", CACHE / f"{name}.new.tar"
+    shutil.rmtree(root, ignore_errors=True)
+    words = ["debootstrap", "--variant=minbase", SUITES[name], str(root)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip().splitlines()
+        raise BareSystemError(f"debootstrap cannot make {name}: {said[-1] if said else ''}")
+    subprocess.run(["tar", "-C", str(root), "-cf", str(new), "."], check=True)
+    shutil.rmtree(root)
+    return new.replace(kept)
+
+
+class System:
+    """A copy of a bare system with these sources in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def start(self, *words: str, offline: bool = False) -> subprocess.Popen[str]:
+        """Start a program in the folder of the sources; what it says is read from its stdout.
+
+        `kill` ends it with all that it started; `terminate` does not reach it.
+        """
+        namespaces = ["--mount", "--pid", "--fork", "--kill-child", *(["--net"] if offline else [])]
+        enter = f"ip link set lo up\n{ENTER}" if offline else ENTER
+        inside = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', SOURCES, *words]
+        environ = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+        return subprocess.Popen(
+            ["unshare", *namespaces, "sh", "-euc", enter, "sh", str(self.root), *inside],
+            env={**environ, "HOME": "/root", "PIP_CONFIG_FILE": "/etc/pip.conf"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@contextmanager
+def system(name: str) -> Iterator[System]:
+    """Unpack the bare system `name`; it ends with the context. Raise BareSystemError."""
+    tar = archive(name)
+    root = CACHE / f"{name}.root"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    subprocess.run(["tar", "-C", str(root), "-xf", str(tar)], check=True)
+    for path in ("etc/resolv.conf", "etc/hosts"):
+        shutil.copy(Path("/", path), root / path)
+    (root / "etc/apt/apt.conf.d/99sources").write_text(apt())
+    (root / "etc/pip.conf").write_text(pip())
+    (root / AUTHORITIES[1:]).write_text(authorities())
+    copy_sources(root / SOURCES[1:])
+    try:
+        yield System(root)
+    finally:
+        shutil.rmtree(root)
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy what a clone of these sources holds, changes that are not committed included."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+
+
+def main(names: list[str], parts: list[str]) -> None:
+    """Run ./run and these parts of ./test in each of the systems, and say how they ended."""
+    ended = []
+    for name in names:
+        try:
+            with system(name) as bare:
+                for words in (("./run", "--help"), ("./test", *parts)):
+                    process = bare.start(*words)
+                    last = ""
+                    for last in process.stdout or ():
+                        print(f"{name}: {last}", end="", flush=True)
+                    ended.append((process.wait(), f"{name}: {words[0]}: {last.strip()}"))
+        except BareSystemError as error:
+            ended.append((0, f"{name}: skipped: {error}"))
+    print("\n".join(line for _, line in ended))
+    sys.exit(any(code for code, _ in ended))
+
+
+if __name__ == "__main__":
+    if reason := obstacle():
+        sys.exit(reason)
+    words = [*sys.argv[1:], "--"]
+    at = words.index("--")
+    main(words[:at] or [*SUITES], words[at + 1 : -1])
