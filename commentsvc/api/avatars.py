@@ -10,9 +10,10 @@ The name in a request is any digest: whoever makes some up costs us fetches, whi
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
+
+from cachetools import TLRUCache
 
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.urls import Sites
@@ -45,6 +46,13 @@ def _no_picture() -> HttpError:
     return HttpError(404, "not_found", "There is no such picture.")
 
 
+class Kept(NamedTuple):
+    """A picture, or that there is none, and for how many seconds that is kept."""
+
+    picture: Fetched | None
+    seconds: float
+
+
 class Avatars:
     """The handler, and what it keeps. `monotonic` is a clock in seconds."""
 
@@ -53,7 +61,7 @@ class Avatars:
         self._networks = settings.hooks.networks
         self._sites = sites
         self._monotonic = monotonic
-        self._kept: OrderedDict[str, tuple[float, Fetched | None]] = OrderedDict()
+        self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, monotonic)
         self._limiter = RateLimiter(RATE)
         self._lane = asyncio.Semaphore(AT_ONCE)
 
@@ -77,14 +85,12 @@ class Avatars:
 
     async def _find(self, url: str) -> Fetched | None:
         """What is kept, or else fetched; None where there is no picture, or not now."""
-        if self._is_due(url):
+        if url not in self._kept:
             async with self._lane:
-                if self._is_due(url):  # nobody has fetched it meanwhile
+                if url not in self._kept:  # nobody has fetched it meanwhile
                     await self._fetch(url)
-        return self._kept.get(url, (0.0, None))[1]
-
-    def _is_due(self, url: str) -> bool:
-        return url not in self._kept or self._kept[url][0] <= self._monotonic()
+        kept = self._kept.get(url)
+        return kept.picture if kept else None
 
     async def _fetch(self, url: str) -> None:
         now = self._monotonic()
@@ -98,6 +104,9 @@ class Avatars:
             good_for = PAUSE
         if found and (found.status != 200 or found.type not in TYPES):
             found = None
-        self._kept[url] = (now + good_for, found)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        self._kept[url] = Kept(found, good_for)
+
+
+def _expiry(_url: str, kept: Kept, now: float) -> float:
+    """Return the moment up to which an answer is kept."""
+    return now + kept.seconds

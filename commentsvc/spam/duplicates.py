@@ -8,7 +8,7 @@ them. A retry, known by its key or by its author and page, is none either.
 Python's own hash is enough: it is keyed anew in each process, so nobody can make texts collide.
 """
 
-from collections import OrderedDict
+from cachetools import LRUCache
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
@@ -25,7 +25,7 @@ class Duplicates:
     def __init__(self) -> None:
         # A text's hash -> until when it is remembered, the network and the submission that sent
         # it first, and how many others did.
-        self._seen: OrderedDict[int, tuple[float, bytes, int, int]] = OrderedDict()
+        self._seen: LRUCache[int, tuple[float, bytes, int, int]] = LRUCache(REMEMBERED)
 
     def check(self, submission: Submission, network: bytes, now: float) -> list[Signal]:
         """See whether its text was sent before; `now` is a monotonic clock in seconds."""
@@ -33,13 +33,11 @@ class Duplicates:
             return []
         text = hash(submission.message)
         itself = submission.fingerprint()
-        until, first, original, others = self._seen.pop(text, (now, network, itself, 0))
+        until, first, original, others = self._seen.get(text, (now, network, itself, 0))
         if until < now:
             first, original, others = network, itself, 0
         again = network != first and itself != original
         self._seen[text] = (now + DAY_S, first, original, others + again)
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
         if not again:
             return []
         points = score.OFTEN_REPEATED if others else score.REPEATED

@@ -9,11 +9,11 @@ a restart forgets them, and lets each be used once more.
 
 import hashlib
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from os import urandom
 from typing import Final, NamedTuple
 
+from cachetools import FIFOCache
 from itsdangerous import BadSignature, Signer
 
 from commentsvc.spam import score
@@ -42,7 +42,7 @@ class FormTokens:
         signing = [*reversed(keys)]  # the last one signs
         self._signer = Signer(signing, salt="form stamp", digest_method=hashlib.sha256)
         self._random = random
-        self._used: OrderedDict[str, int] = OrderedDict()
+        self._used: FIFOCache[str, int] = FIFOCache(REMEMBERED)
 
     def make(self, site: str, now: float) -> str:
         """Give a stamp for a form of `site`, at the moment `now` (Unix seconds)."""
@@ -72,7 +72,4 @@ class FormTokens:
 
     def _use(self, word: str, submission: int) -> int:
         """Remember a use; give the submission that used it first."""
-        first = self._used.setdefault(word, submission)
-        if len(self._used) > REMEMBERED:
-            self._used.popitem(last=False)
-        return first
+        return self._used.setdefault(word, submission)

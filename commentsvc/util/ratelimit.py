@@ -1,13 +1,14 @@
 """Rate limit: how often one network, or all of a site's readers together, may submit.
 
-DESIGN. A token bucket for each key holds as many tokens as the rate names and fills evenly, so that
-a reader may write three comments in a row, but nobody writes for ever. A bucket is two floats. The
-table is bounded: when it is full the key that was seen longest ago is forgotten, which can
-only let somebody write earlier, never lock anybody out. Nothing is stored on disk.
+A token bucket for each key holds as many tokens as the rate names and fills evenly, so that a
+reader may write three comments in a row, but nobody writes for ever. A bucket is two floats. The
+table is bounded: when it is full, the least recently seen key is forgotten. That can only let
+somebody write earlier, never lock anybody out. Nothing is stored on disk.
 """
 
-from collections import OrderedDict
 from math import ceil
+
+from cachetools import LRUCache
 
 BUCKETS = 10_000  # at once, about 2 MiB
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
@@ -18,7 +19,7 @@ class RateLimiter:
 
     def __init__(self, rate: str) -> None:
         """Take the rate as in the settings: ``10/minute`` (second, hour, day) or ``off``."""
-        self._buckets: OrderedDict[bytes | str, tuple[float, float]] = OrderedDict()
+        self._buckets: LRUCache[bytes | str, tuple[float, float]] = LRUCache(BUCKETS)
         self._size = 0.0
         if rate != "off":
             count, _, unit = rate.partition("/")
@@ -32,10 +33,8 @@ class RateLimiter:
         """
         if not self._size:
             return 0
-        tokens, since = self._buckets.pop(key, (self._size, now))
+        tokens, since = self._buckets.get(key, (self._size, now))
         tokens = min(self._size, tokens + max(0.0, now - since) * self._per_second)
         allowed = tokens >= 1.0
         self._buckets[key] = (tokens - 1.0 if allowed else tokens, now)
-        if len(self._buckets) > BUCKETS:
-            self._buckets.popitem(last=False)
         return 0 if allowed else max(1, ceil((1.0 - tokens) / self._per_second))
