@@ -269,7 +269,7 @@ def test_no_folder_of_tests_is_forgotten() -> None:
     assert folders <= set(parts[1].split())
 
 
-def test_the_tables_in_the_readme_are_the_routes() -> None:
+def test_the_tables_in_the_api_page_are_the_routes() -> None:
     """The route of `serve --blog` is left out: it answers whatever the folder holds."""
     routes = {
         constant.value
@@ -279,7 +279,7 @@ def test_the_tables_in_the_readme_are_the_routes() -> None:
         for constant in ast.walk(node)
         if isinstance(constant, ast.Constant) and str(constant.value).startswith("/")
     } - {"/{path}"}
-    rows = re.findall(r"^\| (`[A-Z]+ /.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`[A-Z]+ /.*?) \|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
     assert {path for row in rows for path in re.findall(r"`[A-Z]+ (/[^?`]*)", row)} == routes
 
 
