@@ -1,178 +1,276 @@
-"""Steps: what each migration runs, from the first schema to this one.
+"""The statements that each migration step runs.
 
-DESIGN. A step is a tuple of statements; `migrations` names it and runs it once, in a transaction.
-None is edited once it was released: what it made is out there. A further step is appended here, and
-named there.
+A step is a tuple of SQL statements. `upgrade` names it and runs it once, in a transaction. Never
+edit a released step: existing databases were made by it. Append a further one, and name it there.
 """
 
 from typing import Final
 
-FIRST: Final = (
-    "CREATE TABLE site (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL,"
-    " count INTEGER NOT NULL DEFAULT 0) STRICT",
+INITIAL: Final = (
+    """
+    CREATE TABLE ban (
+        id INTEGER NOT NULL PRIMARY KEY,
+        kind TEXT NOT NULL
+            CHECK (kind = 'author' OR kind = 'network' OR kind = 'word' OR kind = 'domain'),
+        value TEXT NOT NULL,
+        made INTEGER NOT NULL,
+        who TEXT NOT NULL,
+        expires INTEGER
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX ban_kind_value ON ban (kind, value)",
+    """
+    CREATE TABLE site (
+        id INTEGER NOT NULL PRIMARY KEY,
+        name TEXT NOT NULL,
+        count INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
     "CREATE UNIQUE INDEX site_name ON site (name)",
-    "CREATE TABLE thread (id INTEGER NOT NULL PRIMARY KEY,"
-    " site_id INTEGER NOT NULL REFERENCES site (id), url TEXT NOT NULL, title TEXT NOT NULL,"
-    " count INTEGER NOT NULL DEFAULT 0) STRICT",
+    """
+    CREATE TABLE thread (
+        id INTEGER NOT NULL PRIMARY KEY,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        url TEXT NOT NULL,
+        title TEXT NOT NULL,
+        count INTEGER NOT NULL DEFAULT 0,
+        state TEXT NOT NULL DEFAULT 'aging'
+            CHECK (state = 'aging' OR state = 'open' OR state = 'closed'),
+        alias_id INTEGER REFERENCES thread (id)
+    ) STRICT
+    """,
     "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
-    "CREATE TABLE comment (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " site_id INTEGER NOT NULL REFERENCES site (id),"
-    " thread_id INTEGER NOT NULL REFERENCES thread (id),"
-    " parent_id INTEGER REFERENCES comment (id),"
-    " status TEXT NOT NULL CHECK (status IN ('pending', 'approved', 'spam', 'deleted')),"
-    " created INTEGER NOT NULL, published INTEGER, edited INTEGER,"
-    " votes INTEGER NOT NULL DEFAULT 0, key BLOB,"
-    " token_hash BLOB NOT NULL, token_expires INTEGER NOT NULL,"
-    " author TEXT NOT NULL, email TEXT NOT NULL, avatar TEXT NOT NULL, author_site TEXT NOT NULL,"
-    " source TEXT NOT NULL, html TEXT NOT NULL) STRICT",
+    "CREATE INDEX thread_by_alias ON thread (alias_id) WHERE alias_id IS NOT NULL",
+    """
+    CREATE TABLE comment (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        thread_id INTEGER NOT NULL REFERENCES thread (id),
+        parent_id INTEGER REFERENCES comment (id),
+        status TEXT NOT NULL
+            CHECK (status = 'pending' OR status = 'approved' OR status = 'spam'
+                OR status = 'deleted'),
+        created INTEGER NOT NULL,
+        published INTEGER,
+        edited INTEGER,
+        votes INTEGER NOT NULL DEFAULT 0,
+        key BLOB,
+        token_hash BLOB NOT NULL,
+        token_expires INTEGER NOT NULL,
+        author TEXT NOT NULL,
+        email TEXT NOT NULL,
+        avatar TEXT NOT NULL,
+        author_site TEXT NOT NULL,
+        source TEXT NOT NULL,
+        html TEXT NOT NULL,
+        score INTEGER NOT NULL DEFAULT 0,
+        reasons TEXT NOT NULL DEFAULT '',
+        network BLOB
+    ) STRICT
+    """,
     "CREATE UNIQUE INDEX comment_key ON comment (key)",
     "CREATE INDEX comment_by_time ON comment (thread_id, published) WHERE status = 'approved'",
     "CREATE INDEX comment_latest ON comment (site_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_by_status ON comment (status) WHERE status <> 'approved'",
-)
-
-CHANGES: Final = (
-    "CREATE TABLE change (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, act INTEGER NOT NULL,"
-    " comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,"
-    " what TEXT NOT NULL CHECK (what IN ('status', 'text', 'thread')),"
-    " was TEXT NOT NULL, became TEXT NOT NULL, moment INTEGER, made INTEGER NOT NULL,"
-    " who TEXT NOT NULL, undone INTEGER, undone_by TEXT) STRICT",
+    "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
+    "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
+    """
+    CREATE INDEX comment_by_email ON comment (email, site_id)
+        WHERE status = 'approved' AND email <> ''
+    """,
+    "CREATE INDEX comment_by_parent ON comment (parent_id) WHERE parent_id IS NOT NULL",
+    """
+    CREATE TABLE change (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        act INTEGER NOT NULL,
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        what TEXT NOT NULL CHECK (what = 'status' OR what = 'text' OR what = 'thread'),
+        was TEXT NOT NULL,
+        became TEXT NOT NULL,
+        moment INTEGER,
+        made INTEGER NOT NULL,
+        who TEXT NOT NULL,
+        undone INTEGER,
+        undone_by TEXT
+    ) STRICT
+    """,
     "CREATE INDEX change_comment_id ON change (comment_id)",
     "CREATE INDEX change_act ON change (act)",
     "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
-)
-
-MODERATOR: Final = (
-    "CREATE TABLE moderator (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " name TEXT NOT NULL COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL) STRICT",
+    """
+    CREATE TABLE moderator (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL COLLATE NOCASE,
+        password TEXT NOT NULL,
+        created INTEGER NOT NULL
+    ) STRICT
+    """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
-    "CREATE TABLE session (id INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL,"
-    " moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,"
-    " created INTEGER NOT NULL, seen INTEGER NOT NULL, agent TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX session_digest ON session (digest)",
-    "CREATE INDEX session_moderator_id ON session (moderator_id)",
-)
-
-THREADS: Final = (
-    "ALTER TABLE thread ADD COLUMN state TEXT NOT NULL DEFAULT 'aging'"
-    " CHECK (state IN ('aging', 'open', 'closed'))",
-    "ALTER TABLE thread ADD COLUMN alias_id INTEGER REFERENCES thread (id)",
-    "CREATE INDEX thread_by_alias ON thread (alias_id) WHERE alias_id IS NOT NULL",
-    "DROP INDEX comment_by_status",
-    "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
-)
-
-VERDICT: Final = (
-    "ALTER TABLE comment ADD COLUMN score INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE comment ADD COLUMN reasons TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE comment ADD COLUMN network BLOB",
-    "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
-)
-
-DERIVED: Final = (
-    "CREATE TABLE fed (id INTEGER NOT NULL PRIMARY KEY, comment_id INTEGER NOT NULL) STRICT",
-    "CREATE TABLE tally (day INTEGER NOT NULL, site_id INTEGER NOT NULL REFERENCES site (id),"
-    " status TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (day, site_id, status)) STRICT",
-    "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page, tokenize ="
-    " 'unicode61 remove_diacritics 2', columnsize = 0)",
-    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
-    "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source,"
-    " thread_id ON comment WHEN OLD.id <= (SELECT comment_id FROM fed) BEGIN DELETE FROM search"
-    " WHERE rowid = OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT"
-    " c.id, c.author, c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email,"
-    " instr(c.email, '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS"
-    " c JOIN thread AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END",
-    "CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search SET page ="
-    " NEW.url || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment WHERE thread_id ="
-    " NEW.id AND status = 'approved' UNION ALL SELECT id FROM comment WHERE status <> 'approved'"
-    " AND status IN ('pending', 'spam', 'deleted') AND thread_id = NEW.id); END",
-    "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <>"
-    " NEW.status AND OLD.id <= (SELECT comment_id FROM fed) BEGIN UPDATE tally SET number = number"
-    " - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status;"
-    " INSERT INTO tally (day, site_id, status, number) VALUES (NEW.created / 86400000,"
-    " NEW.site_id, NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END",
-    "CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT comment_id FROM"
-    " fed) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE tally SET number = number - 1"
-    " WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END",
-)
-
-BANS: Final = (
-    "CREATE TABLE ban (id INTEGER NOT NULL PRIMARY KEY,"
-    " kind TEXT NOT NULL CHECK (kind IN ('author', 'network', 'word', 'domain')),"
-    " value TEXT NOT NULL, made INTEGER NOT NULL, who TEXT NOT NULL, expires INTEGER) STRICT",
-    "CREATE UNIQUE INDEX ban_kind_value ON ban (kind, value)",
-    "CREATE INDEX comment_by_email ON comment (email, site_id)"
-    " WHERE status = 'approved' AND email <> ''",
-)
-
-OUTBOX: Final = (
-    "CREATE TABLE target (id INTEGER NOT NULL PRIMARY KEY, channel TEXT NOT NULL,"
-    " recipient TEXT NOT NULL, period INTEGER NOT NULL, changes INTEGER NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",
-    "CREATE TABLE outbox (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL,"
-    " kind TEXT NOT NULL, recipient TEXT NOT NULL,"
-    " comment_id INTEGER REFERENCES comment (id) ON DELETE CASCADE, until INTEGER,"
-    " state TEXT NOT NULL CHECK (state IN ('open', 'queued', 'sent', 'failed')),"
-    " created INTEGER NOT NULL, due INTEGER NOT NULL, deadline INTEGER NOT NULL,"
-    " tries INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '') STRICT",
+    """
+    CREATE TABLE factor (
+        moderator_id INTEGER NOT NULL PRIMARY KEY REFERENCES moderator (id) ON DELETE CASCADE,
+        word BLOB NOT NULL,
+        step INTEGER NOT NULL,
+        confirmed INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE fed (
+        id INTEGER NOT NULL PRIMARY KEY,
+        comment_id INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE lesson (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL CHECK (kind = 'spam' OR kind = 'approved'),
+        words BLOB NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE outbox (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        channel TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        comment_id INTEGER REFERENCES comment (id) ON DELETE CASCADE,
+        until INTEGER,
+        state TEXT NOT NULL
+            CHECK (state = 'open' OR state = 'queued' OR state = 'sent' OR state = 'failed'),
+        created INTEGER NOT NULL,
+        due INTEGER NOT NULL,
+        deadline INTEGER NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        error TEXT NOT NULL DEFAULT ''
+    ) STRICT
+    """,
     "CREATE INDEX outbox_comment_id ON outbox (comment_id)",
     "CREATE INDEX outbox_by_due ON outbox (state, channel, due, created) WHERE state = 'queued'",
     "CREATE UNIQUE INDEX outbox_open ON outbox (channel, recipient) WHERE state = 'open'",
     "CREATE INDEX outbox_done ON outbox (state, due, channel) WHERE state IN ('sent', 'failed')",
-    "CREATE TABLE spent_link (digest BLOB NOT NULL PRIMARY KEY, expires INTEGER NOT NULL) STRICT",
-)
-
-SUBSCRIBER: Final = (
-    "CREATE TABLE subscriber (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
-    " site_id INTEGER NOT NULL REFERENCES site (id), email TEXT NOT NULL,"
-    " wish TEXT NOT NULL CHECK (wish IN ('asked', 'confirmed', 'stopped')),"
-    " mailed INTEGER NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
-    "CREATE TABLE watch (comment_id INTEGER NOT NULL PRIMARY KEY"
-    " REFERENCES comment (id) ON DELETE CASCADE,"
-    " subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE) STRICT",
-    "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
-)
-
-LESSONS: Final = (
-    "CREATE TABLE word (hash INTEGER NOT NULL PRIMARY KEY, spam INTEGER NOT NULL,"
-    " good INTEGER NOT NULL) STRICT",
-    "CREATE TABLE lesson (comment_id INTEGER NOT NULL PRIMARY KEY"
-    " REFERENCES comment (id) ON DELETE CASCADE,"
-    " kind TEXT NOT NULL CHECK (kind IN ('spam', 'approved')), words BLOB NOT NULL) STRICT",
-    "CREATE TABLE taught (id INTEGER NOT NULL PRIMARY KEY, spam INTEGER NOT NULL,"
-    " good INTEGER NOT NULL, version INTEGER NOT NULL) STRICT",
-)
-
-REMOVAL: Final = (
-    "CREATE TABLE removal (day INTEGER NOT NULL PRIMARY KEY, number INTEGER NOT NULL) STRICT",
-    "CREATE INDEX comment_by_parent ON comment (parent_id) WHERE parent_id IS NOT NULL",
-)
-
-FACTOR: Final = (
-    "CREATE TABLE factor (moderator_id INTEGER NOT NULL PRIMARY KEY"
-    " REFERENCES moderator (id) ON DELETE CASCADE, word BLOB NOT NULL, step INTEGER NOT NULL,"
-    " confirmed INTEGER NOT NULL) STRICT",
-    "CREATE TABLE recovery (id INTEGER NOT NULL PRIMARY KEY, moderator_id INTEGER NOT NULL"
-    " REFERENCES moderator (id) ON DELETE CASCADE, digest BLOB NOT NULL) STRICT",
+    """
+    CREATE TABLE recovery (
+        id INTEGER NOT NULL PRIMARY KEY,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        digest BLOB NOT NULL
+    ) STRICT
+    """,
     "CREATE INDEX recovery_moderator_id ON recovery (moderator_id)",
-)
-
-VOTES: Final = (
-    "CREATE TABLE vote (comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,"
-    " voter BLOB NOT NULL, value INTEGER NOT NULL CHECK (value IN (-1, 1)), network BLOB,"
-    " made INTEGER NOT NULL, PRIMARY KEY (comment_id, voter)) STRICT",
+    """
+    CREATE TABLE removal (
+        day INTEGER NOT NULL PRIMARY KEY,
+        number INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE session (
+        id INTEGER NOT NULL PRIMARY KEY,
+        digest BLOB NOT NULL,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        created INTEGER NOT NULL,
+        seen INTEGER NOT NULL,
+        agent TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX session_digest ON session (digest)",
+    "CREATE INDEX session_moderator_id ON session (moderator_id)",
+    """
+    CREATE TABLE spent_link (
+        digest BLOB NOT NULL PRIMARY KEY,
+        expires INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE subscriber (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        email TEXT NOT NULL,
+        wish TEXT NOT NULL CHECK (wish = 'asked' OR wish = 'confirmed' OR wish = 'stopped'),
+        mailed INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
+    """
+    CREATE TABLE tally (
+        day INTEGER NOT NULL,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        status TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (day, site_id, status)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE target (
+        id INTEGER NOT NULL PRIMARY KEY,
+        channel TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        period INTEGER NOT NULL,
+        changes INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",
+    """
+    CREATE TABLE taught (
+        id INTEGER NOT NULL PRIMARY KEY,
+        spam INTEGER NOT NULL,
+        good INTEGER NOT NULL,
+        version INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE vote (
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        voter BLOB NOT NULL,
+        value INTEGER NOT NULL CHECK (value IN (-1, 1)),
+        network BLOB,
+        made INTEGER NOT NULL,
+        PRIMARY KEY (comment_id, voter)
+    ) STRICT
+    """,
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
     "CREATE INDEX vote_by_age ON vote (made) WHERE network IS NOT NULL",
-)
-
-# The one way to another CHECK without copying the table; what is stored stays as it is
-# (https://sqlite.org/lang_altertable.html, section 8).
-CHECKS: Final = (
-    "PRAGMA writable_schema = 1",
-    "UPDATE sqlite_schema SET sql = replace(sql, '''approved'', ''spam''',"
-    " '''approved'') OR status IN (''spam''') WHERE type = 'table' AND name = 'comment'",
-    "UPDATE sqlite_schema SET sql = replace(sql, '''queued'', ''sent''',"
-    " '''queued'') OR state IN (''sent''') WHERE type = 'table' AND name = 'outbox'",
-    "PRAGMA writable_schema = RESET",
+    """
+    CREATE TABLE watch (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE
+    ) STRICT
+    """,
+    "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
+    """
+    CREATE TABLE word (
+        hash INTEGER NOT NULL PRIMARY KEY,
+        spam INTEGER NOT NULL,
+        good INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,
+        tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
+    """,
+    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
+    """
+    CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source, thread_id ON
+        comment WHEN OLD.id <= (SELECT comment_id FROM fed) BEGIN DELETE FROM search WHERE rowid =
+        OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT c.id, c.author,
+        c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email, instr(c.email,
+        '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS c JOIN thread
+        AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END
+    """,
+    """
+    CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search SET page = NEW.url
+        || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment WHERE thread_id = NEW.id AND
+        status = 'approved' UNION ALL SELECT id FROM comment WHERE status <> 'approved' AND status
+        IN ('pending', 'spam', 'deleted') AND thread_id = NEW.id); END
+    """,
+    """
+    CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <> NEW.status
+        AND OLD.id <= (SELECT comment_id FROM fed) BEGIN UPDATE tally SET number = number - 1 WHERE
+        day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; INSERT INTO
+        tally (day, site_id, status, number) VALUES (NEW.created / 86400000, NEW.site_id,
+        NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END
+    """,
+    """
+    CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT comment_id FROM
+        fed) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE tally SET number = number - 1
+        WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END
+    """,
 )

@@ -1,14 +1,14 @@
-"""Bringing a database file to the schema of this program.
+"""Bring a database file to the schema of this program.
 
-DESIGN. playhouse.migrations applies the `steps` in their order and records each by its name,
-a transaction each. A step is never edited once released: what it made is out there. A new step is
-appended, `models` says what all of them together must give, and a test compares the two.
+playhouse.migrations applies the `steps` in order, each in a transaction, and records their names in
+the table `HISTORY`. A released step is never edited. New steps are appended; a test compares what
+all of them make with the models in `db.schema`.
 
-Before anything is written we look, through a read-only connection, whether the file is ours, is
-whole and is not newer than we are; a file that is refused stays as it is, to the byte.
+Before anything is written, a read-only connection checks that the file is ours, undamaged and not
+newer than this program. A file that is refused is not changed by a byte.
 
-Triggers stand on comments and threads (see `derived`), so a step that has to make one of these
-tables anew drops them first and makes them after.
+Comments and threads have triggers (see `db.schema.search`). A step that rebuilds one of these
+tables drops them first and creates them again.
 
 The runner takes no lock of its own. The caller holds `lock.Lock`.
 """
@@ -56,21 +56,10 @@ def _running(statements: tuple[str, ...]) -> Step:
 
 
 STEPS: Final[dict[str, Step]] = {
-    "0001_first": _running(steps.FIRST),
-    "0002_change": _running(steps.CHANGES),
-    "0003_moderator": _running(steps.MODERATOR),
-    "0004_thread": _running(steps.THREADS),
-    "0005_verdict": _running(steps.VERDICT),
-    "0006_derived": _running(steps.DERIVED),
-    "0007_ban": _running(steps.BANS),
-    "0008_outbox": _running(steps.OUTBOX),
-    "0009_subscriber": _running(steps.SUBSCRIBER),
-    "0010_lesson": _running(steps.LESSONS),
-    "0011_removal": _running(steps.REMOVAL),
-    "0012_factor": _running(steps.FACTOR),
-    "0013_vote": _running(steps.VOTES),
-    "0014_checks": _running(steps.CHECKS),
+    "0001_initial": _running(steps.INITIAL),
 }
+# The first step of all databases made before the first release, whose names were others.
+UNRELEASED: Final = "0001_first"
 
 
 def upgrade(path: Path) -> None:
@@ -164,6 +153,11 @@ def look(path: Path) -> bool:
         elif tables:
             raise DatabaseUnusable(
                 f"{path} belongs to another program: move it away, or name another data directory"
+            )
+        if UNRELEASED in applied:
+            raise DatabaseUnusable(
+                f"{path} was made by a version from before the first release, which this version "
+                "cannot read: move it away, and a new one is made"
             )
         if newer := sorted(applied - set(STEPS)):
             raise DatabaseUnusable(

@@ -1,14 +1,15 @@
-"""Tables, and the values that leave the database.
+"""The tables of sites, threads, comments, votes and moderators.
 
-DESIGN. peewee owns the schema: these models, and the frozen copies of them in `migrations`, say
-what the tables are. No peewee object runs a query or leaves `database`: queries run on our own
-connections and give the structs below, made in half the time of a dataclass and without garbage.
+These models and the migration steps both say what the tables are; a test compares them. peewee
+runs no query of the service: hot statements are static SQL, tested against these models.
 
-Moments are INTEGER milliseconds of Unix time (UTC): they sort, index and compare as they are.
+A column whose name ends in `_at` is a moment: INTEGER milliseconds of Unix time (UTC), which sort,
+index and compare as they are. One that ends in `_ms` is a duration in milliseconds.
 A comment's id is never given twice (AUTOINCREMENT), because links in mails and pages name it.
 Votes and counts stand in the rows they belong to, so that no reader ever counts rows.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import peewee
@@ -17,6 +18,15 @@ from commentsvc.model import AGING, STATES, STATUSES
 
 # Deferred: it gives the models their SQL dialect and is never connected.
 schema: Final = peewee.SqliteDatabase(None)
+
+
+def one_of(column: str, values: Sequence[str]) -> peewee.SQL:
+    """Return the constraint that `column` has one of `values`.
+
+    The form with OR is faster than IN (…): for more than two values SQLite builds a temporary table
+    per row, which costs 3 to 5 µs of a submission (5 % of its CPU time).
+    """
+    return peewee.Check(" OR ".join(f"{column} = '{value}'" for value in values))
 
 
 class Table(peewee.Model):
@@ -52,7 +62,7 @@ class ThreadTable(Table):
     title = peewee.TextField()
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     state = peewee.TextField(
-        constraints=[peewee.SQL(f"DEFAULT '{AGING}'"), peewee.Check(f"state IN {STATES}")]
+        constraints=[peewee.SQL(f"DEFAULT '{AGING}'"), one_of("state", STATES)]
     )
     aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
 
@@ -80,10 +90,7 @@ class CommentTable(Table):
     site = peewee.ForeignKeyField(SiteTable, index=False)
     thread = peewee.ForeignKeyField(ThreadTable, index=False)
     parent = peewee.ForeignKeyField("self", null=True, index=False)
-    # In twos: SQLite makes a table of a longer list, for each row anew (5 % of a submission).
-    status = peewee.TextField(
-        constraints=[peewee.Check(f"status IN {STATUSES[:2]} OR status IN {STATUSES[2:]}")]
-    )
+    status = peewee.TextField(constraints=[one_of("status", STATUSES)])
     created = peewee.IntegerField()
     published = peewee.IntegerField(null=True)
     edited = peewee.IntegerField(null=True)

@@ -4,7 +4,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, Table
+from commentsvc.db.schema.comments import CommentTable, Table, one_of
 from commentsvc.model import APPROVED, BANS, CHANGES, SPAM
 
 
@@ -12,7 +12,7 @@ class BanTable(Table):
     """What is not welcome: an author (name or address), a network's hash, a word, a domain."""
 
     id = peewee.AutoField()
-    kind = peewee.TextField(constraints=[peewee.Check(f"kind IN {BANS}")])
+    kind = peewee.TextField(constraints=[one_of("kind", BANS)])
     value = peewee.TextField()
     made = peewee.IntegerField()
     who = peewee.TextField()
@@ -33,7 +33,7 @@ class ChangeTable(Table):
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     act = peewee.IntegerField()
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
-    what = peewee.TextField(constraints=[peewee.Check(f"what IN {CHANGES}")])
+    what = peewee.TextField(constraints=[one_of("what", CHANGES)])
     was = peewee.TextField()
     became = peewee.TextField()
     moment = peewee.IntegerField(null=True)
@@ -67,7 +67,7 @@ class LessonTable(Table):
     """A comment whose tokens are counted in the words, as a `kind`; `words` are their numbers."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
-    kind = peewee.TextField(constraints=[peewee.Check(f"kind IN {(SPAM, APPROVED)}")])
+    kind = peewee.TextField(constraints=[one_of("kind", (SPAM, APPROVED))])
     words = peewee.BlobField()
 
     class Meta:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, SiteTable, Table
+from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, one_of
 
 MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
 
@@ -60,9 +60,7 @@ class OutboxTable(Table):
     recipient = peewee.TextField()
     comment = peewee.ForeignKeyField(CommentTable, null=True, on_delete="CASCADE", index=False)
     until = peewee.IntegerField(null=True)
-    state = peewee.TextField(  # in twos, as a comment's status
-        constraints=[peewee.Check(f"state IN {FATES[:2]} OR state IN {FATES[2:]}")]
-    )
+    state = peewee.TextField(constraints=[one_of("state", FATES)])
     created = peewee.IntegerField()
     due = peewee.IntegerField()
     deadline = peewee.IntegerField()
@@ -124,7 +122,7 @@ class SubscriberTable(Table):
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     site = peewee.ForeignKeyField(SiteTable, index=False)
     email = peewee.TextField()
-    wish = peewee.TextField(constraints=[peewee.Check(f"wish IN {WISHES}")])
+    wish = peewee.TextField(constraints=[one_of("wish", WISHES)])
     mailed = peewee.IntegerField()
 
     class Meta:
