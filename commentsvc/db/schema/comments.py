@@ -26,7 +26,8 @@ def one_of(column: str, values: Sequence[str]) -> peewee.SQL:
     The form with OR is faster than IN (…): for more than two values SQLite builds a temporary table
     per row, which costs 3 to 5 µs of a submission (5 % of its CPU time).
     """
-    return peewee.Check(" OR ".join(f"{column} = '{value}'" for value in values))
+    checks = " OR ".join(f"{column} = '{value}'" for value in values)
+    return peewee.SQL(f"CHECK ({checks})")
 
 
 class Table(peewee.Model):
