@@ -9,6 +9,7 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
 from commentsvc.comments import threads
+from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
@@ -24,6 +25,7 @@ MOST: Final = 100  # threads on one page
 # What was done, as the address of the page says it.
 DONE: Final = {
     "state": "That is noted, and holds from now on.",
+    "title": "The title is saved.",
     "move": "The page has moved; its old address still leads to its comments.",
     "merge": "The two pages are one now.",
     "alias": "That address leads to this page now.",
@@ -104,14 +106,13 @@ class ThreadPages:
         """
         verb, value = first(form, "do"), first(form, "value").strip()
         site, url = thread.site, thread.url
-        if verb == "state":
-            if value not in STATES:
-                raise unreadable_decision()
-            return _same(thread, lambda tx: threads.set_state(tx, site, url, value))
+        if verb not in DONE or (verb == "state" and value not in STATES):
+            raise unreadable_decision()
         if verb == "unalias":
             return _same(thread, lambda tx: threads.remove_alias(tx, site, value))
-        if verb not in DONE:
-            raise unreadable_decision()
+        if verb in ("state", "title"):
+            set_it = threads.set_state if verb == "state" else threads.set_title
+            return _same(thread, lambda tx: set_it(tx, site, url, value))
         place = self._places.locate(value, site)
         if place.site != site:
             raise HttpError(400, "invalid", "That address belongs to another site.")
@@ -153,6 +154,7 @@ class ThreadPages:
             status,
             here="threads",
             thread=thread,
+            title_length=TITLE_LENGTH,
             days=self._days.get(thread.site, 0),
             origin=self._origins.get(thread.site, ""),
             done=done,

@@ -23,7 +23,7 @@ def _of_page(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def thread() -> None:
-    """Close a page, move it, merge two pages, give a page another address."""
+    """Close a page, name it, move it, merge two pages, give a page another address."""
 
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
@@ -73,6 +73,19 @@ def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
 def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
     """Let the page URL close by its age, as the site's close_days says; the usual state."""
     click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
+
+
+@thread.command()
+@_of_page
+@click.argument("title", metavar="TITLE")
+def title(data: Path, settings_file: Path | None, site: str, url: str, title: str) -> None:
+    """Set the title of the page URL; "" takes it from the next approved comment."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import SetTitle
+
+    name, [canonical] = _locate(data, settings_file, site, url)
+    client.write(data, SetTitle(site=name, url=canonical, title=title))
+    click.echo(f"titled {canonical}")
 
 
 @thread.command()

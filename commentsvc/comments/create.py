@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import statements, subscriptions
+from commentsvc.comments import statements, subscriptions, titles
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -98,7 +98,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
 
     Raises UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
-    ref, closed = _thread(tx, new, now)
+    untitled: set[ThreadRef] = set()
+    ref, closed = _thread(tx, new, now, untitled)
     fits = not closed and _knows_parent(tx, new, ref)
     key = digest(new.key, new.derived)
     comment = _insert(tx, new, now, ref, key) if fits else None
@@ -114,6 +115,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
         comment = _insert(tx, new, now, ref, key)
         assert comment is not None, "its key was cleared above"
+    if _gives_title(tx, new, ref, untitled):
+        titles.propose(tx, [(comment.id, new.title)])
     if new.status == APPROVED:
         add_to_counts(tx, {ref: 1})
     _tell(tx, [new], [comment], now)
@@ -153,10 +156,12 @@ def digest(key: str, derived: bool) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
 
-def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[ThreadRef, bool]:
-    """Where `new` goes, and whether that is closed.
+def _thread(
+    tx: Transaction, new: NewComment, now: int, untitled: set[ThreadRef]
+) -> tuple[ThreadRef, bool]:
+    """Return where `new` goes, and whether that is closed; add it to `untitled` if it is.
 
-    The first submission makes the thread, the first title stays.
+    The first submission makes the thread.
     """
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     if row is None:
@@ -165,17 +170,32 @@ def _thread(tx: Transaction, new: NewComment, now: int) -> tuple[ThreadRef, bool
         row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
     site_id, url, thread_id, title, state, _ = row
     if thread_id is None:
-        inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url, new.title)).lastrowid
+        inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url)).lastrowid
         assert inserted is not None, "an INSERT gives an id"
-        return ThreadRef(new.site, new.url, site_id, inserted), False
-    if new.title and not title:
-        tx.execute(statements.TITLE_THREAD, (new.title, thread_id))
+        ref = ThreadRef(new.site, new.url, site_id, inserted)
+        untitled.add(ref)
+        return ref, False
     closed = state == CLOSED or (
         state == AGING
         and new.open_for > 0
         and _first_published(tx, thread_id, now) + new.open_for <= now
     )
-    return ThreadRef(new.site, url, site_id, thread_id), closed
+    ref = ThreadRef(new.site, url, site_id, thread_id)
+    if not title:
+        untitled.add(ref)
+    return ref, closed
+
+
+def _gives_title(
+    tx: Transaction, new: NewComment, ref: ThreadRef, untitled: set[ThreadRef]
+) -> bool:
+    """Return whether the title of `new` is to be kept. If `new` is approved, it names the page."""
+    if not new.title or ref not in untitled:
+        return False
+    if new.status == APPROVED:
+        tx.execute(statements.TITLE_THREAD, (new.title, ref.thread_id))
+        untitled.discard(ref)
+    return True
 
 
 def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
@@ -251,19 +271,20 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
     """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
     places: dict[tuple[str, str], ThreadRef] = {}
-    titled: set[tuple[str, str]] = set()
-    rows, shown = [], Counter[ThreadRef]()
+    untitled: set[ThreadRef] = set()
+    rows: list[Row] = []
+    proposals, shown = [], Counter[ThreadRef]()
     for new, now in items:
         page = (new.site, new.url)
-        if page not in places or (new.title and page not in titled):
-            places[page], closed = _thread(tx, new, now)
+        if page not in places:
+            places[page], closed = _thread(tx, new, now, untitled)
             if closed:
                 raise NotPlain
-            if new.title:
-                titled.add(page)
         ref = places[page]
         if not _knows_parent(tx, new, ref):
             raise NotPlain
+        if _gives_title(tx, new, ref, untitled):
+            proposals.append((len(rows), new.title))
         rows.append(_row(new, now, ref, digest(new.key, new.derived)))
         if new.status == APPROVED:
             shown[ref] += 1
@@ -273,6 +294,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     add_to_counts(tx, shown)
     first = last - len(rows) + 1
     stored = [_comment(number, row) for number, row in enumerate(rows, first)]
+    titles.propose(tx, [(first + number, title) for number, title in proposals])
     _tell(tx, [new for new, _ in items], stored, items[0][1])
     return [InsertResult(comment, True, False) for comment in stored]
 

@@ -120,6 +120,11 @@ def avatar(email: str) -> str:
     return hashlib.md5(email.encode(), usedforsecurity=False).hexdigest() if email else ""
 
 
+def page_title(text: str) -> str:
+    """Return the title of a page as it is stored: one line, cut where it is too long."""
+    return one_line(text)[:TITLE_LENGTH]
+
+
 def is_site(text: str) -> bool:
     """Say whether `text` may be an author's web site: a plain http(s) address without a user."""
     return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
@@ -238,7 +243,7 @@ def check(
         wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
     if wrong:
         raise SubmissionError(wrong)
-    title = one_line(fields.title or "")[:TITLE_LENGTH]
+    title = page_title(fields.title or "")
     return Submission(
         place,
         author,

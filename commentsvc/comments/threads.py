@@ -22,6 +22,7 @@ import msgspec
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
+from commentsvc.comments.submission import page_title
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import THREAD, site_tag, thread_tag
 
@@ -79,6 +80,22 @@ def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
     ref = find(tx, site, url)
     tx.execute("UPDATE thread SET state = ? WHERE id = ?", (state, ref.thread_id))
     tx.purge(thread_tag(site, ref.url))
+
+
+def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
+    """Give a page a title, which stays whatever comments say; "" lets them say it again.
+
+    Raises UnknownThread.
+    """
+    ref = find(tx, site, url)
+    tx.execute(statements.TITLE_THREAD, (page_title(title), ref.thread_id))
+    for condition in (_APPROVED, _OTHERS):
+        tx.execute(
+            "DELETE FROM proposed_title WHERE comment_id IN"
+            f" (SELECT id FROM comment WHERE {condition})",
+            (ref.thread_id,),
+        )
+    tx.purge(thread_tag(site, ref.url), site_tag(site))
 
 
 def move(tx: Transaction, site: str, url: str, to: str) -> None:

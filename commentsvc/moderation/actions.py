@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from commentsvc.comments import statements, subscriptions
+from commentsvc.comments import statements, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
@@ -74,6 +74,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
         _tally(shown, ref, status, to)
         changed.append(comment_id)
+    titles.refresh(tx, changed)
     add_to_counts(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscriptions.published(tx, comment_id, comment_id, now)
@@ -169,6 +170,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             _tally(shown, ThreadRef(*ref), status, was)
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
         changed.append(comment_id)
+    titles.refresh(tx, changed)
     add_to_counts(tx, shown)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)

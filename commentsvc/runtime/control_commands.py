@@ -94,6 +94,19 @@ class Close(ControlCommand, frozen=True):
         return CommandResult()
 
 
+class SetTitle(ControlCommand, frozen=True):
+    """Give the page a title, or none where it is ""."""
+
+    site: str
+    url: str
+    title: str
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        threads.set_title(tx, self.site, self.url, self.title)
+        return CommandResult()
+
+
 class Move(ControlCommand, frozen=True):
     """Put the thread of a page under the url `to`."""
 
@@ -200,6 +213,7 @@ Order = (
     | UndoChange
     | EditText
     | Close
+    | SetTitle
     | Move
     | Merge
     | Alias

@@ -97,6 +97,12 @@ INITIAL: Final = (
     "CREATE INDEX change_act ON change (act)",
     "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
     """
+    CREATE TABLE proposed_title (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        title TEXT NOT NULL
+    ) STRICT
+    """,
+    """
     CREATE TABLE moderator (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL COLLATE NOCASE,

@@ -167,6 +167,16 @@ CommentTable.add_index(
 )
 
 
+class ProposedTitleTable(Table):
+    """The title of its page that a comment came with, while the thread had none: see `titles`."""
+
+    comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
+    title = peewee.TextField()
+
+    class Meta:
+        table_name = "proposed_title"
+
+
 class ModeratorTable(Table):
     """Who decides. `password` is an Argon2 hash with its parameters."""
 
@@ -244,6 +254,7 @@ TABLES: Final = (
     SiteTable,
     ThreadTable,
     CommentTable,
+    ProposedTitleTable,
     ModeratorTable,
     SessionTable,
     FactorTable,

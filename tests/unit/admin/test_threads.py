@@ -60,6 +60,17 @@ def test_a_thread_is_closed_and_opened(
     assert service.submit(url="/a/").status == status
 
 
+def test_a_moderator_changes_the_title_of_a_page(service: Served, seat: Seat) -> None:
+    assert b"Page /b/" in service.get("/feed.atom?url=/b/").body
+    answer = seat.send("thread", id="2", do="title", value=" <New>\ntitle ")
+    assert header(answer, "Location") == "thread?id=2&done=title"
+    html = text(seat.get("thread?id=2&done=title"))
+    assert "<h1>&lt;New&gt; title</h1>" in html
+    assert 'value="&lt;New&gt; title"' in html
+    assert "The title is saved." in html
+    assert b"Page /b/" not in service.get("/feed.atom?url=/b/").body
+
+
 def test_a_page_moves_with_its_comments(service: Served, seat: Seat) -> None:
     answer = seat.send("thread", id="1", do="move", value="https://blog.example/c/?utm_source=x")
     assert header(answer, "Location") == "thread?id=1&done=move"

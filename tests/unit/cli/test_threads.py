@@ -9,7 +9,15 @@ from click.testing import CliRunner, Result
 from commentsvc.cli import client, main
 from commentsvc.cli.alias_import import Clash
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Merge, Move, Order
+from commentsvc.runtime.control_commands import (
+    Alias,
+    Close,
+    CommandResult,
+    Merge,
+    Move,
+    Order,
+    SetTitle,
+)
 
 Run = Callable[..., Result]
 
@@ -36,6 +44,7 @@ def run(tmp_path: Path) -> Run:
         (["open", "https://notes.example/a?utm_x=1"], Close("notes", "/a", "open"), "open /a\n"),
         (["age", "--site", "notes", "/a"], Close("notes", "/a", "aging"),
          "closes by its age /a\n"),
+        (["title", "/a", "A title"], SetTitle("blog", "/a/", "A title"), "titled /a/\n"),
         (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
         (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
         (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),

@@ -20,7 +20,7 @@ Outcome = InsertResult | Exception
 submissions = st.builds(
     new,
     url=st.sampled_from(["/a/", "/b/", "/old/"] * 3 + ["/closed/"]),
-    title=st.sampled_from(["", "Title"]),
+    title=st.sampled_from(["", "Title", "Other"]),
     site=st.sampled_from(["blog"] * 9 + ["nobody's"]),
     author=st.sampled_from(["Ann", "Bob"]),
     status=st.sampled_from(["approved", "pending"]),
@@ -59,7 +59,7 @@ def arrange(tx: Transaction) -> None:
 def rows(reader: Reader) -> list[list[Any]]:  # Any: SQLite's columns
     return [
         reader.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
-        for name in ("site", "thread", "comment")
+        for name in ("site", "thread", "comment", "proposed_title")
     ]
 
 

@@ -212,8 +212,8 @@ changed: dict[str, object] = {
 # What each writing statement stands for.
 WRITES: dict[str, tuple[Sequence[object], Any]] = {
     statements.INSERT_THREAD: (
-        (2, "/new/", "New"),
-        ThreadTable.insert(site=2, url="/new/", title="New"),
+        (2, "/new/"),
+        ThreadTable.insert(site=2, url="/new/", title=""),
     ),
     statements.TITLE_THREAD: (
         ("Title", 3),
