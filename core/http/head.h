@@ -48,7 +48,7 @@ int head_parse(struct slice input, size_t *scanned, struct head *head);
  * where only method and target differ, what was concluded from the rest is taken over. Only a
  * benchmark sees it, as browsers and proxies do not pipeline: together with the prefetch a
  * pipelined hit takes 40 ns in the core, and one that is alone 95
- * (loadtest/README.md). */
+ * (loadtest/NOTES.md). */
 int head_parse_next(struct slice input, size_t *scanned, struct head *head);
 
 /* The value of the field `lower` (a name in small letters) in validated field lines: cut the

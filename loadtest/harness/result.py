@@ -124,7 +124,7 @@ class Result:
     def publish(self, path: Path) -> None:
         """Write the summary to `path`: a line for each entry, as many as LINES leave place for."""
         goals = {one.name: _told(one) for one in self.verdicts}
-        place = LINES - len(goals) - 8  # of the braces and heads below
+        place = LINES - len(goals) - (8 if goals else 7)  # of the braces and heads below
         shown = self.summaries[:place]
         about = dict(self.about)
         if left_out := len(self.summaries) - len(shown):
@@ -191,6 +191,8 @@ def _line(value: Any) -> str:  # Any: JSON
 
 
 def _lines(values: dict[str, Any]) -> str:  # Any: JSON
+    if not values:
+        return "{}"
     lines = (f" {json.dumps(name, ensure_ascii=False)}: {_line(v)}" for name, v in values.items())
     return "{\n" + ",\n".join(lines) + "\n}"
 

@@ -23,5 +23,5 @@ def main(rounds: Path, name: str | None) -> None:
     path = RESULTS / f"{name or result.about['kind']}.json"
     result.publish(path)
     click.echo(path.relative_to(ROOT))
-    if result.about["kind"] in chart.DRAWN:
+    if result.about["kind"] in chart.CHARTS:
         click.echo(chart.draw(result, path.with_suffix(".svg")).relative_to(ROOT))

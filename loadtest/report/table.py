@@ -69,11 +69,11 @@ def result(run: Result) -> str:
 def entries(run: Result) -> str:
     """The figures of contests, and how many times the floor they are."""
     medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
-    head = ("contest", "requests/s", "CPU-ns", "× limit", "p50 ms", "p99 ms", "client", "its ns")
+    head = ("contest", "requests/s", "CPU-ns", "× baseline", "p50 ms", "p99 ms", "client", "its ns")
     rows: list[tuple[str, ...]] = [head]
     for summary in run.summaries:
         figures = _figures(summary)
-        floor = medians.get(f"{summary.name.partition(':')[0]}: limit")
+        floor = medians.get(f"{summary.name.partition(':')[0]}: baseline")
         times = f"{medians[summary.name] / floor:.2f}" if floor else "–"
         own = number(summary.medians["client_ns"])
         rows.append((*figures[:3], times, figures[3], figures[5], figures[7], own))

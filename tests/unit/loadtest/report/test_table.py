@@ -58,7 +58,11 @@ def test_entries_show_how_many_times_the_baseline_they_cost() -> None:
     floor = {**MEDIANS, "cpu_ns": 3_250.0}
     summaries = [
         Summary(name, "", medians, disturbed=False)
-        for name, medians in (("plain: ours", MEDIANS), ("plain: limit", floor), ("x: y", MEDIANS))
+        for name, medians in (
+            ("plain: ours", MEDIANS),
+            ("plain: baseline", floor),
+            ("x: y", MEDIANS),
+        )
     ]
     told = table.entries(Result({}, tuple(summaries), (), ()))
     lines = [line.split() for line in told.splitlines()]
