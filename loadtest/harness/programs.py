@@ -30,13 +30,13 @@ def browsers() -> Path:
     return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
 
 
-def limit(*, vectors: bool | None = None) -> Path:
-    """The limit program, with AVX2 where the processor has it. Raises ProgramError."""
+def baseline(*, vectors: bool | None = None) -> Path:
+    """The baseline, with AVX2 where the processor has it. Raises ProgramError."""
     if vectors is None:
         vectors = has_avx2(Path("/proc/cpuinfo").read_text())
     kind, flags = ("avx2", ("-mavx2",)) if vectors else ("plain", ())
     sources = [NATIVE / "baseline" / name for name in ("baseline.c", f"ends_{kind}.c")]
-    return build(f"limit-{kind}", sources, (*FLAGS, *flags))
+    return build(f"baseline-{kind}", sources, (*FLAGS, *flags))
 
 
 def has_avx2(cpuinfo: str) -> bool:

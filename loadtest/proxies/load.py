@@ -105,8 +105,8 @@ def _server(
         return Service(folder / "data", cores, settings=settings, listen=listen)
     answer = folder / "answer"
     answer.write_bytes(ANSWER)
-    words = [str(programs.limit()), listen, str(answer)]
-    return Running(words, Path(listen.removeprefix("unix:")), folder / "limit.log", cores)
+    words = [str(programs.baseline()), listen, str(answer)]
+    return Running(words, Path(listen.removeprefix("unix:")), folder / "baseline.log", cores)
 
 
 def placed(cores: tuple[int, int], placement: str) -> tuple[list[int], list[int]]:

@@ -2,7 +2,7 @@
 
 DESIGN. A contest is data, like a scenario. Figures drift from hour to hour and from machine to
 machine; ratios of figures that were measured in turn, in one run, hold. So every goal here is a
-ratio: to the limit program, which is the floor, or to a peer.
+ratio: to the baseline, which is the floor, or to a peer.
 """
 
 from collections.abc import Sequence
@@ -113,9 +113,9 @@ def _alike(figure: Figure, part: float) -> tuple[Ratio, Ratio]:
 PLAIN = Contest(
     "plain",
     "counts out of the store, one request at a time, wrk's request",
-    (Entry(OURS), *_peers("limit", "nginx", "libreactor", "hyper", "japronto")),
+    (Entry(OURS), *_peers("baseline", "nginx", "libreactor", "hyper", "japronto")),
     (
-        Ratio(OURS, "limit", "cpu_ns", "most", 1.08, "the kernel is nearly everything"),
+        Ratio(OURS, "baseline", "cpu_ns", "most", 1.08, "the kernel is nearly everything"),
         *map(_below, ("nginx", "libreactor", "hyper")),
     ),
 )
@@ -135,9 +135,9 @@ CONTESTS = (
     Contest(
         "pipelined",
         f"counts out of the store, {DEPTH} deep, wrk's request",
-        (Entry(OURS), *_peers("limit", "japronto"), Entry("ours-wrk", client="wrk")),
+        (Entry(OURS), *_peers("baseline", "japronto"), Entry("ours-wrk", client="wrk")),
         (
-            Ratio(OURS, "limit", "cpu_ns", "most", 1.4, "what a real hit needs"),
+            Ratio(OURS, "baseline", "cpu_ns", "most", 1.4, "what a real hit needs"),
             Ratio(OURS, "japronto", "cpu_ns", "most", 0.36, "with an answer of the same size"),
         ),
         depth=DEPTH,
@@ -145,8 +145,8 @@ CONTESTS = (
     Contest(
         "chrome",
         f"counts out of the store, {DEPTH} deep, Chrome's request",
-        (Entry(OURS), *_peers("limit")),
-        (Ratio(OURS, "limit", "cpu_ns", "most", 1.7, "600 bytes of head to check"),),
+        (Entry(OURS), *_peers("baseline")),
+        (Ratio(OURS, "baseline", "cpu_ns", "most", 1.7, "600 bytes of head to check"),),
         depth=DEPTH,
         chrome=True,
     ),
@@ -154,8 +154,8 @@ CONTESTS = (
     Contest(
         "plain-chrome",
         "counts out of the store, one request at a time, Chrome's request",
-        (Entry(OURS), *_peers("limit")),
-        (Ratio(OURS, "limit", "cpu_ns", "most", 1.08, "the kernel is nearly everything"),),
+        (Entry(OURS), *_peers("baseline")),
+        (Ratio(OURS, "baseline", "cpu_ns", "most", 1.08, "the kernel is nearly everything"),),
         chrome=True,
     ),
     Contest(
@@ -175,7 +175,7 @@ CONTESTS = (
     Contest(
         "client",
         f"the generator against wrk, {DEPTH} deep, on a server that is faster than both",
-        (Entry("generator", "limit"), Entry("wrk", "limit", client="wrk")),
+        (Entry("generator", "baseline"), Entry("wrk", "baseline", client="wrk")),
         (
             Ratio("generator", "wrk", "client_ns", "most", 1.0, "its own CPU time"),
             Ratio("generator", "wrk", "rate", "least", 1.0, "what it can ask for"),

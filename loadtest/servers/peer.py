@@ -58,9 +58,9 @@ class Answer:
         return [(name, value) for name, _, value in pairs if name.lower() not in OWN_FIELDS]
 
 
-def limit(port: int, answer: Answer) -> Command:
+def baseline(port: int, answer: Answer) -> Command:
     """Our floor."""
-    return [str(programs.limit()), str(port), str(answer.raw)]
+    return [str(programs.baseline()), str(port), str(answer.raw)]
 
 
 def bridge(port: int, answer: Answer) -> Command:
@@ -178,7 +178,7 @@ FRAMEWORKS: dict[str, Callable[[int, Answer], Command]] = {
     "sanic": _python("sanic", "on_sanic_only", ("sanic==25.12.1",)),
 }
 PEER: dict[str, Callable[[int, Answer], Command]] = {
-    peer.__name__: peer for peer in (limit, bridge, nginx, japronto, uvicorn, hyper, libreactor)
+    peer.__name__: peer for peer in (baseline, bridge, nginx, japronto, uvicorn, hyper, libreactor)
 } | FRAMEWORKS
 
 

@@ -35,7 +35,7 @@ VECTORS = [
 def limit(folder: Path, vectors: bool | None = None, answer: bytes = GOOD) -> Iterator[int]:
     """Run the limit program on a port."""
     (folder / "answer").write_bytes(answer)
-    words = [str(programs.limit(vectors=vectors)), "0", str(folder / "answer")]
+    words = [str(programs.baseline(vectors=vectors)), "0", str(folder / "answer")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert select.select([process.stdout], [], [], PATIENCE)[0], "the limit must listen"
@@ -85,7 +85,7 @@ def test_the_limit_answers_each_request_once(tmp_path: Path, vectors: bool) -> N
 def test_the_limit_answers_at_a_unix_socket_too(tmp_path: Path) -> None:
     answer, where = tmp_path / "answer", tmp_path / "sock"
     answer.write_bytes(GOOD)
-    words = [str(programs.limit()), f"unix:{where}", str(answer)]
+    words = [str(programs.baseline()), f"unix:{where}", str(answer)]
     for _ in range(2):  # the first one leaves its socket behind
         with (
             Running(words, where, tmp_path / "log", [int(CORE)]),

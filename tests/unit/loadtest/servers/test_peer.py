@@ -41,7 +41,7 @@ def test_an_answer_is_written_without_what_servers_write_themselves(answer: Answ
     }
 
 
-@pytest.mark.parametrize("name", ["limit", "bridge", "nginx"])
+@pytest.mark.parametrize("name", ["baseline", "bridge", "nginx"])
 def test_a_peer_gives_our_answer_until_it_is_ended(
     name: str, answer: Answer, tmp_path: Path
 ) -> None:

@@ -43,10 +43,10 @@ def test_every_entry_that_is_there_is_measured(
     seen: list[Measurement] = []
     place = Arena(folder, PAGES, EXTENT, CORES, seen.append)
     contest = replace(
-        PLAIN, entries=(Entry("ours"), Entry("limit", "limit"), Entry("away", "away"))
+        PLAIN, entries=(Entry("ours"), Entry("baseline", "baseline"), Entry("away", "away"))
     )
     made = place.play(contest, 1)
-    assert sorted(one.scenario for one in made) == ["plain: limit", "plain: ours"]
+    assert sorted(one.scenario for one in made) == ["plain: baseline", "plain: ours"]
     assert all(one.answered > 0 and one.cpu_ns > 0 for one in made)
     assert seen == made
     assert place.about()["absent"] == {"away": "not today"}
@@ -59,7 +59,7 @@ def test_a_peer_that_answers_wrongly_is_told_of_and_the_run_goes_on(
     def wrong(port: int, answer: Answer) -> list[str]:
         other = folder / "wrong"
         other.write_bytes(answer.text.replace(b"count", b"cound"))
-        return [str(programs.limit()), str(port), str(other)]
+        return [str(programs.baseline()), str(port), str(other)]
 
     monkeypatch.setitem(peer.PEER, "wrong", wrong)
     place = Arena(folder, PAGES, EXTENT, CORES, lambda _: None)
