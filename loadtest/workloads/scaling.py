@@ -39,7 +39,7 @@ from loadtest.harness.scenario import CLIENTS, MARK, WRITERS, Goal
 from loadtest.harness.service import Service, ServiceError, Visitor
 from loadtest.report.command import finish, options
 from loadtest.report.table import align, milliseconds, number, show
-from loadtest.servers.runner import hits
+from loadtest.servers.runner import hits, warm
 
 SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
@@ -48,7 +48,6 @@ ASKED: Final = 2_000  # pages, at most
 STORED: Final = 200  # of these, for hits: as many at every size, since more take more of the cache
 SEQUENCE: Final = 12_000
 LIST: Final = 20  # comments of a first page
-WARMING: Final = 0.5  # seconds
 # The store has to hold all that is asked for: it is the growth of the database that is measured.
 SETTINGS: Final = {"COMMENTSVC_SERVER_STORE_MIB": "64"}
 FLAT: Final = Goal("times", "most", 1.2, "a stored answer knows nothing of other comments")
@@ -154,7 +153,7 @@ class Growth:
         self._plan.write_bytes(client.pack(requests, order))
         server, other = self._cores
         if kind.answered_by == "store":
-            client.demand(kind.name, self._ask(kind, service.port, WARMING))
+            warm(service, self._plan, len(requests), kind.clients, 1, str(other))
         before = hits(service)
         reading = Reading.take(service.cpu(), {server}, other)
         outcome = self._ask(kind, service.port, self._extent.seconds)
