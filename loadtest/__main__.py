@@ -10,6 +10,7 @@ from loadtest.report import chart, diff, publish
 from loadtest.servers import versus
 from loadtest.workloads import (
     admin_pages,
+    attack,
     bots,
     compare,
     front_page,
@@ -23,6 +24,7 @@ from loadtest.workloads import (
 ERRORS = (MissingError, ClientError, ProgramError, ServiceError, ValueError)
 COMMANDS: dict[str, click.Command] = {
     "scenarios": scenarios.main,
+    "attack": attack.main,
     "versus": versus.main,
     "frameworks": versus.frameworks,
     "front-page": front_page.main,

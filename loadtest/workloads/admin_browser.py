@@ -1,4 +1,4 @@
-"""Desk: a moderator's browser without a window: it signs in, keeps the cookie, sends forms."""
+"""A browser on the admin pages, without a window: it signs in, keeps cookies, sends forms."""
 
 import re
 from collections.abc import Mapping
@@ -18,33 +18,41 @@ class Shown(NamedTuple):
     page: bytes
 
 
-class Desk:
-    """A moderator who is signed in. The account must be there."""
+class AdminBrowser:
+    """A browser; `token` is what the forms of the last page carry."""
 
-    def __init__(self, port: int, name: str, password: str) -> None:
-        """Sign in at the server on `port` of this machine; fails where that does."""
+    def __init__(self, port: int) -> None:
+        """Take the port of a server on this machine."""
         self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self._cookies: dict[str, str] = {}
-        self._token = ""
+        self.token = ""
+
+    @property
+    def cookie(self) -> str:
+        """Return the Cookie field."""
+        return "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+
+    def sign_in(self, name: str, password: str) -> None:
+        """Sign in to an account that exists. Raises AssertionError if that fails."""
         self.get("sign-in")
         shown = self.post("sign-in", {"name": name, "password": password, "to": "account"})
         assert shown.status == 303, shown
         self.get("account")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
     def get(self, page: str) -> Shown:
-        """A page below /moderation."""
+        """Return a page below /moderation."""
         shown = self._ask("GET", page, None, {"Sec-Fetch-Site": "none"})
         if found := _TOKEN.search(shown.page):
-            self._token = found[1].decode()
+            self.token = found[1].decode()
         return shown
 
     def post(self, page: str, fields: Mapping[str, object]) -> Shown:
-        """Send a form of ours; a field may have several values."""
-        body = urlencode({"form": self._token, **fields}, doseq=True).encode()
+        """Send a form; a field may have several values."""
+        body = urlencode({"form": self.token, **fields}, doseq=True).encode()
         headers = {
             "Sec-Fetch-Site": "same-origin",
             "Content-Type": "application/x-www-form-urlencoded",
@@ -53,7 +61,7 @@ class Desk:
 
     def _ask(self, method: str, page: str, body: bytes | None, headers: dict[str, str]) -> Shown:
         if self._cookies:
-            headers["Cookie"] = "; ".join(f"{name}={v}" for name, v in self._cookies.items())
+            headers["Cookie"] = self.cookie
         self._connection.request(method, f"/moderation/{page}", body, headers)
         response = self._connection.getresponse()
         for name, value in response.getheaders():

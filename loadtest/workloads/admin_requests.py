@@ -14,7 +14,7 @@ from commentsvc.auth import accounts, passwords
 from commentsvc.db.database import Database
 from loadtest.data import bulk
 from loadtest.harness.service import Service, ServiceError
-from loadtest.workloads.admin_browser import Desk
+from loadtest.workloads.admin_browser import AdminBrowser
 
 NAME, PASSWORD = "ann", "correct horse battery"
 ROUNDS: Final = 20
@@ -72,19 +72,20 @@ def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Shee
     found = {}
     # The database is old, so its spam would be removed meanwhile.
     with Service(folder, cores, settings={"COMMENTSVC_SPAM_KEPT_DAYS": "0"}) as service:
-        desk = Desk(service.port, NAME, PASSWORD)
+        browser = AdminBrowser(service.port)
+        browser.sign_in(NAME, PASSWORD)
         for name, page in pages(number).items():
-            _ask(desk, page)  # templates are compiled, the file's pages are in memory
-            before, times = service.cpu(), [_ask(desk, page) for _ in range(ROUNDS)]
+            _ask(browser, page)  # templates are compiled, the file's pages are in memory
+            before, times = service.cpu(), [_ask(browser, page) for _ in range(ROUNDS)]
             cpu = (service.cpu() - before) / ROUNDS / 1e6
             found[name] = Sheet(statistics.median(times), max(times), cpu)
-        desk.close()
+        browser.close()
     return found
 
 
-def _ask(desk: Desk, page: str) -> float:
+def _ask(browser: AdminBrowser, page: str) -> float:
     start = time.perf_counter()
-    shown = desk.get(page)
+    shown = browser.get(page)
     if shown.status != 200:
         raise ServiceError(f"/moderation/{page} answers {shown.status}")
     return (time.perf_counter() - start) * 1_000

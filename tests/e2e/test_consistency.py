@@ -30,7 +30,7 @@ from hypothesis.stateful import (
 )
 
 from commentsvc.model import MOVES
-from loadtest.workloads.admin_browser import Desk
+from loadtest.workloads.admin_browser import AdminBrowser
 from tests.e2e.model import Done, Model, Said
 from tests.e2e.program import Service, command, serving
 
@@ -46,7 +46,7 @@ class Agreement(RuleBasedStateMachine):
     """A blog with four pages and a moderator, on a server that outlives each example."""
 
     service: ClassVar[Service]
-    desk: ClassVar[Desk]
+    desk: ClassVar[AdminBrowser]
 
     @initialize()
     def begin(self) -> None:
@@ -344,7 +344,8 @@ def service() -> Iterator[Service]:
 
 def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
     command("moderator", "add", "ann", "--data", service.data, given=PASSWORD)
-    Agreement.service, Agreement.desk = service, Desk(service.port, "ann", PASSWORD)
+    Agreement.service, Agreement.desk = service, AdminBrowser(service.port)
+    Agreement.desk.sign_in("ann", PASSWORD)
     machine = Agreement.TestCase
     machine.settings = settings(
         max_examples=60,

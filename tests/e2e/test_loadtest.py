@@ -67,3 +67,12 @@ def test_two_versions_are_compared() -> None:
     assert "count, CPU-ns" in said
     assert "submit, CPU-ns" in said
     assert "start, ms" in said
+
+
+@TWO_CORES
+def test_attacks_are_measured() -> None:
+    said = load("attack", "--short")
+    table = said[said.index("attack  ") :]
+    for name in ("count, a miss", "submit: an ordinary text", "sign-in, a wrong password"):
+        assert name in table
+    assert "200 clients that never read" in table
