@@ -82,8 +82,9 @@ def _add_comments(first: int, last: int, pages: int, words: int, tx: Transaction
         " source, html, created, published, token_hash, token_expires)"
         " SELECT t.site_id, t.id, m.status, 'Reader ' || (i % 9973), CASE WHEN i % 3 = 0 THEN"
         " 'reader' || (i % 9973) || '@mail' || (i % 97) || '.example' ELSE '' END, '', '', text,"
-        f" '<p>' || text || '</p>', {FIRST} + i * {STEP}, CASE WHEN m.status = 'approved' THEN"
-        f" {FIRST} + i * {STEP} + 5000 END, x'00', 0 FROM m JOIN thread AS t ON t.id = m.page"
+        f" '<p>' || text || '</p>' || char(10), {FIRST} + i * {STEP},"
+        f" CASE WHEN m.status = 'approved' THEN {FIRST} + i * {STEP} + 5000 END, x'00', 0"
+        " FROM m JOIN thread AS t ON t.id = m.page"
         " ORDER BY i",
         (first, last),
     )

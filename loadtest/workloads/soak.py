@@ -38,7 +38,7 @@ EACH: Final = 1_000  # of each kind of slow clients
 ANSWERS: Final = 10_000  # under the tag that is purged
 OTHERS: Final = 1_000  # beside it
 PURGE_EACH: Final = 0.1  # seconds
-CONNECTIONS: Final = "commentsvc_core_connections"
+CONNECTIONS: Final = "core_connections"
 COUNT: Final = "/api/comments/count?url={0}"
 
 MIB = {"idle": 40.0, "streams": 60.0}
