@@ -8,7 +8,7 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import FATES
+from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
@@ -38,7 +38,7 @@ class OutboxPages:
     async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/outbox[?state=S&before=N]: 200 with the newest rows, or some of them."""
         form = request.parameters()
-        state = first(form, "state") if first(form, "state") in FATES else ""
+        state = first(form, "state") if first(form, "state") in STATES else ""
         before = number(first(form, "before")) if first(form, "before") else _LAST
         rows = await self._database.read(
             lambda reader: outbox.listing(reader, state or None, before, MOST + 1)
@@ -51,7 +51,7 @@ class OutboxPages:
             posts=rows[:MOST],
             backlogs=await self._database.read(outbox.backlogs),
             state=state,
-            states=FATES,
+            states=STATES,
             done=DONE.get(first(form, "done"), ""),
             older=address("outbox", state=state, before=rows[MOST - 1].id) if more else "",
         )

@@ -1,6 +1,6 @@
 """Factors: the second thing that a moderator may need to sign in, a code of an app.
 
-DESIGN. The app's secret is made of a random word in the database and the secret key of the service,
+DESIGN. The app's secret is made of a random salt in the database and the secret key of the service,
 so a copy of the database gives no code; without that key (or with one that was changed, and the
 old one taken away) the codes fit no more, and `commentsvc moderator no-code` helps. A code works
 once: the step that was used last is noted in the same statement that looks at it. Ten recovery
@@ -22,10 +22,10 @@ WRONG_CODE: Final = (
     "This code does not fit, or was used before. Wait for the next one, and try that."
 )
 
-_WORD: Final = "SELECT word FROM factor WHERE moderator_id = ? AND confirmed = ?"
+_SALT: Final = "SELECT totp_salt FROM two_factor WHERE moderator_id = ? AND confirmed = ?"
 _USE: Final = (
-    "UPDATE factor SET step = ?, confirmed = 1"
-    " WHERE moderator_id = ? AND confirmed = ? AND step < ?"
+    "UPDATE two_factor SET last_step = ?, confirmed = 1"
+    " WHERE moderator_id = ? AND confirmed = ? AND last_step < ?"
 )
 
 
@@ -35,27 +35,29 @@ class TwoFactor:
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = [hashlib.blake2b(key).digest() for key in keys]
 
-    def secrets(self, word: bytes) -> list[bytes]:
-        """The secret that belongs to a word, by each key; the first is that of the present one."""
+    def secrets(self, salt: bytes) -> list[bytes]:
+        """The secret that belongs to a salt, by each key; the first is that of the present one."""
         return [
             hashlib.blake2b(
-                word, digest_size=SECRET_SIZE, key=key, person=b"second factor"
+                salt, digest_size=SECRET_SIZE, key=key, person=b"second factor"
             ).digest()
             for key in self._keys
         ]
 
-    def begin(self, tx: Transaction, moderator_id: int, word: bytes) -> None:
-        """Offer a new secret, made with a random `word`; it counts once a code confirmed it."""
+    def begin(self, tx: Transaction, moderator_id: int, salt: bytes) -> None:
+        """Offer a new secret, made with a random `salt`; it counts once a code confirmed it."""
         tx.execute(
-            "INSERT INTO factor (moderator_id, word, step, confirmed) VALUES (?, ?, 0, 0)"
-            " ON CONFLICT (moderator_id) DO UPDATE SET word = excluded.word, step = 0"
+            "INSERT INTO two_factor (moderator_id, totp_salt, last_step, confirmed) VALUES"
+            " (?, ?, 0, 0)"
+            " ON CONFLICT (moderator_id) DO UPDATE SET totp_salt = excluded.totp_salt,"
+            " last_step = 0"
             " WHERE confirmed = 0",
-            (moderator_id, word),
+            (moderator_id, salt),
         )
 
     def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
         """The secret that waits for its first code; None where none does."""
-        row = reader.execute(_WORD, (moderator_id, 0)).fetchone()
+        row = reader.execute(_SALT, (moderator_id, 0)).fetchone()
         return self.secrets(row[0])[0] if row else None
 
     def confirm(
@@ -72,23 +74,23 @@ class TwoFactor:
             base64.b32encode(random[size * n : size * (n + 1)]).decode().lower()
             for n in range(RECOVERY_CODES)
         ]
-        tx.execute("DELETE FROM recovery WHERE moderator_id = ?", (moderator_id,))
+        tx.execute("DELETE FROM recovery_code WHERE moderator_id = ?", (moderator_id,))
         rows = [(moderator_id, _digest(one)) for one in codes]
-        tx.execute_many("INSERT INTO recovery (moderator_id, digest) VALUES (?, ?)", rows)
+        tx.execute_many("INSERT INTO recovery_code (moderator_id, digest) VALUES (?, ?)", rows)
         return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
 
     def accept(self, tx: Transaction, moderator_id: int, code: str, now: float) -> bool:
         """Use a code, or a recovery code, up; whether it was good, at `now` (Unix seconds)."""
         if self._use(tx, moderator_id, code, 1, now):
             return True
-        sql = "DELETE FROM recovery WHERE moderator_id = ? AND digest = ?"
+        sql = "DELETE FROM recovery_code WHERE moderator_id = ? AND digest = ?"
         return bool(tx.execute(sql, (moderator_id, _digest(_plain(code)))).rowcount)
 
     def _use(
         self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now: float
     ) -> bool:
         """Note that the step of a right code was used; False for a wrong one, or an older step."""
-        row = tx.execute(_WORD, (moderator_id, confirmed)).fetchone()
+        row = tx.execute(_SALT, (moderator_id, confirmed)).fetchone()
         for secret in self.secrets(row[0]) if row else ():
             step = totp.matching_step(secret, _plain(code), now)
             if step is not None:
@@ -98,19 +100,19 @@ class TwoFactor:
 
 def is_on(reader: Reader, moderator_id: int) -> bool:
     """Whether the moderator needs a code to sign in."""
-    return reader.execute(_WORD, (moderator_id, 1)).fetchone() is not None
+    return reader.execute(_SALT, (moderator_id, 1)).fetchone() is not None
 
 
 def codes_left(reader: Reader, moderator_id: int) -> int:
     """How many recovery codes are left."""
-    sql = "SELECT count(*) FROM recovery WHERE moderator_id = ?"
+    sql = "SELECT count(*) FROM recovery_code WHERE moderator_id = ?"
     return int(reader.execute(sql, (moderator_id,)).fetchone()[0])
 
 
 def switch_off(tx: Transaction, moderator_id: int) -> None:
     """Ask for no code any more."""
-    tx.execute("DELETE FROM factor WHERE moderator_id = ?", (moderator_id,))
-    tx.execute("DELETE FROM recovery WHERE moderator_id = ?", (moderator_id,))
+    tx.execute("DELETE FROM two_factor WHERE moderator_id = ?", (moderator_id,))
+    tx.execute("DELETE FROM recovery_code WHERE moderator_id = ?", (moderator_id,))
 
 
 def _plain(code: str) -> str:

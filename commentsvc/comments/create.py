@@ -144,7 +144,7 @@ def _tell(
     told = False
     for new, comment in zip(submissions, stored, strict=True):
         if new.notify:
-            subscriptions.watch(tx, comment.id)
+            subscriptions.subscribe(tx, comment.id)
         told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
     if told:
         subscriptions.published(tx, first, last, now)

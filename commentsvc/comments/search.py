@@ -41,10 +41,13 @@ _SHOW: Final = (
     " WHERE ? IN ('', c.status) AND ? IN ('', s.name) ORDER BY c.id DESC LIMIT ?"
 )
 _DAYS: Final = (
-    "SELECT y.day, y.status, sum(y.number) FROM tally AS y JOIN site AS s ON s.id = y.site_id"
+    "SELECT y.day, y.status, sum(y.count) FROM daily_stats AS y JOIN site AS s ON s.id = y.site_id"
     " WHERE y.day >= ? AND ? IN ('', s.name) GROUP BY y.day, y.status ORDER BY y.day, y.status"
 )
-_FED: Final = "SELECT comment_id, (SELECT seq FROM sqlite_sequence WHERE name = 'comment') FROM fed"
+_STATE: Final = (
+    "SELECT indexed_until, (SELECT seq FROM sqlite_sequence WHERE name = 'comment')"
+    " FROM search_state"
+)
 
 
 class SearchResult(msgspec.Struct, frozen=True):
@@ -116,21 +119,21 @@ def days(reader: Reader, site: str, since: int) -> list[Day]:
 
 def last(reader: Reader) -> int:
     """The greatest id that a comment was ever given; 0 before the first."""
-    return int(reader.execute(_FED).fetchone()[1] or 0)
+    return int(reader.execute(_STATE).fetchone()[1] or 0)
 
 
 def unindexed(reader: Reader) -> int:
     """How many comments are neither searched nor counted by day yet, at most."""
-    [(fed, last)] = reader.execute(_FED).fetchall()
-    return int((last or 0) - fed)
+    [(indexed, last)] = reader.execute(_STATE).fetchall()
+    return int((last or 0) - indexed)
 
 
 def index_pending(tx: Transaction, most: int) -> bool:
-    """Feed the next `most` comments; say whether that was not all."""
-    [(fed, last)] = tx.execute(_FED).fetchall()
-    begin, end = fed + 1, min(fed + most, last or 0)
+    """Index the next `most` comments; return whether there are more."""
+    [(indexed, last)] = tx.execute(_STATE).fetchall()
+    begin, end = indexed + 1, min(indexed + most, last or 0)
     if end >= begin:
         tx.execute(search.INDEX, (begin, end))
-        tx.execute(search.TALLY, (begin, end))
-        tx.execute("UPDATE fed SET comment_id = ?", (end,))
+        tx.execute(search.COUNT, (begin, end))
+        tx.execute("UPDATE search_state SET indexed_until = ?", (end,))
     return bool(end < (last or 0))

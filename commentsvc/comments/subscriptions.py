@@ -20,14 +20,14 @@ from commentsvc.util.timestamps import DAY_MS
 # A question may be repeated after this: it may have been lost; in milliseconds.
 REPEAT: Final = DAY_MS
 
-WISH: Final = (
-    "INSERT INTO subscriber (site_id, email, wish, mailed)"
+ADD_SUBSCRIBER: Final = (
+    "INSERT INTO subscriber (site_id, email, consent, asked_at)"
     " SELECT site_id, email, 'asked', 0 FROM comment WHERE id = ? ON CONFLICT DO NOTHING"
 )
-WATCH: Final = (
-    "INSERT INTO watch (comment_id, subscriber_id) SELECT c.id, s.id FROM comment AS c"
+SUBSCRIBE: Final = (
+    "INSERT INTO subscription (comment_id, subscriber_id) SELECT c.id, s.id FROM comment AS c"
     " JOIN subscriber AS s ON s.email = c.email AND s.site_id = c.site_id"
-    " WHERE c.id = ? AND s.wish <> 'stopped'"
+    " WHERE c.id = ? AND s.consent <> 'stopped'"
 )
 _ROW: Final = (
     "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created, due, deadline)"
@@ -35,39 +35,40 @@ _ROW: Final = (
 # A comment is told of once, when it is published for the first time.
 TELL_ANSWERS: Final = (
     f"{_ROW} SELECT 'mail', 'reply', '', c.id, 'queued', ?3, ?3, ?3 + ?4"  # noqa: S608 - constants
-    " FROM comment AS c JOIN watch AS w ON w.comment_id = c.parent_id"
-    " JOIN subscriber AS s ON s.id = w.subscriber_id"
+    " FROM comment AS c JOIN subscription AS b ON b.comment_id = c.parent_id"
+    " JOIN subscriber AS s ON s.id = b.subscriber_id"
     " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved' AND c.email <> s.email"
-    " AND s.wish = 'confirmed'"
+    " AND s.consent = 'confirmed'"
     " AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = c.id AND o.kind = 'reply')"
 )
 ASK: Final = (
     f"{_ROW} SELECT 'mail', 'confirm', '', min(c.id), 'queued', ?3, ?3, ?3 + ?4"  # noqa: S608 - constants
-    " FROM comment AS c JOIN watch AS w ON w.comment_id = c.id"
-    " JOIN subscriber AS s ON s.id = w.subscriber_id"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved' AND s.wish = 'asked'"
-    " AND s.mailed <= ?3 - ?5 GROUP BY s.id"
+    " FROM comment AS c JOIN subscription AS b ON b.comment_id = c.id"
+    " JOIN subscriber AS s ON s.id = b.subscriber_id"
+    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved' AND s.consent = 'asked'"
+    " AND s.asked_at <= ?3 - ?5 GROUP BY s.id"
 )
 ASKED_NOW: Final = (
-    "UPDATE subscriber SET mailed = ?3 WHERE wish = 'asked' AND mailed <= ?3 - ?4 AND id IN"
-    " (SELECT w.subscriber_id FROM watch AS w JOIN comment AS c ON c.id = w.comment_id"
+    "UPDATE subscriber SET asked_at = ?3 WHERE consent = 'asked' AND asked_at <= ?3 - ?4 AND id IN"
+    " (SELECT b.subscriber_id FROM subscription AS b JOIN comment AS c ON c.id = b.comment_id"
     " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved')"
 )
 OF_COMMENT: Final = (
-    "SELECT s.id, s.email, s.wish FROM watch AS w JOIN subscriber AS s ON s.id = w.subscriber_id"
-    " WHERE w.comment_id = ?"
+    "SELECT s.id, s.email, s.consent FROM subscription AS b JOIN subscriber AS s ON s.id ="
+    " b.subscriber_id"
+    " WHERE b.comment_id = ?"
 )
 
 
-def watch(tx: Transaction, comment_id: int) -> None:
+def subscribe(tx: Transaction, comment_id: int) -> None:
     """Note that the author of a comment, which has an address, wants to be told of answers."""
-    tx.execute(WISH, (comment_id,))
-    tx.execute(WATCH, (comment_id,))
+    tx.execute(ADD_SUBSCRIBER, (comment_id,))
+    tx.execute(SUBSCRIBE, (comment_id,))
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell of those comments from `first` to `last` that are shown, and ask their authors."""
-    if not tx.execute("SELECT 1 FROM watch LIMIT 1").fetchone():
+    if not tx.execute("SELECT 1 FROM subscription LIMIT 1").fetchone():
         return
     tx.execute(TELL_ANSWERS, (first, last, now, PATIENCE))
     tx.execute(ASK, (first, last, now, PATIENCE, REPEAT))
@@ -75,7 +76,7 @@ def published(tx: Transaction, first: int, last: int, now: int) -> None:
 
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:
-    """Of who is told of answers to a comment: id, address and wish; None where nobody is."""
+    """Of who is told of answers to a comment: id, address and consent; None where nobody is."""
     row: Row | None = reader.execute(OF_COMMENT, (comment_id,)).fetchone()
     return row
 
@@ -89,11 +90,11 @@ def site_of(reader: Reader, subscriber_id: int) -> str | None:
 
 def confirm(tx: Transaction, subscriber_id: int) -> bool:
     """Tell the subscriber of answers from now on; False where that is no question any more."""
-    sql = "UPDATE subscriber SET wish = ? WHERE id = ? AND wish = 'asked'"
+    sql = "UPDATE subscriber SET consent = ? WHERE id = ? AND consent = 'asked'"
     return tx.execute(sql, (CONFIRMED, subscriber_id)).rowcount > 0
 
 
 def stop(tx: Transaction, subscriber_id: int) -> None:
     """Tell the subscriber of nothing any more, for good; what waits is not sent."""
-    tx.execute("UPDATE subscriber SET wish = ? WHERE id = ?", (STOPPED, subscriber_id))
-    tx.execute("DELETE FROM watch WHERE subscriber_id = ?", (subscriber_id,))
+    tx.execute("UPDATE subscriber SET consent = ? WHERE id = ?", (STOPPED, subscriber_id))
+    tx.execute("DELETE FROM subscription WHERE subscriber_id = ?", (subscriber_id,))

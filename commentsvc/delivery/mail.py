@@ -177,10 +177,12 @@ class MailComposer:
             link_days=OWN_DAYS,
         )
 
-    def _watched(self, reader: Reader, comment_id: int, wish: str) -> tuple[Entry, int, str] | None:
+    def _watched(
+        self, reader: Reader, comment_id: int, consent: str
+    ) -> tuple[Entry, int, str] | None:
         """A comment that is shown, and the number and address of who waits for answers to it."""
         entry, row = queries.find(reader, comment_id), subscriptions.subscriber(reader, comment_id)
-        if entry is None or entry.comment.status != APPROVED or row is None or row[2] != wish:
+        if entry is None or entry.comment.status != APPROVED or row is None or row[2] != consent:
             return None
         return entry, row[0], row[1]
 

@@ -17,10 +17,11 @@ from commentsvc.util.timestamps import rfc3339
 IDS: Final = (
     "SELECT c.id FROM comment AS c WHERE c.id IN (SELECT rowid FROM search WHERE search MATCH ?2)"
     " AND lower(c.email) = lower(?1) UNION SELECT c.id FROM comment AS c"
-    " WHERE c.id > (SELECT comment_id FROM fed) AND lower(c.email) = lower(?1) ORDER BY 1"
+    " WHERE c.id > (SELECT indexed_until FROM search_state) AND lower(c.email) = lower(?1)"
+    " ORDER BY 1"
 )
-_WISHES: Final = (
-    "SELECT s.name, w.wish FROM subscriber AS w JOIN site AS s ON s.id = w.site_id"
+_CONSENTS: Final = (
+    "SELECT s.name, w.consent FROM subscriber AS w JOIN site AS s ON s.id = w.site_id"
     " WHERE lower(w.email) = lower(?) ORDER BY s.name"
 )
 
@@ -67,7 +68,7 @@ def ids(reader: Reader, email: str) -> list[int]:
 
 def is_known(reader: Reader, email: str) -> bool:
     """Whether anything is kept of that address."""
-    return bool(ids(reader, email) or reader.execute(_WISHES, (email,)).fetchone())
+    return bool(ids(reader, email) or reader.execute(_CONSENTS, (email,)).fetchone())
 
 
 def export(reader: Reader, email: str, now: int) -> Export:
@@ -76,7 +77,7 @@ def export(reader: Reader, email: str, now: int) -> Export:
     Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
     """
     entries = [queries.find(reader, number) for number in ids(reader, email)]
-    wishes = [Consent(*row) for row in reader.execute(_WISHES, (email,)).fetchall()]
+    wishes = [Consent(*row) for row in reader.execute(_CONSENTS, (email,)).fetchall()]
     return Export(email, rfc3339(now), [_written(entry) for entry in entries if entry], wishes)
 
 

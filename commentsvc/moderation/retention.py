@@ -31,7 +31,7 @@ _EMPTY: Final = (
 )
 _TRACES: Final = (
     "DELETE FROM change WHERE comment_id = ?",
-    "DELETE FROM watch WHERE comment_id = ?",
+    "DELETE FROM subscription WHERE comment_id = ?",
     "DELETE FROM outbox WHERE comment_id = ?",
 )
 _OWN: Final = (
@@ -47,8 +47,8 @@ OLD_SPAM: Final = (
     " AND NOT EXISTS (SELECT 1 FROM comment AS a WHERE a.parent_id = c.id) ORDER BY c.id LIMIT ?2"
 )
 _COUNT: Final = (
-    "INSERT INTO removal (day, number) VALUES (?, ?)"
-    " ON CONFLICT (day) DO UPDATE SET number = number + excluded.number"
+    "INSERT INTO removed_spam (day, count) VALUES (?, ?)"
+    " ON CONFLICT (day) DO UPDATE SET count = count + excluded.count"
 )
 
 
@@ -78,7 +78,7 @@ def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
 
 def removed(reader: Reader, since: int) -> int:
     """How much spam was removed on the day `since` (of Unix time) and later."""
-    sql = "SELECT coalesce(sum(number), 0) FROM removal WHERE day >= ?"
+    sql = "SELECT coalesce(sum(count), 0) FROM removed_spam WHERE day >= ?"
     return int(reader.execute(sql, (since,)).fetchone()[0])
 
 

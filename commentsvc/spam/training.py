@@ -28,28 +28,31 @@ DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 DECIDED: Final = (
     "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608 - a constant
     " WHERE h.comment_id = c.id AND h.what = 'status' AND h.undone IS NULL"
-    f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.kind, l.words"
-    " FROM comment AS c LEFT JOIN lesson AS l ON l.comment_id = c.id WHERE c.id = ?"
+    f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.label, l.tokens"
+    " FROM comment AS c LEFT JOIN training_comment AS l ON l.comment_id = c.id WHERE c.id = ?"
 )
 # Of all words with the same change of their counts: of a comment that is approved these are all.
 COUNT: Final = (
-    "INSERT INTO word (hash, spam, good) SELECT value, max(0, ?2), max(0, ?3) FROM json_each(?1)"
+    "INSERT INTO training_token (hash, spam, good) SELECT value, max(0, ?2), max(0, ?3) FROM"
+    " json_each(?1)"
     " WHERE true ON CONFLICT (hash)"
     " DO UPDATE SET spam = max(0, spam + ?2), good = max(0, good + ?3)"
 )
-_TAUGHT: Final = (
-    "INSERT INTO taught (id, spam, good, version) VALUES (1, ?1, ?2, 1) ON CONFLICT (id)"
+_COUNT_COMMENTS: Final = (
+    "INSERT INTO training_total (id, spam, good, version) VALUES (1, ?1, ?2, 1) ON CONFLICT (id)"
     " DO UPDATE SET spam = spam + ?1, good = good + ?2, version = version + 1"
 )
 _SHRINK: Final = (
-    "DELETE FROM word WHERE hash IN (SELECT hash FROM word ORDER BY spam + good LIMIT ?)"
+    "DELETE FROM training_token WHERE hash IN (SELECT hash FROM training_token ORDER BY spam +"
+    " good LIMIT ?)"
 )
 # G. Robinson, "A Statistical Approach to the Spam Problem", Linux Journal 107 (2003): of a word the
 # share of spam among what had it, as if spam and good comments were equally many, drawn to even
 # odds by one imagined comment, so that a word seen once is not believed much.
 ODDS: Final = (
     "SELECT hash, odds FROM (SELECT hash, (0.5 + (spam + good) * (spam / ?1)"
-    " / (spam / ?1 + good / ?2)) / (1 + spam + good) AS odds FROM word WHERE spam + good > 0)"
+    " / (spam / ?1 + good / ?2)) / (1 + spam + good) AS odds FROM training_token WHERE spam +"
+    " good > 0)"
     " WHERE abs(odds - 0.5) >= ?3"
 )
 
@@ -66,13 +69,15 @@ def update(tx: Transaction, ids: Iterable[int]) -> None:
         if became == kind:
             continue
         if kind:
-            tx.execute("DELETE FROM lesson WHERE comment_id = ?", (comment_id,))
+            tx.execute("DELETE FROM training_comment WHERE comment_id = ?", (comment_id,))
             counts[kind].subtract(struct.unpack(f"<{len(words) // 4}I", words))
             taught[kind] -= 1
         if became in KINDS and learned < LEARNED:
             numbers = tokens(author, site, source).keys()
             row = (comment_id, became, struct.pack(f"<{len(numbers)}I", *numbers))
-            tx.execute("INSERT INTO lesson (comment_id, kind, words) VALUES (?, ?, ?)", row)
+            tx.execute(
+                "INSERT INTO training_comment (comment_id, label, tokens) VALUES (?, ?, ?)", row
+            )
             counts[became].update(numbers)
             taught[became] += 1
             learned += 1
@@ -81,7 +86,7 @@ def update(tx: Transaction, ids: Iterable[int]) -> None:
 
 def version(reader: Reader) -> int:
     """A number that changes whenever something was taught or taken back."""
-    row = reader.execute("SELECT version FROM taught").fetchone()
+    row = reader.execute("SELECT version FROM training_total").fetchone()
     return row[0] if row else 0
 
 
@@ -90,7 +95,7 @@ def odds(reader: Reader) -> dict[int, float]:
 
     Empty where there were fewer than LEAST lessons of either kind.
     """
-    row = reader.execute("SELECT spam, good FROM taught").fetchone()
+    row = reader.execute("SELECT spam, good FROM training_total").fetchone()
     if row is None or min(row) < LEAST:
         return {}
     return dict(reader.execute(ODDS, (float(row[0]), float(row[1]), DOUBT)).fetchall())
@@ -106,7 +111,7 @@ def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str
         words.setdefault((spam[word], good[word]), []).append(word)
     for change, alike in words.items():
         tx.execute(COUNT, (msgspec.json.encode(alike).decode(), *change))
-    tx.execute(_TAUGHT, (taught[SPAM], taught[APPROVED]))
-    [(number,)] = tx.execute("SELECT count(*) FROM word").fetchall()
+    tx.execute(_COUNT_COMMENTS, (taught[SPAM], taught[APPROVED]))
+    [(number,)] = tx.execute("SELECT count(*) FROM training_token").fetchall()
     if number > WORDS:
         tx.execute(_SHRINK, (number - WORDS * 9 // 10,))

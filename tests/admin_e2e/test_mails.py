@@ -82,7 +82,7 @@ def mails(database: Database) -> Iterator[str]:
     add(database, email=EMAIL, source=LONG, html="<p>" + "x" * 200, title=title)
     add(database, author="Tom", parent=1)
     add(database, status="pending", author="Wolfeschlegelstein" * 4)
-    database.write_now(lambda tx: subscriptions.watch(tx, 1))
+    database.write_now(lambda tx: subscriptions.subscribe(tx, 1))
     composer = MailComposer(SETTINGS, SignedLinks([b"key" * 16]))
     for kind, about in (
         ("submitted", 3),

@@ -25,7 +25,8 @@ ROUNDS = 3
 # What may be walked: tables that stay small, what is walked backwards and stops, words by the
 # index of FTS5, ids that a search has found, threads for a text in their address.
 MAY_SCAN = re.compile(
-    r"SCAN (site|s|ban|fed|sqlite_sequence|f VIRTUAL TABLE .*|search VIRTUAL TABLE INDEX .*"
+    r"SCAN (site|s|ban|search_state|sqlite_sequence|f VIRTUAL TABLE .*|search VIRTUAL TABLE"
+    r" INDEX .*"
     r"|\(.*\)|t|y)"
     r"( USING .*)?|SCAN CONSTANT ROW"
 )

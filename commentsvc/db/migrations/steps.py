@@ -97,9 +97,12 @@ INITIAL: Final = (
     "CREATE INDEX change_act ON change (act)",
     "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
     """
-    CREATE TABLE proposed_title (
-        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
-        title TEXT NOT NULL
+    CREATE TABLE daily_stats (
+        day INTEGER NOT NULL,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        status TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (day, site_id, status)
     ) STRICT
     """,
     """
@@ -111,27 +114,6 @@ INITIAL: Final = (
     ) STRICT
     """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
-    """
-    CREATE TABLE factor (
-        moderator_id INTEGER NOT NULL PRIMARY KEY REFERENCES moderator (id) ON DELETE CASCADE,
-        word BLOB NOT NULL,
-        step INTEGER NOT NULL,
-        confirmed INTEGER NOT NULL
-    ) STRICT
-    """,
-    """
-    CREATE TABLE fed (
-        id INTEGER NOT NULL PRIMARY KEY,
-        comment_id INTEGER NOT NULL
-    ) STRICT
-    """,
-    """
-    CREATE TABLE lesson (
-        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
-        kind TEXT NOT NULL CHECK (kind = 'spam' OR kind = 'approved'),
-        words BLOB NOT NULL
-    ) STRICT
-    """,
     """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
@@ -154,17 +136,29 @@ INITIAL: Final = (
     "CREATE UNIQUE INDEX outbox_open ON outbox (channel, recipient) WHERE state = 'open'",
     "CREATE INDEX outbox_done ON outbox (state, due, channel) WHERE state IN ('sent', 'failed')",
     """
-    CREATE TABLE recovery (
+    CREATE TABLE proposed_title (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        title TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE recovery_code (
         id INTEGER NOT NULL PRIMARY KEY,
         moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
         digest BLOB NOT NULL
     ) STRICT
     """,
-    "CREATE INDEX recovery_moderator_id ON recovery (moderator_id)",
+    "CREATE INDEX recovery_code_moderator_id ON recovery_code (moderator_id)",
     """
-    CREATE TABLE removal (
+    CREATE TABLE removed_spam (
         day INTEGER NOT NULL PRIMARY KEY,
-        number INTEGER NOT NULL
+        count INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE search_state (
+        id INTEGER NOT NULL PRIMARY KEY,
+        indexed_until INTEGER NOT NULL
     ) STRICT
     """,
     """
@@ -180,30 +174,23 @@ INITIAL: Final = (
     "CREATE UNIQUE INDEX session_digest ON session (digest)",
     "CREATE INDEX session_moderator_id ON session (moderator_id)",
     """
-    CREATE TABLE spent_link (
-        digest BLOB NOT NULL PRIMARY KEY,
-        expires INTEGER NOT NULL
-    ) STRICT
-    """,
-    """
     CREATE TABLE subscriber (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         site_id INTEGER NOT NULL REFERENCES site (id),
         email TEXT NOT NULL,
-        wish TEXT NOT NULL CHECK (wish = 'asked' OR wish = 'confirmed' OR wish = 'stopped'),
-        mailed INTEGER NOT NULL
+        consent TEXT NOT NULL
+            CHECK (consent = 'asked' OR consent = 'confirmed' OR consent = 'stopped'),
+        asked_at INTEGER NOT NULL
     ) STRICT
     """,
     "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
     """
-    CREATE TABLE tally (
-        day INTEGER NOT NULL,
-        site_id INTEGER NOT NULL REFERENCES site (id),
-        status TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        PRIMARY KEY (day, site_id, status)
+    CREATE TABLE subscription (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE
     ) STRICT
     """,
+    "CREATE INDEX subscription_subscriber_id ON subscription (subscriber_id)",
     """
     CREATE TABLE target (
         id INTEGER NOT NULL PRIMARY KEY,
@@ -215,11 +202,39 @@ INITIAL: Final = (
     """,
     "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",
     """
-    CREATE TABLE taught (
+    CREATE TABLE training_comment (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        label TEXT NOT NULL CHECK (label = 'spam' OR label = 'approved'),
+        tokens BLOB NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE training_token (
+        hash INTEGER NOT NULL PRIMARY KEY,
+        spam INTEGER NOT NULL,
+        good INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE training_total (
         id INTEGER NOT NULL PRIMARY KEY,
         spam INTEGER NOT NULL,
         good INTEGER NOT NULL,
         version INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE two_factor (
+        moderator_id INTEGER NOT NULL PRIMARY KEY REFERENCES moderator (id) ON DELETE CASCADE,
+        totp_salt BLOB NOT NULL,
+        last_step INTEGER NOT NULL,
+        confirmed INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE used_link (
+        digest BLOB NOT NULL PRIMARY KEY,
+        expires INTEGER NOT NULL
     ) STRICT
     """,
     """
@@ -235,31 +250,17 @@ INITIAL: Final = (
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
     "CREATE INDEX vote_by_age ON vote (made) WHERE network IS NOT NULL",
     """
-    CREATE TABLE watch (
-        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
-        subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE
-    ) STRICT
-    """,
-    "CREATE INDEX watch_subscriber_id ON watch (subscriber_id)",
-    """
-    CREATE TABLE word (
-        hash INTEGER NOT NULL PRIMARY KEY,
-        spam INTEGER NOT NULL,
-        good INTEGER NOT NULL
-    ) STRICT
-    """,
-    """
     CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,
         tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
     """,
-    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
+    "INSERT INTO search_state (id, indexed_until) VALUES (1, 0)",
     """
     CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source, thread_id ON
-        comment WHEN OLD.id <= (SELECT comment_id FROM fed) BEGIN DELETE FROM search WHERE rowid =
-        OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT c.id, c.author,
-        c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email, instr(c.email,
-        '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS c JOIN thread
-        AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END
+        comment WHEN OLD.id <= (SELECT indexed_until FROM search_state) BEGIN DELETE FROM search
+        WHERE rowid = OLD.id; INSERT INTO search (rowid, author, email, site, text, page) SELECT
+        c.id, c.author, c.email || ' ' || hex(lower(c.email)) || ' ' || hex(lower(substr(c.email,
+        instr(c.email, '@')))), c.author_site, c.source, t.url || ' ' || hex(t.url) FROM comment AS
+        c JOIN thread AS t ON t.id = c.thread_id WHERE c.id = NEW.id; END
     """,
     """
     CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search SET page = NEW.url
@@ -269,14 +270,15 @@ INITIAL: Final = (
     """,
     """
     CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <> NEW.status
-        AND OLD.id <= (SELECT comment_id FROM fed) BEGIN UPDATE tally SET number = number - 1 WHERE
-        day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; INSERT INTO
-        tally (day, site_id, status, number) VALUES (NEW.created / 86400000, NEW.site_id,
-        NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END
+        AND OLD.id <= (SELECT indexed_until FROM search_state) BEGIN UPDATE daily_stats SET count =
+        count - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status =
+        OLD.status; INSERT INTO daily_stats (day, site_id, status, count) VALUES (NEW.created /
+        86400000, NEW.site_id, NEW.status, 1) ON CONFLICT DO UPDATE SET count = count + 1; END
     """,
     """
-    CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT comment_id FROM
-        fed) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE tally SET number = number - 1
-        WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status = OLD.status; END
+    CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT indexed_until FROM
+        search_state) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE daily_stats SET count =
+        count - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status =
+        OLD.status; END
     """,
 )

@@ -203,19 +203,23 @@ class SessionTable(Table):
         table_name = "session"
 
 
-class FactorTable(Table):
-    """That a moderator needs codes of an app: see factors. `step` was used last."""
+class TwoFactorTable(Table):
+    """The authenticator app of a moderator: see `auth.two_factor`.
+
+    The app's secret is derived from `totp_salt` and the service's key. `last_step` is the time step
+    of the last code that was used; `confirmed` is 0 until the first.
+    """
 
     moderator = peewee.ForeignKeyField(ModeratorTable, primary_key=True, on_delete="CASCADE")
-    word = peewee.BlobField()
-    step = peewee.IntegerField()
+    totp_salt = peewee.BlobField()
+    last_step = peewee.IntegerField()
     confirmed = peewee.IntegerField()
 
     class Meta:
-        table_name = "factor"
+        table_name = "two_factor"
 
 
-class RecoveryTable(Table):
+class RecoveryCodeTable(Table):
     """A recovery code of a moderator, as its digest."""
 
     id = peewee.AutoField()
@@ -223,7 +227,7 @@ class RecoveryTable(Table):
     digest = peewee.BlobField()
 
     class Meta:
-        table_name = "recovery"
+        table_name = "recovery_code"
 
 
 class VoteTable(Table):
@@ -257,7 +261,7 @@ TABLES: Final = (
     ProposedTitleTable,
     ModeratorTable,
     SessionTable,
-    FactorTable,
-    RecoveryTable,
+    TwoFactorTable,
+    RecoveryCodeTable,
     VoteTable,
 )

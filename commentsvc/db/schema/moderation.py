@@ -52,30 +52,30 @@ ChangeTable.add_index(
 )
 
 
-class WordTable(Table):
-    """In how many comments that were marked as spam, and approved, a token was seen: see tokens."""
+class TrainingTokenTable(Table):
+    """In how many comments that were marked as spam, or approved, a token was seen."""
 
     hash = peewee.IntegerField(primary_key=True)
     spam = peewee.IntegerField()
     good = peewee.IntegerField()
 
     class Meta:
-        table_name = "word"
+        table_name = "training_token"
 
 
-class LessonTable(Table):
-    """A comment whose tokens are counted in the words, as a `kind`; `words` are their numbers."""
+class TrainingCommentTable(Table):
+    """A comment whose tokens are counted, as `label`; `tokens` are their hashes (4 bytes each)."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
-    kind = peewee.TextField(constraints=[one_of("kind", (SPAM, APPROVED))])
-    words = peewee.BlobField()
+    label = peewee.TextField(constraints=[one_of("label", (SPAM, APPROVED))])
+    tokens = peewee.BlobField()
 
     class Meta:
-        table_name = "lesson"
+        table_name = "training_comment"
 
 
-class TaughtTable(Table):
-    """One row, once there was a lesson: how many there were, and how often that changed."""
+class TrainingTotalTable(Table):
+    """One row, once there is a training comment: how many there are. Changes raise `version`."""
 
     id = peewee.AutoField()
     spam = peewee.IntegerField()
@@ -83,17 +83,24 @@ class TaughtTable(Table):
     version = peewee.IntegerField()
 
     class Meta:
-        table_name = "taught"
+        table_name = "training_total"
 
 
-class RemovalTable(Table):
-    """How much old spam was removed on a day (of Unix time, UTC)."""
+class RemovedSpamTable(Table):
+    """How many comments in spam were removed for their age on a day (of Unix time, UTC)."""
 
     day = peewee.IntegerField(primary_key=True)
-    number = peewee.IntegerField()
+    count = peewee.IntegerField()
 
     class Meta:
-        table_name = "removal"
+        table_name = "removed_spam"
 
 
-TABLES: Final = (BanTable, ChangeTable, WordTable, LessonTable, TaughtTable, RemovalTable)
+TABLES: Final = (
+    BanTable,
+    ChangeTable,
+    TrainingTokenTable,
+    TrainingCommentTable,
+    TrainingTotalTable,
+    RemovedSpamTable,
+)

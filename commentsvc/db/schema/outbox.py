@@ -14,19 +14,19 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, one_of
 
 MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
 
-# What becomes of a row of the outbox. An open one is a digest that still collects.
+# The states of a row of the outbox. An open one is a digest that still collects.
 OPEN: Final = "open"
 QUEUED: Final = "queued"
 SENT: Final = "sent"
 FAILED: Final = "failed"
-FATES: Final = (OPEN, QUEUED, SENT, FAILED)
+STATES: Final = (OPEN, QUEUED, SENT, FAILED)
 
 
-# Whether the owner of an address wants mail when somebody answers.
+# Whether the owner of an address has agreed to mails about answers.
 ASKED: Final = "asked"
 CONFIRMED: Final = "confirmed"
 STOPPED: Final = "stopped"
-WISHES: Final = (ASKED, CONFIRMED, STOPPED)
+CONSENTS: Final = (ASKED, CONFIRMED, STOPPED)
 
 
 class TargetTable(Table):
@@ -60,7 +60,7 @@ class OutboxTable(Table):
     recipient = peewee.TextField()
     comment = peewee.ForeignKeyField(CommentTable, null=True, on_delete="CASCADE", index=False)
     until = peewee.IntegerField(null=True)
-    state = peewee.TextField(constraints=[one_of("state", FATES)])
+    state = peewee.TextField(constraints=[one_of("state", STATES)])
     created = peewee.IntegerField()
     due = peewee.IntegerField()
     deadline = peewee.IntegerField()
@@ -103,44 +103,44 @@ OutboxTable.add_index(
 )
 
 
-class SpentLinkTable(Table):
-    """A link of a mail that did what it is for; it does it once. `expires` is the link's."""
+class UsedLinkTable(Table):
+    """A link in a mail that was used: each works once. `expires` is the link's."""
 
     digest = peewee.BlobField(primary_key=True)
     expires = peewee.IntegerField()
 
     class Meta:
-        table_name = "spent_link"
+        table_name = "used_link"
 
 
 class SubscriberTable(Table):
-    """An address that was given with the wish to be told of answers on one site.
+    """An address whose owner may be mailed answers to comments on one site.
 
-    `mailed` is the moment of the last question whether that is so, 0 for never.
+    `asked_at` is when the owner was last asked to confirm that, 0 for never.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     site = peewee.ForeignKeyField(SiteTable, index=False)
     email = peewee.TextField()
-    wish = peewee.TextField(constraints=[one_of("wish", WISHES)])
-    mailed = peewee.IntegerField()
+    consent = peewee.TextField(constraints=[one_of("consent", CONSENTS)])
+    asked_at = peewee.IntegerField()
 
     class Meta:
         table_name = "subscriber"
         indexes = ((("email", "site_id"), True),)
 
 
-class WatchTable(Table):
+class SubscriptionTable(Table):
     """A comment whose author wants to be told of answers."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     subscriber = peewee.ForeignKeyField(SubscriberTable, on_delete="CASCADE")
 
     class Meta:
-        table_name = "watch"
+        table_name = "subscription"
 
 
-TABLES: Final = (TargetTable, OutboxTable, SpentLinkTable, SubscriberTable, WatchTable)
+TABLES: Final = (TargetTable, OutboxTable, UsedLinkTable, SubscriberTable, SubscriptionTable)
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

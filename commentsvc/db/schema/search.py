@@ -1,14 +1,12 @@
-"""Derived: tables that follow from the others, and what keeps them in step.
+"""The search index and the daily statistics, and the triggers that keep them up to date.
 
-DESIGN. Search needs an index of words, a dashboard the numbers of each day. Both would cost every
-submission as much as storing it does, so they are fed later, when nobody waits (see `search`): all
-comments up to the id in `fed` are in both. From then on triggers keep a comment's part of them in
-step, whoever changes or erases it, in the same transaction. So what an erased or changed comment
-said is found no more, and no code has to think of it.
+Updating both with every submission would cost as much as storing it. So comments are added later,
+in pieces, while no comments come (see `comments.search`): all with an id up to `indexed_until` are
+in both. Triggers apply later changes of these comments in the same transaction, so an erased or
+changed text is never found.
 
-An e-mail address, its part from the @ on and a url stand in the index by their parts and, as
-hexadecimal digits, as one word each: who asks for a whole one gets it without a look at the many
-comments that share its parts.
+An e-mail address, its part from the @ on and a url are indexed by their parts and, as hexadecimal
+digits, as one word each: a search for a whole one does not read all comments that share its parts.
 """
 
 # ruff: noqa: S608 - put together from constants only
@@ -21,30 +19,30 @@ from commentsvc.db.schema.comments import SiteTable, Table
 from commentsvc.util.timestamps import DAY_MS
 
 
-class FedTable(Table):
-    """One row: all comments up to this id are in the index of words and in the tally."""
+class SearchStateTable(Table):
+    """One row: the last comment that is in the search index and in the daily statistics."""
 
     id = peewee.AutoField()
-    comment_id = peewee.IntegerField()
+    indexed_until = peewee.IntegerField()
 
     class Meta:
-        table_name = "fed"
+        table_name = "search_state"
 
 
-class TallyTable(Table):
+class DailyStatsTable(Table):
     """How many comments of a site that came on a day (of Unix time, UTC) have a status."""
 
     day = peewee.IntegerField()
     site = peewee.ForeignKeyField(SiteTable, index=False)
     status = peewee.TextField()
-    number = peewee.IntegerField()
+    count = peewee.IntegerField()
 
     class Meta:
-        table_name = "tally"
+        table_name = "daily_stats"
         primary_key = peewee.CompositeKey("day", "site", "status")
 
 
-TABLES: Final = (FedTable, TallyTable)
+TABLES: Final = (SearchStateTable, DailyStatsTable)
 
 # The index's columns, of a comment c in a thread t.
 WORDS: Final = (
@@ -56,9 +54,9 @@ _INDEX: Final = (
     f"INSERT INTO search (rowid, author, email, site, text, page) SELECT c.id, {WORDS}"
     " FROM comment AS c JOIN thread AS t ON t.id = c.thread_id WHERE c.id"
 )
-_FED: Final = "OLD.id <= (SELECT comment_id FROM fed)"
-_LESS: Final = (
-    f"UPDATE tally SET number = number - 1 WHERE day = OLD.created / {DAY_MS}"
+_INDEXED: Final = "OLD.id <= (SELECT indexed_until FROM search_state)"
+_COUNT_LESS: Final = (
+    f"UPDATE daily_stats SET count = count - 1 WHERE day = OLD.created / {DAY_MS}"
     " AND site_id = OLD.site_id AND status = OLD.status"
 )
 
@@ -66,9 +64,9 @@ _LESS: Final = (
 EXTRAS: Final = (
     "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,"
     " tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)",
-    "INSERT INTO fed (id, comment_id) VALUES (1, 0)",
+    "INSERT INTO search_state (id, indexed_until) VALUES (1, 0)",
     "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source, thread_id"
-    f" ON comment WHEN {_FED} BEGIN DELETE FROM search WHERE rowid = OLD.id;"
+    f" ON comment WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id;"
     f" {_INDEX} = NEW.id; END",
     "CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search"
     " SET page = NEW.url || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment"
@@ -76,18 +74,18 @@ EXTRAS: Final = (
     " status <> 'approved' AND status IN ('pending', 'spam', 'deleted') AND thread_id = NEW.id);"
     " END",
     "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment"
-    f" WHEN OLD.status <> NEW.status AND {_FED} BEGIN {_LESS};"
-    " INSERT INTO tally (day, site_id, status, number)"
+    f" WHEN OLD.status <> NEW.status AND {_INDEXED} BEGIN {_COUNT_LESS};"
+    " INSERT INTO daily_stats (day, site_id, status, count)"
     f" VALUES (NEW.created / {DAY_MS}, NEW.site_id,"
-    " NEW.status, 1) ON CONFLICT DO UPDATE SET number = number + 1; END",
+    " NEW.status, 1) ON CONFLICT DO UPDATE SET count = count + 1; END",
     "CREATE TRIGGER comment_erased AFTER DELETE ON comment"
-    f" WHEN {_FED} BEGIN DELETE FROM search WHERE rowid = OLD.id; {_LESS}; END",
+    f" WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id; {_COUNT_LESS}; END",
 )
 
-# Feeding: the comments with ids in a range, from and to bound.
+# Indexing and counting: the comments with ids in a range, from and to bound.
 INDEX: Final = f"{_INDEX} BETWEEN ? AND ?"
-TALLY: Final = (
-    "INSERT INTO tally (day, site_id, status, number)"
+COUNT: Final = (
+    "INSERT INTO daily_stats (day, site_id, status, count)"
     f" SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment WHERE id BETWEEN ? AND ?"
-    " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET number = number + excluded.number"
+    " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET count = count + excluded.count"
 )

@@ -74,5 +74,5 @@ def test_spent_links_are_forgotten_when_they_have_expired(tmp_path: Path) -> Non
     with opened(tmp_path) as database:
         database.write_now(lambda tx: signed_links.mark_used(tx, "a", NOW, HOUR))
         database.write_now(lambda tx: signed_links.mark_used(tx, "b", NOW + HOUR + 1, HOUR))
-        rows = database.read_now(lambda r: r.execute("SELECT count(*) FROM spent_link").fetchone())
+        rows = database.read_now(lambda r: r.execute("SELECT count(*) FROM used_link").fetchone())
         assert rows == (1,)

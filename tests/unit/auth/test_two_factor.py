@@ -90,7 +90,7 @@ def test_a_copy_of_the_database_tells_no_secret(database: Database) -> None:
     rows = database.read_now(
         lambda reader: [
             value
-            for table in ("factor", "recovery")
+            for table in ("two_factor", "recovery_code")
             for row in reader.execute(f"SELECT * FROM {table}").fetchall()
             for value in row
         ]

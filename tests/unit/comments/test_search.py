@@ -26,11 +26,11 @@ def database(tmp_path: Path) -> Iterator[Database]:
         database.write_now(lambda tx: queries.sync_sites(tx, ["notes"]))
         yield database
         feed(database)
-        assert database.read_now(truth) == database.read_now(fed)
+        assert database.read_now(truth) == database.read_now(indexed)
 
 
 def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
-    """What the index and the tally must hold."""
+    """What the index and the daily statistics must hold."""
     joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
     words = f"SELECT c.id, {search_schema.WORDS} FROM {joined}"
     days = f"SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
@@ -40,12 +40,12 @@ def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
     )
 
 
-def fed(reader: Reader) -> tuple[list[Any], list[Any]]:
+def indexed(reader: Reader) -> tuple[list[Any], list[Any]]:
     """What they hold."""
     reader.execute("SELECT count(*) FROM search WHERE search MATCH 'text : a'").fetchall()
     return (
         reader.execute("SELECT rowid, * FROM search ORDER BY 1").fetchall(),
-        reader.execute("SELECT * FROM tally WHERE number > 0 ORDER BY 1, 2, 3").fetchall(),
+        reader.execute("SELECT * FROM daily_stats WHERE count > 0 ORDER BY 1, 2, 3").fetchall(),
     )
 
 

@@ -45,7 +45,7 @@ def test_comments_are_found_in_the_index_and_behind_it(database: Database) -> No
 def test_all_of_it_is_told(database: Database) -> None:
     first = add(database, email=EMAIL, url="/a/", title="A", author="Rosa", source="*Hi*").comment
     other = add(database, NOW + 5_000, email=EMAIL, status="pending", parent=None).comment
-    database.write_now(lambda tx: subscriptions.watch(tx, first.id))
+    database.write_now(lambda tx: subscriptions.subscribe(tx, first.id))
     told = database.read_now(lambda reader: personal_data.export(reader, EMAIL, NOW + 60_000))
     found = msgspec.to_builtins(told)
     second = found["comments"].pop()
@@ -76,7 +76,7 @@ def test_all_of_it_is_told(database: Database) -> None:
 
 def test_an_address_is_known_by_its_comments_or_its_wishes(database: Database) -> None:
     number = add(database, email=EMAIL).comment.id
-    database.write_now(lambda tx: subscriptions.watch(tx, number))
+    database.write_now(lambda tx: subscriptions.subscribe(tx, number))
     for email, known in ((EMAIL, True), (EMAIL.upper(), True), ("x@mail.example", False)):
         assert database.read_now(lambda reader, e=email: personal_data.is_known(reader, e)) is known  # type: ignore[misc] # a default keeps e
     database.write_now(lambda tx: tx.execute("UPDATE comment SET email = ''"))

@@ -64,7 +64,14 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
             lambda reader: repr(
                 [
                     reader.execute(f"SELECT * FROM {table}").fetchall()
-                    for table in ("comment", "change", "subscriber", "watch", "outbox", "search")
+                    for table in (
+                        "comment",
+                        "change",
+                        "subscriber",
+                        "subscription",
+                        "outbox",
+                        "search",
+                    )
                 ]
             )
         )
@@ -127,7 +134,13 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
     assert (
         database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY_MS + 1)) == 0
     )
-    for table, left in (("comment", 0), ("change", 0), ("lesson", 0), ("search", 0), ("word", 3)):
+    for table, left in (
+        ("comment", 0),
+        ("change", 0),
+        ("training_comment", 0),
+        ("search", 0),
+        ("training_token", 3),
+    ):
         sql = f"SELECT count(*) FROM {table}"
         rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # a default keeps q
         assert rows == [(left,)], table

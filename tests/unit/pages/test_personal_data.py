@@ -136,7 +136,8 @@ def test_what_the_filter_learned_of_an_author_is_erased_too(service: Served) -> 
     service.form(links(service)["erase"], "")
     rows = service.database.read_now(
         lambda reader: reader.execute(
-            "SELECT 1 FROM word WHERE spam + good > 0 UNION ALL SELECT 1 FROM lesson"
+            "SELECT 1 FROM training_token WHERE spam + good > 0 UNION ALL SELECT 1 FROM"
+            " training_comment"
         ).fetchall()
     )
     assert rows == []

@@ -38,8 +38,8 @@ def test_what_is_not_fed_yet_is_not_touched(tmp_path: Path, change: str) -> None
         add(database)
         database.write_now(lambda tx: tx.execute(change))
         assert database.read_now(indexed) == []
-        assert tally(database) == []
+        assert daily_stats(database) == []
 
 
-def tally(database: Database) -> list[tuple[object, ...]]:
-    return database.read_now(lambda reader: reader.execute("SELECT * FROM tally").fetchall())
+def daily_stats(database: Database) -> list[tuple[object, ...]]:
+    return database.read_now(lambda reader: reader.execute("SELECT * FROM daily_stats").fetchall())
