@@ -27,6 +27,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
@@ -248,10 +249,19 @@ def _router(
     submissions = SubmissionService(
         settings, database, sites, origins, keys, bans, time.time, time.monotonic
     )
-    api = CommentsApi(settings, database, sites, origins, submissions)
+    serializer = CommentSerializer(sites, keys[0])
+    api = CommentsApi(settings, database, sites, origins, submissions, serializer)
     live = CommentStream(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
     readers = AuthorActions(
-        settings, database, sites, origins, submissions, keys, time.time, time.monotonic
+        settings,
+        database,
+        sites,
+        origins,
+        submissions,
+        serializer,
+        keys,
+        time.time,
+        time.monotonic,
     )
     routes = [
         *api.routes(),
@@ -259,7 +269,7 @@ def _router(
         *live.routes(),
         *Avatars(settings, sites, time.monotonic).routes(),
         *Feeds(settings, database, sites).routes(),
-        *Embed(settings, database, sites, submissions).routes(),
+        *Embed(settings, database, sites, submissions, serializer).routes(),
         *Stacosys(settings, submissions, api).routes(),
         *LinkPages(settings, database, SignedLinks(keys), time.time).routes(),
         *PersonalDataPages(

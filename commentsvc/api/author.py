@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from commentsvc.api.serialize import Revised, item, status
+from commentsvc.api.serialize import CommentSerializer, Revised, status
 from commentsvc.api.submit import SubmissionService
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, voting
@@ -67,6 +67,7 @@ class AuthorActions:
         sites: Sites,
         origins: CorsPolicy,
         submissions: SubmissionService,
+        serializer: CommentSerializer,
         keys: Sequence[bytes],
         now: Callable[[], float],
         monotonic: Callable[[], float],
@@ -81,6 +82,7 @@ class AuthorActions:
         self._sites = sites
         self._origins = origins
         self._submissions = submissions
+        self._serializer = serializer
         self._now = now
         self._monotonic = monotonic
 
@@ -109,7 +111,8 @@ class AuthorActions:
             lambda tx: author_edits.edit(tx, number, message, verdict, now)
         )
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return Response(200, headers, encode(Revised(status(comment), item(comment))))
+        shown = self._serializer.item(comment, entry.site)
+        return Response(200, headers, encode(Revised(status(comment), shown)))
 
     async def delete(self, request: Request) -> Response:
         """DELETE /api/comments/ID: 204; the comment is shown no more, answers to it are.

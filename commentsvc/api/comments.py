@@ -9,9 +9,10 @@ All answers but writes allow every page to read them; errors are made by the rou
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import get_args
 
-from commentsvc.api.serialize import Receipt, item, items, status
+from commentsvc.api.serialize import CommentSerializer, Receipt, status
 from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
 from commentsvc.comments.pagination import Sort
@@ -56,6 +57,7 @@ class CommentsApi:
         sites: Sites,
         origins: CorsPolicy,
         submissions: SubmissionService,
+        serializer: CommentSerializer,
     ) -> None:
         """Take the settings, what was built of them, and where comments come from and go to."""
         self._settings = settings
@@ -63,6 +65,7 @@ class CommentsApi:
         self._sites = sites
         self._origins = origins
         self._submissions = submissions
+        self._serializer = serializer
         shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
@@ -154,7 +157,7 @@ class CommentsApi:
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
     def _listed(self, page: CommentList, site: str) -> dict[str, object]:
-        data = items(page.items, self._sites.pictures(site))
+        data = self._serializer.items(page.items, site)
         answer: dict[str, object] = {"data": data, "count": page.thread.count}
         if page.next is not None:
             answer["next"] = page.next
@@ -176,7 +179,9 @@ class CommentsApi:
         """
         body, locate = request.json(), self._submissions.locator(request)
         submission = from_json(body, self._submissions.bounds, locate)
-        return self._submissions.begin(request, submission, _receipt)
+        return self._submissions.begin(
+            request, submission, partial(self._receipt, submission.place[0])
+        )
 
     def preview(self, request: Request) -> Deferred:
         """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
@@ -202,6 +207,15 @@ class CommentsApi:
         site, _ = self._place(request.parameters())
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.invite(site)))
+
+    def _receipt(self, site: str, accepted: Accepted) -> Response:
+        """Tell an author what became of a submission."""
+        comment = accepted.comment
+        expires = rfc3339(accepted.token_expires) if accepted.token else None
+        shown = self._serializer.item(comment, site)
+        receipt = Receipt(status(comment), shown, accepted.token, expires)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
+        return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
 
     def _place(self, form: Form) -> PageRef:
         """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
@@ -229,12 +243,3 @@ class CommentsApi:
         if wrong:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
         return SORTS[sort], min(number, most), after, moment
-
-
-def _receipt(accepted: Accepted) -> Response:
-    """Tell an author what became of a submission."""
-    comment = accepted.comment
-    expires = rfc3339(accepted.token_expires) if accepted.token else None
-    receipt = Receipt(status(comment), item(comment), accepted.token, expires)
-    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
-    return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))

@@ -1,24 +1,30 @@
 """Items: a comment as our JSON answers show it."""
 
+import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from commentsvc.comments.urls import Sites
 from commentsvc.model import APPROVED, Comment
 from commentsvc.util.timestamps import local, rfc3339
 
 # An MD5 digest; Stacosys' clients may have sent anything in its place.
 is_digest: Final = re.compile(r"[0-9a-f]{32}").fullmatch
+DIGEST_BYTES: Final = 16  # of a keyed digest: as long as MD5, for clients that draw pictures of it
+AUTHORS: Final = 4_096  # whose digests need not be computed again
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A comment in an answer. The e-mail address is not in it, and never may be.
 
-    The keys of Stacosys: author, avatar, content (Markdown), date (the server's local time) and
-    site, which is absent where it is empty. Ours: id, parent, html, published and edited (RFC
-    3339, UTC), votes, and picture, an address from that of the service on, where the site has some.
+    The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
+    (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
+    published and edited (RFC 3339, UTC), votes, and picture, an address from that of the service
+    on, where the site has some.
     """
 
     id: int
@@ -51,8 +57,40 @@ class Revised(msgspec.Struct, frozen=True, gc=False):
     comment: Item
 
 
-def item(comment: Comment, pictures: str = "") -> Item:
-    """Show a comment. One that is not yet published has the date of its creation.
+class CommentSerializer:
+    """Shows comments as the settings of their site allow.
+
+    The MD5 digest of an e-mail address can be guessed, a million addresses a second. So it is shown
+    only where the site has `pictures`, which need it. Elsewhere a digest with a secret key tells
+    authors apart. It is made of the address: a digest that a client sent proves nothing.
+    """
+
+    def __init__(self, sites: Sites, secret: bytes) -> None:
+        """Take the sites, and the secret of this service that digests are keyed with."""
+        self._sites = sites
+        key = hashlib.blake2b(secret, person=b"avatar key").digest()
+
+        @lru_cache(AUTHORS)
+        def keyed(email: str) -> str:
+            text = email.strip().lower().encode()
+            return hashlib.blake2b(text, key=key, digest_size=DIGEST_BYTES).hexdigest()
+
+        self._keyed = keyed
+
+    def item(self, comment: Comment, site: str) -> Item:
+        """Show a comment of the site of that name."""
+        return self.items((comment,), site)[0]
+
+    def items(self, comments: Iterable[Comment], site: str) -> list[Item]:
+        """Show the comments of a list of the site of that name."""
+        pictures, keyed = self._sites.pictures(site), self._keyed
+        if pictures:
+            return [_item(comment, comment.avatar, pictures) for comment in comments]
+        return [_item(each, keyed(each.email) if each.email else "", "") for each in comments]
+
+
+def _item(comment: Comment, avatar: str, pictures: str) -> Item:
+    """Show a comment with the digest `avatar`. One not yet published has the date of its creation.
 
     `pictures` is the address of an author's picture, with ``*`` for the digest; "" without any.
     """
@@ -61,7 +99,7 @@ def item(comment: Comment, pictures: str = "") -> Item:
         comment.id,
         comment.parent_id,
         comment.author,
-        comment.avatar,
+        avatar,
         comment.source,
         comment.html,
         local(shown),
@@ -69,13 +107,8 @@ def item(comment: Comment, pictures: str = "") -> Item:
         comment.votes,
         comment.site,
         None if comment.edited is None else rfc3339(comment.edited),
-        pictures.replace("*", comment.avatar) if pictures and is_digest(comment.avatar) else "",
+        pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
     )
-
-
-def items(comments: Iterable[Comment], pictures: str) -> list[Item]:
-    """Show the comments of a list; `pictures` as for `item`."""
-    return [item(comment, pictures) for comment in comments]
 
 
 def status(comment: Comment) -> str:

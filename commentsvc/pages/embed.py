@@ -23,7 +23,7 @@ import msgspec
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
-from commentsvc.api.serialize import Item, items, status
+from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
 from commentsvc.comments.queries import CommentList
@@ -129,12 +129,18 @@ class Embed:
     """The handlers of the embedded thread."""
 
     def __init__(
-        self, settings: Settings, database: Database, sites: Sites, submissions: SubmissionService
+        self,
+        settings: Settings,
+        database: Database,
+        sites: Sites,
+        submissions: SubmissionService,
+        serializer: CommentSerializer,
     ) -> None:
         """Take the settings, and where comments come from and go to."""
         self._database = database
         self._sites = sites
         self._submissions = submissions
+        self._serializer = serializer
         self._most = settings.comments.list_limit
         self._origins = origins(settings.sites)
         cache_control = ("Cache-Control", settings.server.cache_control)
@@ -181,7 +187,7 @@ class Embed:
     def _show(
         self, given: Parameters, language: Language, place: PageRef, page: CommentList
     ) -> str:
-        shown = items(page.items, self._sites.pictures(place.site))
+        shown = self._serializer.items(page.items, place.site)
         parent = whole_number(given.parent)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.

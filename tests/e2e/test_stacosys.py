@@ -19,7 +19,10 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("stacosys") / "data", SETTINGS) as running:
+    data = tmp_path_factory.mktemp("stacosys") / "data"
+    data.mkdir()
+    (data / "commentsvc.toml").write_text('[[site]]\npictures = "https://faces.example/"\n')
+    with serving(data, SETTINGS) as running:
         yield running
 
 

@@ -14,6 +14,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
@@ -109,7 +110,8 @@ class Served:
         submissions = SubmissionService(
             settings, database, sites, origins, keys, bans, lambda: self.now, lambda: self.monotonic
         )
-        api = CommentsApi(settings, database, sites, origins, submissions)
+        serializer = CommentSerializer(sites, keys[0])
+        api = CommentsApi(settings, database, sites, origins, submissions, serializer)
         self.links = SignedLinks([b"key" * 16])
         self.outbox = OutboxWorker(
             database,
@@ -121,7 +123,9 @@ class Served:
         )
         clocks = (lambda: self.now, lambda: self.monotonic)
         ops = Health(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0])
-        readers = AuthorActions(settings, database, sites, origins, submissions, keys, *clocks)
+        readers = AuthorActions(
+            settings, database, sites, origins, submissions, serializer, keys, *clocks
+        )
         self.publisher = Publisher()
         self.live = CommentStream(database, sites, self.publisher, "life", lambda most: most - 1)
         self.routes: list[Route] = [
@@ -130,7 +134,7 @@ class Served:
             *self.live.routes(),
             *Avatars(settings, sites, lambda: self.monotonic).routes(),
             *Feeds(settings, database, sites).routes(),
-            *Embed(settings, database, sites, submissions).routes(),
+            *Embed(settings, database, sites, submissions, serializer).routes(),
             *Stacosys(settings, submissions, api).routes(),
             *LinkPages(settings, database, self.links, lambda: self.now).routes(),
             *PersonalDataPages(

@@ -178,7 +178,7 @@ def test_without_moderation_a_comment_is_shown_at_once(service: Served) -> None:
     assert len(receipt["token"]) == 22
     assert receipt["comment"]["html"] == "<p><em>Hi</em></p>\n"
     assert receipt["comment"]["site"] == "https://ann.example/"
-    assert receipt["comment"]["avatar"] == "8667278f970b1ae1f77d3ad166620cc8"
+    assert receipt["comment"]["avatar"] not in ("", "8667278f970b1ae1f77d3ad166620cc8")
     assert b"Blog.Example" not in answer.body
     assert data(service.get("/api/comments?url=/p/"))["data"] == [receipt["comment"]]
     assert service.purged == ["thread:blog:/p/", "site:blog"]

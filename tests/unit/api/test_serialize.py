@@ -5,39 +5,73 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.api.serialize import item, status
+from commentsvc.api.serialize import CommentSerializer, status
+from commentsvc.comments.submission import avatar
+from commentsvc.comments.urls import Sites
 from commentsvc.http.messages import encode
 from commentsvc.model import Comment
+from commentsvc.settings.schema import Site
 from commentsvc.util.timestamps import local
 from tests.unit import database_fixture
 
 COMMENT = replace(
     database_fixture.COMMENT,
-    avatar="8667278f970b1ae1f77d3ad166620cc8",
+    avatar=avatar(database_fixture.COMMENT.email),
     source="*Hi*",
     html="<p><em>Hi</em></p>\n",
     votes=2,
 )
 
 
-def shown(comment: Comment) -> dict[str, object]:
-    data = json.loads(encode(item(comment)))
+SITES = Sites([Site(name="blog"), Site(name="faces", pictures="https://faces.example")])
+SERIALIZER = CommentSerializer(SITES, b"secret")
+
+
+def shown(comment: Comment, site: str = "blog") -> dict[str, object]:
+    data = json.loads(encode(SERIALIZER.item(comment, site)))
     assert isinstance(data, dict)
     return data
 
 
 def test_an_item_shows_the_comment_without_its_email() -> None:
-    assert shown(COMMENT) == {
+    data = shown(COMMENT)
+    assert COMMENT.email not in str(data)
+    del data["avatar"]
+    assert data == {
         "id": 7,
         "parent": None,
         "author": "Ann",
-        "avatar": "8667278f970b1ae1f77d3ad166620cc8",
         "content": "*Hi*",
         "html": "<p><em>Hi</em></p>\n",
         "date": local(1_500_000_060_000),
         "published": "2017-07-14T02:41:00Z",
         "votes": 2,
     }
+
+
+def test_the_md5_of_an_address_is_shown_only_where_there_are_pictures() -> None:
+    data = shown(COMMENT, "faces")
+    assert data["avatar"] == COMMENT.avatar
+    assert data["picture"] == f"api/avatar/{COMMENT.avatar}?site=faces"
+    data = shown(COMMENT)
+    assert COMMENT.avatar not in str(data)
+    assert "picture" not in data
+
+
+def test_a_keyed_digest_tells_authors_apart_but_not_by_guessing_addresses() -> None:
+    digest = shown(COMMENT)["avatar"]
+    assert len(str(digest)) == 32
+    assert shown(replace(COMMENT, email=f" {COMMENT.email.upper()}"))["avatar"] == digest
+    assert shown(replace(COMMENT, email="bob@blog.example"))["avatar"] != digest
+    other = CommentSerializer(SITES, b"of another service")
+    assert other.item(COMMENT, "blog").avatar not in (digest, "")
+
+
+def test_a_digest_that_a_client_sent_is_nobodys_without_pictures() -> None:
+    """Stacosys' clients send an MD5, which may be that of somebody else's address."""
+    sent = replace(COMMENT, email="")
+    assert shown(sent)["avatar"] == ""
+    assert shown(sent, "faces")["avatar"] == COMMENT.avatar
 
 
 def test_site_and_edited_are_shown_only_where_there_are_any() -> None:

@@ -112,7 +112,7 @@ def test_every_version_reads_what_was_stored(service: Served, prefix: str) -> No
     keys = ("author", "avatar", "content", "date", "site")
     assert [ann[key] for key in keys] == [
         "Ann",
-        MD5,
+        "",  # its digest is shown only where the site has pictures
         "*Hi*",
         local(int(NOW) * 1_000),
         "http://a.example",
