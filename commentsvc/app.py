@@ -230,9 +230,9 @@ async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) 
 async def _tell(database: Database, settings: Settings) -> None:
     """Bring what the database knows of the settings in line with them."""
     names = [site.name for site in settings.sites]
-    await database.write(lambda tx: queries.sync_sites(tx, names))
+    await database.write(queries.sync_sites, names)
     targets = channels.targets(settings)
-    await database.write(lambda tx: outbox_queue.sync_targets(tx, targets))
+    await database.write(outbox_queue.sync_targets, targets)
 
 
 def _router(

@@ -162,9 +162,7 @@ class AccessControl:
         if token is None:
             return None
         now = int(self._now() * 1_000)
-        session = self._database.read_now(
-            lambda reader: sessions.find(reader, token, self._lifetime, now)
-        )
+        session = self._database.read_now(sessions.find, token, self._lifetime, now)
         return RequestContext(token, session, now)
 
     def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
@@ -177,7 +175,7 @@ class AccessControl:
 
     async def _touch(self, session: Session, now: int) -> None:
         if now - session.seen >= sessions.TOUCH:
-            await self._database.write(lambda tx: sessions.touch(tx, session.id, now))
+            await self._database.write(sessions.touch, session.id, now)
 
 
 def _told(answer: Handler) -> Handler:

@@ -65,7 +65,7 @@ class Account:
         """
         name = context.moderator.name
         self._limiter.count("", name, self._monotonic(), known=True)
-        account = await self._database.read(lambda reader: accounts.find(reader, name))
+        account = await self._database.read(accounts.find, name)
         stored = account.password if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):
             return await self._show(context, 403, problem="This is not your present password.")
@@ -99,7 +99,7 @@ class Account:
         404 for what is no id.
         """
         session_id, moderator_id = number(first(form, "id")), context.moderator.moderator_id
-        await self._database.write(lambda tx: sessions.end(tx, session_id, moderator_id))
+        await self._database.write(sessions.end, session_id, moderator_id)
         return redirect("account?done=session")
 
     async def _show(
@@ -107,9 +107,9 @@ class Account:
     ) -> Response:
         moderator_id = context.moderator.moderator_id
         mine = await self._database.read(
-            lambda reader: sessions.of_moderator(reader, moderator_id, self._lifetime, context.now)
+            sessions.of_moderator, moderator_id, self._lifetime, context.now
         )
-        factor = await self._database.read(lambda reader: two_factor.is_on(reader, moderator_id))
+        factor = await self._database.read(two_factor.is_on, moderator_id)
         return await self._layout.render(
             "account.html",
             context,

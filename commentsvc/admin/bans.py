@@ -52,7 +52,7 @@ class BanPages:
         who = context.moderator.name
         try:
             await self._database.write(
-                lambda tx: bans.add(tx, kind, value[:VALUE_LENGTH], who, context.now, expires)
+                bans.add, kind, value[:VALUE_LENGTH], who, context.now, expires
             )
         except errors.BanRefused as error:
             return await self._show(context, form, 422, problem=f"That cannot be done: {error}.")
@@ -61,7 +61,7 @@ class BanPages:
     async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/unban: 303 to the bans, without the one of this `id`. 404, 409."""
         ban_id = number(first(form, "id"))
-        await self._database.write(lambda tx: bans.remove(tx, ban_id))
+        await self._database.write(bans.remove, ban_id)
         return redirect("bans?done=lifted")
 
     async def _show(

@@ -64,9 +64,7 @@ class CommentPage:
                 context, comment_id, 422, problem=" ".join(error.problems.values()), text=text
             )
         who = context.moderator.name
-        outcome = await self._database.write(
-            lambda tx: actions.edit(tx, comment_id, message, who, context.now)
-        )
+        outcome = await self._database.write(actions.edit, comment_id, message, who, context.now)
         return redirect(
             f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.act}"
         )

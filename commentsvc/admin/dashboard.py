@@ -63,7 +63,7 @@ class Dashboard:
         site = first(form, "site")
         today = context.now // DAY_MS
         since = today - span + 1
-        found = await self._database.read(lambda reader: search.days(reader, site, since))
+        found = await self._database.read(search.days, site, since)
         days = by_day(found, since, today)
         return await self._layout.render(
             "dashboard.html",
@@ -78,7 +78,7 @@ class Dashboard:
             site=site,
             sites=self._sites,
             core=self._stats(),
-            removed=await self._database.read(lambda reader: retention.removed(reader, since)),
+            removed=await self._database.read(retention.removed, since),
             kept_days=self._kept_days,
             backlogs=await self._database.read(outbox.backlogs),
             backup=self._backups.state(),

@@ -40,9 +40,7 @@ class OutboxPages:
         form = request.parameters()
         state = first(form, "state") if first(form, "state") in STATES else ""
         before = number(first(form, "before")) if first(form, "before") else _LAST
-        rows = await self._database.read(
-            lambda reader: outbox.listing(reader, state or None, before, MOST + 1)
-        )
+        rows = await self._database.read(outbox.listing, state or None, before, MOST + 1)
         more = len(rows) > MOST
         return await self._layout.render(
             "outbox.html",
@@ -59,5 +57,5 @@ class OutboxPages:
     async def retry(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/outbox: 303 to the outbox; the row of this `id` is due now. 404."""
         post_id = number(first(form, "id"))
-        again = await self._database.write(lambda tx: outbox.retry(tx, [post_id], context.now))
+        again = await self._database.write(outbox.retry, [post_id], context.now)
         return redirect(f"outbox?done={'again' if again else 'nothing'}")

@@ -111,9 +111,7 @@ class ReviewPages:
         form = request.parameters()
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
-        part = await self._database.read(
-            lambda reader: _part(reader, status, query, site, after, context.moderator.name)
-        )
+        part = await self._database.read(_part, status, query, site, after, context.moderator.name)
         how = {"found": bool(query), "ticked": bool(first(form, "tick"))}
         shown = (
             view(entry, part.told, self._origins, context.now, self._sites, **how)
@@ -159,7 +157,7 @@ class ReviewPages:
         act, who = whole_number(first(form, "act")), context.moderator.name
         if act is None:
             raise unreadable_decision()
-        outcome = await self._database.write(lambda tx: actions.undo(tx, act, who, context.now))
+        outcome = await self._database.write(actions.undo, act, who, context.now)
         return _back(form, TAKE_BACK, outcome)
 
 

@@ -88,7 +88,7 @@ class SignIn:
         403 where name and password do not fit, 429 or 503 where too many were tried.
         """
         name, to = first(form, "name").strip(), target(first(form, "to"))
-        account = await self._database.read(lambda reader: accounts.find(reader, name))
+        account = await self._database.read(accounts.find, name)
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
         stored = account.password if account else passwords.NOBODY
@@ -97,7 +97,7 @@ class SignIn:
             log.warning("somebody could not sign in as %s", ascii(name[:40]))
             return _form(context, 403, name=name[:40], to=to, problem=WRONG)
         number = account.id
-        if await self._database.read(lambda reader: two_factor.is_on(reader, number)):
+        if await self._database.read(two_factor.is_on, number):
             step = self._links.make(
                 STEP, account.name, context.form_token, expires=context.now + STEP_TIME
             )
@@ -111,13 +111,13 @@ class SignIn:
             name, browser = self._links.read(STEP, step, context.now)
         except LinkError:
             return _form(context, 403, to=to, problem=TOO_LATE)
-        account = await self._database.read(lambda reader: accounts.find(reader, name))
+        account = await self._database.read(accounts.find, name)
         if account is None or browser != context.form_token:
             return _form(context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
         number, given, now = account.id, first(form, "code"), context.now / 1_000
-        if not await self._database.write(lambda tx: self._factors.accept(tx, number, given, now)):
+        if not await self._database.write(self._factors.accept, number, given, now):
             log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
         return await self._let_in(request, context, account, to)
@@ -140,7 +140,7 @@ class SignIn:
     async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
         session = context.moderator
-        await self._database.write(lambda tx: sessions.end(tx, session.id, session.moderator_id))
+        await self._database.write(sessions.end, session.id, session.moderator_id)
         _, cookie = self._access.renew()
         return redirect("sign-in", cookie)
 

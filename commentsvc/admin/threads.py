@@ -1,7 +1,7 @@
 """Thread pages: closing the comments of a page, and following the page when it moves."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Concatenate, Final, ParamSpec
 
 from commentsvc.admin.access import AccessControl, RequestContext
 from commentsvc.admin.layout import Layout
@@ -19,6 +19,8 @@ from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import STATES
 from commentsvc.settings.schema import Site, origins
+
+P = ParamSpec("P")
 
 MOST: Final = 100  # threads on one page
 
@@ -61,9 +63,7 @@ class ThreadPages:
         form = request.parameters()
         query, before = first(form, "q").strip(), first(form, "before")
         least = number(before) if before else None
-        rows = await self._database.read(
-            lambda reader: threads.listing(reader, query, MOST + 1, least)
-        )
+        rows = await self._database.read(threads.listing, query, MOST + 1, least)
         more = len(rows) > MOST
         return await self._layout.render(
             "threads.html",
@@ -109,17 +109,17 @@ class ThreadPages:
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
         if verb == "unalias":
-            return _same(thread, lambda tx: threads.remove_alias(tx, site, value))
+            return _same(thread, threads.remove_alias, site, value)
         if verb in ("state", "title"):
             set_it = threads.set_state if verb == "state" else threads.set_title
-            return _same(thread, lambda tx: set_it(tx, site, url, value))
+            return _same(thread, set_it, site, url, value)
         place = self._places.locate(value, site)
         if place.site != site:
             raise HttpError(400, "invalid", "That address belongs to another site.")
         if verb == "move":
-            return _same(thread, lambda tx: threads.move(tx, site, url, place.url))
+            return _same(thread, threads.move, site, url, place.url)
         if verb == "alias":
-            return _same(thread, lambda tx: threads.add_alias(tx, site, url, place.url))
+            return _same(thread, threads.add_alias, site, url, place.url)
         if not first(form, "sure"):
             raise HttpError(400, "invalid", "This cannot be undone: tick the box to go on.")
 
@@ -132,9 +132,7 @@ class ThreadPages:
     async def _find(self, text: str) -> ThreadSummary:
         """The thread of that id. Raises HttpError 404."""
         thread_id = number(text)
-        rows = await self._database.read(
-            lambda reader: threads.listing(reader, "", 1, thread_id + 1)
-        )
+        rows = await self._database.read(threads.listing, "", 1, thread_id + 1)
         if not rows or rows[0].id != thread_id:
             raise HttpError(404, "not_found", "There is no such page, or it was merged.")
         return rows[0]
@@ -163,12 +161,15 @@ class ThreadPages:
 
 
 def _same(
-    thread: ThreadSummary, work: Callable[[Transaction], None]
+    thread: ThreadSummary,
+    work: Callable[Concatenate[Transaction, P], None],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> Callable[[Transaction], int]:
-    """Do `work` and stay with the thread."""
+    """Return what does `work` and stays with the thread."""
 
     def done(tx: Transaction) -> int:
-        work(tx)
+        work(tx, *args, **kwargs)
         return thread.id
 
     return done

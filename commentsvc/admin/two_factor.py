@@ -65,13 +65,13 @@ class FactorPages:
         what, code = first(form, "do"), first(form, "code")
         if what == "begin":
             word = urandom(SECRET_SIZE)
-            await self._database.write(lambda tx: self._factors.begin(tx, who.moderator_id, word))
+            await self._database.write(self._factors.begin, who.moderator_id, word)
             return redirect("factor")
         self._limiter.count("", who.name, self._monotonic(), known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(
-                lambda tx: self._factors.confirm(tx, who.moderator_id, code, random, now)
+                self._factors.confirm, who.moderator_id, code, random, now
             )
             return await self._show(context, codes=codes, problem="" if codes else WRONG_CODE)
 

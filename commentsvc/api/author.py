@@ -107,9 +107,7 @@ class AuthorActions:
         message = message_from_json(request.json(), self._submissions.bounds)
         verdict = await self._submissions.judge_edit(request, _edited(entry, message))
         number, now = entry.comment.id, self._moment()
-        comment = await self._database.write(
-            lambda tx: author_edits.edit(tx, number, message, verdict, now)
-        )
+        comment = await self._database.write(author_edits.edit, number, message, verdict, now)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         shown = self._serializer.item(comment, entry.site)
         return Response(200, headers, encode(Revised(status(comment), shown)))
@@ -122,7 +120,7 @@ class AuthorActions:
         """
         entry, headers = self._claim(request)
         number, now = entry.comment.id, self._moment()
-        await self._database.write(lambda tx: author_edits.delete(tx, number, now))
+        await self._database.write(author_edits.delete, number, now)
         return Response(204, (NOT_STORED, *headers), b"")
 
     async def vote(self, request: Request) -> Response:
@@ -136,7 +134,7 @@ class AuthorActions:
         if not self._votes:
             raise HttpError(404, "not_found", "Nobody can vote here.")
         number = request.number()
-        entry = self._database.read_now(lambda reader: queries.find(reader, number))
+        entry = self._database.read_now(queries.find, number)
         if entry is None:
             raise UnknownComment([number])
         headers = self._check(request, entry)
@@ -147,9 +145,7 @@ class AuthorActions:
             message = f"These were many votes. Please wait {wait} s, then vote again."
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         networks, moment = self._hashes.hashes(place, now), int(now * 1_000)
-        votes = await self._database.write(
-            lambda tx: voting.vote(tx, number, voter, value, networks, moment)
-        )
+        votes = await self._database.write(voting.vote, number, voter, value, networks, moment)
         headers = (("Content-Type", JSON), NOT_STORED, *headers)
         return Response(200, headers, b'{"votes":%d,"vote":%d}' % (votes, value))
 

@@ -95,10 +95,10 @@ class CommentsApi:
         form = request.parameters()
         site, url = self._place(form)
         if url:
-            thread = self._database.read_now(lambda reader: queries.thread(reader, site, url))
+            thread = self._database.read_now(queries.thread, site, url)
             number, tag = thread.count, thread_tag(site, thread.url)
         else:
-            number = self._database.read_now(lambda reader: queries.site_count(reader, site))
+            number = self._database.read_now(queries.site_count, site)
             tag = site_tag(site)
         return Response(200, self._json, b'{"count":%d}' % number, (tag,))
 
@@ -145,7 +145,7 @@ class CommentsApi:
             return queries.list_comments(reader, place, sort, limit, after, open_for)
 
         if since is None and sort != "top" and limit <= SHORT:
-            page = self._database.read_now(lambda reader: reader.whole(work))
+            page = self._database.read_now(Reader.whole, work)
             return self._show_list(page, place)
         return self._read_list(work, place)
 

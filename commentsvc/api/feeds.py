@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from functools import cache, partial
+from functools import cache
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid5
 
@@ -158,7 +158,7 @@ class Feeds:
         named = first(form, "site")
         site, url = self._sites.place(first(form, "url"), named)
         limit = self._settings.feed.entries
-        now_at, entries = await self._database.read(partial(_latest, site, url, limit))
+        now_at, entries = await self._database.read(_latest, site, url, limit)
         known = next(each for each in self._settings.sites if each.name == site)
         source = Source(
             site,
@@ -179,7 +179,7 @@ class Feeds:
         return f"{self._base}{path}{'?' if query else ''}{query}"
 
 
-def _latest(site: str, url: str, limit: int, reader: Reader) -> tuple[str, list[Entry]]:
+def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[Entry]]:
     """Return the url at which a page is now, "" for a whole site, and the newest comments."""
     now_at = queries.thread(reader, site, url).url if url else ""
     return now_at, queries.latest(reader, site, url or None, limit)

@@ -99,7 +99,7 @@ class CommentStream:
         """
         form = request.parameters()
         site, url = self._sites.locate(first(form, "url"), first(form, "site"))
-        thread = self._database.read_now(lambda reader: queries.thread(reader, site, url))
+        thread = self._database.read_now(queries.thread, site, url)
         tag = thread_tag(site, thread.url)
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
         if request.header("last-event-id") != self._id(tag):
@@ -130,7 +130,7 @@ class CommentStream:
         place = thread_of(tag)
         assert place is not None
         try:
-            thread = self._database.read_now(lambda reader: queries.thread(reader, *place))
+            thread = self._database.read_now(queries.thread, *place)
         except DatabaseError:
             return False
         return self._publisher.publish(tag, self._event(tag, thread.count))

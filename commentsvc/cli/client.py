@@ -8,8 +8,9 @@ holds the lock and does not answer yet, so both are tried for a while. Reading n
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -36,6 +37,7 @@ from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util import timestamps
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # A server that holds the lock answers within this, or is stuck; in seconds.
@@ -76,7 +78,7 @@ def _write_alone(path: Path, order: Order) -> CommandResult:
     database.open()
     try:
         now = time.time_ns() // 1_000_000
-        return database.write_now(lambda tx: order.apply(tx, now))
+        return database.write_now(order.apply, now)
     finally:
         database.close_now()
 
@@ -88,12 +90,12 @@ def check(data: Path) -> list[str]:
 
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
     """The newest `limit` comments, those with `status` where one is given. Raises DatabaseError."""
-    return _read(data, lambda reader: queries.listing(reader, status, limit))
+    return _read(data, queries.listing, status, limit)
 
 
 def history(data: Path, comment_id: int) -> list[HistoryEntry]:
     """What happened to a comment, the newest first. Raises DatabaseError."""
-    return _read(data, lambda reader: actions.history(reader, comment_id))
+    return _read(data, actions.history, comment_id)
 
 
 def everyone(data: Path) -> list[Moderator]:
@@ -108,16 +110,12 @@ def bans_listing(data: Path) -> list[Ban]:
 
 def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
     """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
-
-    def work(reader: Reader) -> SearchResult:
-        return search.find(reader, query, status=status, site=site, limit=limit, before=None)
-
-    return _read(data, work)
+    return _read(data, search.find, query, status=status, site=site, limit=limit, before=None)
 
 
 def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:
     """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
-    return _read(data, lambda reader: threads.listing(reader, containing, limit, None))
+    return _read(data, threads.listing, containing, limit, None)
 
 
 def aliases_plan(
@@ -127,9 +125,12 @@ def aliases_plan(
     return _read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
 
 
-def _read(data: Path, work: Callable[[Reader], T]) -> T:
+def _read(
+    data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
     path = database_file(data)
-    return sqlite.ask(path, lambda: sqlite.connect(path, READ_PATIENCE, "query_only=1"), work)
+    dial = partial(sqlite.connect, path, READ_PATIENCE, "query_only=1")
+    return sqlite.ask(path, dial, work, *args, **kwargs)
 
 
 def database_file(data: Path) -> Path:

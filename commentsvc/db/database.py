@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Concatenate, Final, ParamSpec
 
 from commentsvc.db import writer
 from commentsvc.db.sqlite import (
@@ -25,6 +25,8 @@ from commentsvc.db.sqlite import (
 )
 from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, hand_back
 
+P = ParamSpec("P")
+
 READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
@@ -37,6 +39,9 @@ class Database:
     `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
     `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
     `purge` gets the tags of each committed transaction, on the writer's OS thread.
+
+    The `work` to run is a function of a Reader or Transaction and of the arguments that follow it,
+    as in ``await database.read(find, comment_id)``.
     """
 
     def __init__(
@@ -85,19 +90,20 @@ class Database:
         self._writes.open()
         self._reads.open()
 
-    async def write(self, work: Callable[[Transaction], T]) -> T:
+    async def write(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run `work` in the next transaction; return after its COMMIT and its purge.
 
         What `work` raises undoes `work` alone and is raised here. Raises DatabaseError.
         """
-        job = Job(work, asyncio.get_running_loop())
+        job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
     async def write_each(self, bulk: BatchOperation[I, T], item: I) -> T:
         """As `write` with `bulk.one` on `item`; what waits with it is done by `bulk.many`."""
-        loop = asyncio.get_running_loop()
-        job = Job(lambda tx: bulk.one(tx, item), loop, bulk, item)
+        job = Job(bulk.one, (item,), {}, asyncio.get_running_loop(), bulk)
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
@@ -105,22 +111,27 @@ class Database:
         self, bulk: BatchOperation[I, T], item: I, done: Callable[[Job[T]], None]
     ) -> None:
         """As `write_each`, but `done` is called on the loop, with the job. It raises nothing."""
-        loop = asyncio.get_running_loop()
-        self._writes.put(Job(lambda tx: bulk.one(tx, item), loop, bulk, item, done))
+        self._writes.put(Job(bulk.one, (item,), {}, asyncio.get_running_loop(), bulk, done))
 
-    def write_now(self, work: Callable[[Transaction], T]) -> T:
+    def write_now(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """As `write`, blocking the caller: for programs that have no event loop."""
-        job = Job(work, None)
+        job = Job(work, args, kwargs, None)
         self._writes.put(job)
         return job.future.result()  # type: ignore[no-any-return]  # Job says why it is Any
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(
+        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run `work` on a reader, all of it on one state of the database. Raises DatabaseError."""
-        job = Job(work, asyncio.get_running_loop())
+        job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._reads.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
-    def read_now(self, work: Callable[[Reader], T]) -> T:
+    def read_now(
+        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run short indexed reads here and now; each statement sees the state of its moment.
 
         Unless it is `Reader.whole` that runs them.
@@ -128,7 +139,7 @@ class Database:
         if self._inline is None:
             raise DatabaseClosed("the database is closed")
         try:
-            return work(self._inline)
+            return work(self._inline, *args, **kwargs)
         except sqlite3.Error as error:
             known = fault(error)
             if known is None:
@@ -174,7 +185,7 @@ class Database:
         while jobs := self._reads.take(1):
             [job] = jobs
             try:
-                job.result = reader.whole(job.work)
+                job.result = reader.whole(job.work, *job.args, **job.kwargs)
             except Exception as error:
                 job.error = fault(error) or error
             hand_back(jobs)

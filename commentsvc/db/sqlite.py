@@ -16,10 +16,11 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import peewee
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
 
@@ -117,11 +118,13 @@ class Reader:
         self._connection = connection
         self.execute: Callable[..., sqlite3.Cursor] = connection.execute
 
-    def whole(self, work: "Callable[[Reader], T]") -> T:
+    def whole(
+        self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run `work` on one state of the database. Raises what it raises, and sqlite3.Error."""
         try:
             self.execute("BEGIN")
-            result = work(self)
+            result = work(self, *args, **kwargs)
             self.execute("COMMIT")
         except Exception:
             self._connection.rollback()  # does nothing where SQLite has done so
@@ -134,14 +137,20 @@ class Reader:
         return self.execute(sql, tuple(params)).fetchall()
 
 
-def ask(path: Path, dial: Callable[[], sqlite3.Connection], work: Callable[[Reader], T]) -> T:
+def ask(
+    path: Path,
+    dial: Callable[[], sqlite3.Connection],
+    work: Callable[Concatenate[Reader, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
     """Give what `work` reads in the file at `path`, on a connection of its own, which `dial` opens.
 
     Raises DatabaseError and what `work` raises.
     """
     try:
         with closing(dial()) as connection:
-            return work(Reader(connection))
+            return work(Reader(connection), *args, **kwargs)
     except sqlite3.Error as error:
         raise fault(error) or DatabaseUnusable(f"{path}: {error}") from error
 

@@ -22,14 +22,15 @@ import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, Transaction, fault
 
+P = ParamSpec("P")
 T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741 - an item
 
@@ -55,24 +56,27 @@ class BatchOperation(Generic[I, T]):
 class Job(Generic[T]):
     """One piece of work on its way to a writer or reader, then its outcome on the way back.
 
-    It is `work`, or that of `bulk` on `item`. Any: an item's type is its bulk's own business. Where
-    there is a `done`, it is called with the job on its loop, and there is no future.
+    It is `work` with `args` and `kwargs` behind the Reader or Transaction. With a `bulk`, `work` is
+    its `one`, and `args` the item alone. Where there is a `done`, it is called with the job on its
+    loop, and there is no future.
     """
 
-    __slots__ = ("bulk", "done", "error", "future", "item", "loop", "result", "work")
+    __slots__ = ("args", "bulk", "done", "error", "future", "kwargs", "loop", "result", "work")
 
     def __init__(
         self,
         work: Callable[..., T],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
         loop: asyncio.AbstractEventLoop | None,
         bulk: BatchOperation[Any, T] | None = None,
-        item: Any = None,
         done: "Callable[[Job[T]], None] | None" = None,
     ) -> None:
         self.work = work
+        self.args = args
+        self.kwargs = kwargs
         self.loop = loop
         self.bulk = bulk
-        self.item = item
         self.done = done
         self.future: Any = None  # Any: there are two kinds
         if done is None:
@@ -183,7 +187,9 @@ def write_all(connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: li
         neighbours = list(group)
         if bulk is None or not _do_together(connection, transaction, bulk, neighbours):
             for job in neighbours:
-                job.result, job.error = _attempt(connection, transaction, job.work)
+                job.result, job.error = _attempt(
+                    connection, transaction, job.work, *job.args, **job.kwargs
+                )
     connection.execute("COMMIT")
 
 
@@ -196,8 +202,8 @@ def _do_together(
     """Do `jobs` by `bulk.many`; False where each has to be done alone."""
     if len(jobs) == 1:
         return False
-    items = [job.item for job in jobs]
-    results, error = _attempt(connection, transaction, lambda tx: bulk.many(tx, items))
+    items = [job.args[0] for job in jobs]
+    results, error = _attempt(connection, transaction, bulk.many, items)
     if error is not None:
         return False
     for job, result in zip(jobs, results, strict=True):
@@ -206,7 +212,11 @@ def _do_together(
 
 
 def _attempt(
-    connection: sqlite3.Connection, transaction: Transaction, work: Callable[[Transaction], Any]
+    connection: sqlite3.Connection,
+    transaction: Transaction,
+    work: Callable[Concatenate[Transaction, P], Any],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> tuple[Any, Exception | None]:
     """Run `work` in a savepoint: its outcome, or what it raised, and then it is undone.
 
@@ -216,7 +226,7 @@ def _attempt(
     connection.execute("SAVEPOINT item")
     outcome, raised = None, None
     try:
-        outcome = work(transaction)
+        outcome = work(transaction, *args, **kwargs)
     except Exception as error:
         if fault(error) or not connection.in_transaction:  # SQLite may have undone it all
             raise

@@ -84,7 +84,7 @@ class Akismet:
             raise DeliveryRejected(f"{answer.status} {said}")
         if question.method == CHECK and said == "true":
             now = int(self._now() * 1_000)
-            await self._database.write(lambda tx: _file(tx, question.comment_id, now))
+            await self._database.write(_file, question.comment_id, now)
 
     def _fields(self, entry: Entry) -> bytes:
         comment = entry.comment

@@ -135,14 +135,14 @@ class OutboxWorker:
     async def round(self) -> None:
         """Do what only time brings, and look how much waits."""
         now = self._moment()
-        await self._database.write(lambda tx: outbox.close_digests(tx, now))
-        await self._database.write(lambda tx: outbox.delete_old(tx, now))
+        await self._database.write(outbox.close_digests, now)
+        await self._database.write(outbox.delete_old, now)
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
         """Send what is due on the channel `name`. Raises DatabaseError."""
         now = self._moment()
-        if not self._database.read_now(lambda reader: outbox.due(reader, name, now, 1)):
+        if not self._database.read_now(outbox.due, name, now, 1):
             return
         try:
             async with self._channels[name].connect() as connection:
@@ -150,11 +150,11 @@ class OutboxWorker:
         except ServerUnreachable as error:
             self._count_error(name, error)
             text, later = str(error), self._moment()
-            await self._note(lambda tx: outbox.retry_all_later(tx, name, text, later))
+            await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
         """Send what is due on one connection. Raises Unreachable, DatabaseError."""
-        posts = await self._database.read(lambda reader: outbox.due(reader, name, now, BATCH))
+        posts = await self._database.read(outbox.due, name, now, BATCH)
         for post in posts:
             if self._stopping:
                 return
@@ -168,9 +168,7 @@ class OutboxWorker:
         """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
         name = post.channel
         try:
-            message = await self._database.read(
-                lambda reader: self._channels[name].compose(reader, post)
-            )
+            message = await self._database.read(self._channels[name].compose, post)
             if message is None:
                 return partial(outbox.drop, post=post)
             await connection.send(message)

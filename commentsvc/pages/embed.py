@@ -176,9 +176,7 @@ class Embed:
         place = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.open_for(place.site), given.after or None
         page = await self._database.read(
-            lambda reader: queries.list_comments(
-                reader, place, "oldest", self._most, after, open_for
-            )
+            queries.list_comments, place, "oldest", self._most, after, open_for
         )
         html = self._show(given, self._languages.find(asked(request.query)), place, page)
         tags = (thread_tag(place.site, page.thread.url),)

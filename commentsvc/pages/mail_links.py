@@ -102,7 +102,7 @@ class LinkPages:
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
         number, _ = await self._subscriber("confirm", request)
-        if not await self._database.write(lambda tx: subscriptions.confirm(tx, number)):
+        if not await self._database.write(subscriptions.confirm, number):
             raise LinkExpired("This link was used before. Each link in a mail works once.")
         return rendered("link.html", 200, title="You will get a mail when somebody answers you")
 
@@ -116,14 +116,14 @@ class LinkPages:
     async def stop(self, request: Request) -> Response:
         """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
         number, site = await self._subscriber("stop", request)
-        await self._database.write(lambda tx: subscriptions.stop(tx, number))
+        await self._database.write(subscriptions.stop, number)
         return rendered("link.html", 200, title=f"You will get no more mails of answers on {site}")
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
         token = first(request.parameters(), "t")
         [number] = self._links.read(purpose, token, int(self._now() * 1_000))
-        name = await self._database.read(lambda reader: subscriptions.site_of(reader, number))
+        name = await self._database.read(subscriptions.site_of, number)
         if name is None:
             raise LinkExpired("We know of no such wish any more. You get no mails of answers.")
         return number, self._titles.get(name) or name
@@ -135,7 +135,7 @@ class LinkPages:
         return action, comment_id, post_id
 
     async def _find(self, comment_id: int) -> Entry:
-        entry = await self._database.read(lambda reader: queries.find(reader, comment_id))
+        entry = await self._database.read(queries.find, comment_id)
         if entry is None:
             raise LinkExpired("The comment does not exist any more.")
         return entry

@@ -105,7 +105,7 @@ class PersonalDataPages:
             return _asking(400, email[:254], problem)
         self._count(request, email)
         now = int(self._now() * 1_000)
-        await self._database.write(lambda tx: outbox.own(tx, email, now))
+        await self._database.write(outbox.own, email, now)
         return _shown(title="Please look into your mailbox", texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:
@@ -121,7 +121,7 @@ class PersonalDataPages:
         """
         [email] = self._read("export", request)
         now = int(self._now() * 1_000)
-        found = await self._database.read(lambda reader: personal_data.export(reader, email, now))
+        found = await self._database.read(personal_data.export, email, now)
         headers = (
             ("Content-Type", "application/json"),
             ("Content-Disposition", 'attachment; filename="comments.json"'),
@@ -133,7 +133,7 @@ class PersonalDataPages:
     async def ask_to_erase(self, request: Request) -> Response:
         """GET /mail/erase?t=T: 200 with a page that has one button. 400, 410."""
         email, _ = self._read("erase", request)
-        number = len(await self._database.read(lambda reader: personal_data.ids(reader, email)))
+        number = len(await self._database.read(personal_data.ids, email))
         texts = (
             f"{_counted(number)} written with {email}. This cannot be undone. Answers of others"
             " stay, and the place of what they answer is left empty.",

@@ -156,7 +156,7 @@ class Control:
             return self._hand_over(talk.dup())
         try:
             now = int(self._now() * 1000)
-            return await self._database.write(lambda tx: request.apply(tx, now))
+            return await self._database.write(request.apply, now)
         except (errors.CommentsError, accounts.ModeratorError, DatabaseError) as error:
             return CommandResult(error=str(error))
 

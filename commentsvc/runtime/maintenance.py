@@ -38,9 +38,7 @@ async def run(
         await asyncio.sleep(pause)
         try:
             last = database.read_now(search.last)
-            while last == before and await database.write(
-                lambda tx: search.index_pending(tx, PIECE)
-            ):
+            while last == before and await database.write(search.index_pending, PIECE):
                 last = database.read_now(search.last)
             if last == before:
                 await _forget(database, _ago(settings.privacy.network_days, now()))
@@ -60,15 +58,15 @@ def _ago(days: int, now: float) -> int:
 
 async def _forget(database: Database, before: int) -> None:
     """Drop the hashes of networks from before that moment, a piece of them."""
-    if database.read_now(lambda reader: retention.is_due(reader, before)):
-        await database.write(lambda tx: retention.drop_networks(tx, before, PIECE))
-    if database.read_now(lambda reader: voting.is_due(reader, before)):
-        await database.write(lambda tx: voting.drop_networks(tx, before, PIECE))
+    if database.read_now(retention.is_due, before):
+        await database.write(retention.drop_networks, before, PIECE)
+    if database.read_now(voting.is_due, before):
+        await database.write(voting.drop_networks, before, PIECE)
 
 
 async def _remove(database: Database, before: int, now: float) -> bool:
     """Remove a piece of the spam from before that moment; whether there may be more."""
-    if not await database.read(lambda reader: retention.old_spam(reader, before, 1)):
+    if not await database.read(retention.old_spam, before, 1):
         return False
     moment = int(now * 1_000)
-    return await database.write(lambda tx: retention.drop_spam(tx, before, PIECE, moment)) == PIECE
+    return await database.write(retention.drop_spam, before, PIECE, moment) == PIECE

@@ -7,7 +7,6 @@ remembered, or raised by hand. A piece takes BUDGET seconds of a reader's thread
 
 import asyncio
 import time
-from functools import partial
 from typing import Final, NamedTuple
 
 from commentsvc.comments import statements
@@ -49,9 +48,9 @@ async def run(database: Database, pause: float = PAUSE) -> None:
     while last is not None:
         await asyncio.sleep(pause)
         try:
-            looked = await database.read(partial(look, after=last))
+            looked = await database.read(look, last)
             if looked.outdated:
-                await database.write(partial(store, outdated=looked.outdated))
+                await database.write(store, looked.outdated)
             last = looked.last
         except DatabaseError:
             pass  # it is full or busy, as requests tell: the same piece again

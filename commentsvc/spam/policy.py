@@ -62,7 +62,7 @@ class SpamPolicy:
 
         moment = int(now * 1_000)
         if not self._bans.are_current(moment):
-            self._database.read_now(lambda reader: self._bans.load(reader, moment))
+            self._database.read_now(self._bans.load, moment)
         signals = self._bans.check(submission, html, hashes)
         if self._school:
             signals += self._school.score(submission, now)

@@ -46,7 +46,7 @@ def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
     database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        return database.write_now(lambda tx: _add(tx, names, stored, Cookies(keys), signed_in))
+        return database.write_now(_add, names, stored, Cookies(keys), signed_in)
     finally:
         database.close_now()
 

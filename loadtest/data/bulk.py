@@ -5,7 +5,6 @@ pages are drawn by rules of arithmetic that give few common and many rare ones.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -46,15 +45,15 @@ def make(
     database = Database(path, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(lambda tx: queries.sync_sites(tx, sites))
-        database.write_now(lambda tx: _add_pages(tx, number // PAGES))
+        database.write_now(queries.sync_sites, sites)
+        database.write_now(_add_pages, number // PAGES)
         for done in range(0, number, PIECE):
             last = min(done + PIECE, number)
-            database.write_now(partial(_add_comments, done + 1, last, number // PAGES, words))
+            database.write_now(_add_comments, done + 1, last, number // PAGES, words)
             progress(last)
         database.write_now(_count)
         fed = 0
-        while database.write_now(lambda tx: search.index_pending(tx, FEED)):
+        while database.write_now(search.index_pending, FEED):
             fed = min(fed + FEED, number)
             progress(number + fed)
         progress(2 * number)
@@ -72,7 +71,7 @@ def _add_pages(tx: Transaction, pages: int) -> None:
     )
 
 
-def _add_comments(first: int, last: int, pages: int, words: int, tx: Transaction) -> None:
+def _add_comments(tx: Transaction, first: int, last: int, pages: int, words: int) -> None:
     text = " || ' ' || ".join(f"'w' || {_SKEWED.format(n, 30_000)}" for n in range(words))
     tx.execute(
         "WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?),"

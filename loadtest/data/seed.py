@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -34,12 +33,12 @@ def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) ->
     database = Database(path, synchronous="normal", purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(lambda tx: queries.sync_sites(tx, [SITE]))
+        database.write_now(queries.sync_sites, [SITE])
         everything = enumerate(zip(visits(ranked), texts(seed=2), strict=False))
         done = 0
         while batch := list(itertools.islice(everything, BATCH)):
             news = [_comment(number, page, text) for number, (page, text) in batch]
-            database.write_now(partial(_add, news))
+            database.write_now(_add, news)
             done += len(batch)
             progress(done)
     finally:
@@ -59,7 +58,7 @@ def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
         database.close_now()
 
 
-def _add(news: Sequence[tuple[NewComment, int]], tx: Transaction) -> None:
+def _add(tx: Transaction, news: Sequence[tuple[NewComment, int]]) -> None:
     for new, now in news:
         create.add(tx, new, now)
 

@@ -61,7 +61,7 @@ def pages(number: int) -> dict[str, str]:
 def employ(database: Database) -> None:
     """Make the account of the one who asks."""
     password = passwords.hash_password(PASSWORD)
-    database.write_now(lambda tx: accounts.add(tx, NAME, password, bulk.FIRST))
+    database.write_now(accounts.add, NAME, password, bulk.FIRST)
 
 
 def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Sheet]:

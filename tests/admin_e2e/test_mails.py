@@ -82,7 +82,7 @@ def mails(database: Database) -> Iterator[str]:
     add(database, email=EMAIL, source=LONG, html="<p>" + "x" * 200, title=title)
     add(database, author="Tom", parent=1)
     add(database, status="pending", author="Wolfeschlegelstein" * 4)
-    database.write_now(lambda tx: subscriptions.subscribe(tx, 1))
+    database.write_now(subscriptions.subscribe, 1)
     composer = MailComposer(SETTINGS, SignedLinks([b"key" * 16]))
     for kind, about in (
         ("submitted", 3),
@@ -92,9 +92,9 @@ def mails(database: Database) -> Iterator[str]:
         ("own", None),
     ):
         if kind == "reply":
-            database.write_now(lambda tx: subscriptions.confirm(tx, 1))
+            database.write_now(subscriptions.confirm, 1)
         post = replace(POST, kind=kind, comment_id=about)
-        letter = database.read_now(lambda reader, post=post: composer.compose(reader, post))  # type: ignore[misc] # mypy cannot see the default
+        letter = database.read_now(composer.compose, post)
         assert letter, kind
         body = letter.message.get_body(("html",))
         assert body

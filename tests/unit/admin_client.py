@@ -85,7 +85,7 @@ class Seat:
 
 def employ(service: Served, name: str = "ann") -> None:
     """Make an account with PASSWORD."""
-    service.database.write_now(lambda tx: accounts.add(tx, name, HASH, int(NOW * 1_000)))
+    service.database.write_now(accounts.add, name, HASH, int(NOW * 1_000))
 
 
 def seated(service: Served, name: str = "ann") -> Seat:

@@ -198,7 +198,7 @@ class Served:
 
     def stored(self) -> list[Entry]:
         """Everything that is stored, newest first."""
-        return self.database.read_now(lambda reader: queries.listing(reader, None, 1_000))
+        return self.database.read_now(queries.listing, None, 1_000)
 
 
 def _request(
@@ -227,8 +227,8 @@ def served(
     database.open()
     try:
         names = [site.name for site in settings.sites]
-        database.write_now(lambda tx: queries.sync_sites(tx, names))
-        database.write_now(lambda tx: outbox.sync_targets(tx, channels.targets(settings)))
+        database.write_now(queries.sync_sites, names)
+        database.write_now(outbox.sync_targets, channels.targets(settings))
         service = Served(settings, folder, database, blog, bans)
         service.purged = purged
         yield service
@@ -252,5 +252,5 @@ def faults(response: Response) -> list[str]:
 
 def waiting(service: Served) -> list[OutboxRow]:
     """The rows of the outbox that wait, oldest first."""
-    found = service.database.read_now(lambda r: outbox.listing(r, "queued", 1 << 62, 100))
+    found = service.database.read_now(outbox.listing, "queued", 1 << 62, 100)
     return found[::-1]

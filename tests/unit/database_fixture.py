@@ -72,7 +72,7 @@ def opened(
     database = Database(path, purge=purge, **settings)
     database.open()
     try:
-        database.write_now(lambda tx: queries.sync_sites(tx, ["blog"]))
+        database.write_now(queries.sync_sites, ["blog"])
         yield database
     finally:
         database.close_now()
@@ -81,14 +81,14 @@ def opened(
 def add(database: Database, now: int = NOW, **changes: Any) -> create.InsertResult:  # Any: see new
     """Submit, and wait for the acknowledgement."""
     submission = new(**changes)
-    return database.write_now(lambda tx: create.add(tx, submission, now))
+    return database.write_now(create.add, submission, now)
 
 
 def decide(
     database: Database, to: str, *ids: int, who: str = "Mo", now: int = NOW
 ) -> actions.ChangeResult:
     """Have the moderator `who` give comments the status `to`."""
-    return database.write_now(lambda tx: actions.change(tx, ids, to, who, now))
+    return database.write_now(actions.change, ids, to, who, now)
 
 
 def site(name: str, *tags: str) -> Callable[[Transaction], str]:

@@ -40,7 +40,7 @@ def test_a_ban_holds_for_good_or_until_it_ended(service: Served, seat: Seat) -> 
     assert "for good" in text(seat.get("bans"))
     seat.send("ban", kind="word", value="walrus", days="7")
     assert "until 25 November 2026" in text(seat.get("bans"))
-    service.database.write_now(lambda tx: bans.add(tx, "word", "old", "bob", 1, 2))
+    service.database.write_now(bans.add, "word", "old", "bob", 1, 2)
     assert "it has ended" in text(seat.get("bans"))
 
 

@@ -42,7 +42,7 @@ def test_the_chart_shows_each_days_comments(service: Served) -> None:
         (60, "deleted"),
     ):
         add(service.database, now=now - days * 86_400_000, status=status)
-    service.database.write_now(lambda tx: search.index_pending(tx, 100))
+    service.database.write_now(search.index_pending, 100)
     seat = seated(service)
     html = text(seat.get("dashboard"))
     assert totals(html) == ["2", "1", "1", "0"]
@@ -96,7 +96,7 @@ def test_what_waits_to_be_sent_is_told(service: Served) -> None:
     seat = seated(service)
     assert "nothing waits" in text(seat.get("dashboard"))
     target = Target("mail", "me@blog.example", 0, changes=False)
-    service.database.write_now(lambda tx: outbox.sync_targets(tx, [target]))
+    service.database.write_now(outbox.sync_targets, [target])
     add(service.database, now=int(NOW * 1_000) - 120_000, status="pending")
     assert "mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
 

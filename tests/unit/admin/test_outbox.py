@@ -1,7 +1,5 @@
 """outboxpages: what became of each mail, and sending it again."""
 
-from functools import partial
-
 from commentsvc.admin.outbox import MOST
 from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import Target
@@ -15,15 +13,15 @@ MS = int(NOW * 1_000)
 def post(service: Served, recipient: str = "me@blog.example") -> None:
     """Let the outbox have one row more, of a new comment."""
     target = Target("mail", recipient, 0, changes=False)
-    service.database.write_now(lambda tx: outbox.sync_targets(tx, [target]))
+    service.database.write_now(outbox.sync_targets, [target])
     add(service.database, now=MS, status="pending")
 
 
 def fail(service: Served, error: str) -> None:
     """Let all that is due fail for good."""
-    rows = service.database.read_now(lambda reader: outbox.due(reader, "mail", MS + 1, 100))
+    rows = service.database.read_now(outbox.due, "mail", MS + 1, 100)
     for row in rows:
-        service.database.write_now(partial(outbox.mark_sent, post=row, error=error, now=MS))
+        service.database.write_now(outbox.mark_sent, post=row, error=error, now=MS)
 
 
 def test_an_empty_outbox_has_a_kind_word(seat: Seat) -> None:
@@ -47,7 +45,7 @@ def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
     post(service)
     fail(service, "550 no")
     assert header(seat.send("outbox", id="1"), "Location") == "outbox?done=again"
-    [row] = service.database.read_now(lambda reader: outbox.due(reader, "mail", MS, 10))
+    [row] = service.database.read_now(outbox.due, "mail", MS, 10)
     assert (row.state, row.tries) == ("queued", 0)
     assert "sent in a moment" in text(seat.get("outbox?done=again"))
     assert header(seat.send("outbox", id="77"), "Location") == "outbox?done=nothing"

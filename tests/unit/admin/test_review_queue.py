@@ -194,7 +194,7 @@ def test_comments_are_found_by_words_address_and_page(service: Served, seat: Sea
     submit(service, source="Nothing here")
     html = text(seat.get("comments?q=walrus"))
     assert "are not searched yet" in html
-    service.database.write_now(lambda tx: search.index_pending(tx, 1_000))
+    service.database.write_now(search.index_pending, 1_000)
     for query in ("walrus", "rosa@blog.example", "/w/", "text:sings"):
         html = text(seat.get(f"comments?q={query}"))
         assert listed(html) == [wanted], query
@@ -206,7 +206,7 @@ def test_comments_are_found_by_words_address_and_page(service: Served, seat: Sea
 
 def test_a_found_comment_is_decided_on_where_it_was_found(service: Served, seat: Seat) -> None:
     number = submit(service, source="walrus")
-    service.database.write_now(lambda tx: search.index_pending(tx, 1_000))
+    service.database.write_now(search.index_pending, 1_000)
     html = text(seat.get("comments?q=walrus%20%26"))
     back = re.search(r'name="back" value="([^"]+)"', html)
     assert back

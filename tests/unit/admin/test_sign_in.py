@@ -156,6 +156,6 @@ def test_a_network_is_believed_from_trusted_proxies_only(service: Served, seat: 
 
 def test_who_is_removed_is_out_at_once(service: Served) -> None:
     seat = seated(service)
-    service.database.write_now(lambda tx: accounts.remove(tx, "ann"))
+    service.database.write_now(accounts.remove, "ann")
     assert not seat.is_signed_in()
     assert seat.sign_in().status == 403

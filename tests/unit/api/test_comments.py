@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -304,7 +303,7 @@ def test_a_feed_has_three_formats(service: Served, target: str, media_type: str)
 
 def test_a_page_that_moved_is_answered_under_each_address_with_one_tag(service: Served) -> None:
     service.submit("Hello", "/old/")
-    service.database.write_now(partial(threads.move, site="blog", url="/old/", to="/new/"))
+    service.database.write_now(threads.move, site="blog", url="/old/", to="/new/")
     for url in ("/old/", "/new/"):
         for target in ("/api/comments/count", "/api/comments", "/feed.atom", "/embed/thread"):
             assert service.get(f"{target}?url={url}").tags == ("thread:blog:/new/",)

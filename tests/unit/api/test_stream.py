@@ -106,7 +106,7 @@ def test_what_cannot_be_told_now_is_told_later(
     def change() -> None:
         publisher.behind = fault == "behind"
         if fault == "database":
-            monkeypatch.setattr(service.database, "read_now", lambda work: execute(busy))
+            monkeypatch.setattr(service.database, "read_now", lambda *_: execute(busy))
         publisher.purge([TAG])
         assert publisher.told == []
         publisher.behind = False

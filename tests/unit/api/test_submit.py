@@ -135,7 +135,7 @@ def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
         raise error
 
     def fail(_bulk: object, _item: object, done: Callable[[Job[None]], None]) -> None:
-        job = Job[None](refuse, None)
+        job = Job[None](refuse, (), {}, None)
         job.error = error
         asyncio.get_running_loop().call_soon(done, job)
 

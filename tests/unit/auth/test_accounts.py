@@ -1,7 +1,6 @@
 """moderators: accounts as rows."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,16 +21,16 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def employ(database: Database, name: str) -> None:
-    database.write_now(lambda tx: accounts.add(tx, name, f"hash of {name}", NOW))
+    database.write_now(accounts.add, name, f"hash of {name}", NOW)
 
 
 def test_an_account_is_found_by_its_name_in_capitals_or_not(database: Database) -> None:
     employ(database, "Ann")
     for name in ("Ann", "ann", "ANN"):
-        found = database.read_now(partial(accounts.find, name=name))
+        found = database.read_now(accounts.find, name=name)
         assert found
         assert (found.name, found.password, found.created) == ("Ann", "hash of Ann", NOW)
-    assert database.read_now(lambda reader: accounts.find(reader, "Bob")) is None
+    assert database.read_now(accounts.find, "Bob") is None
 
 
 def test_a_name_is_given_once(database: Database) -> None:
@@ -61,22 +60,22 @@ def test_no_password_stands_in_what_is_logged_of_an_account(database: Database) 
 
 
 def begin(database: Database, name: str) -> None:
-    account = database.read_now(lambda reader: accounts.find(reader, name))
+    account = database.read_now(accounts.find, name)
     assert account
-    database.write_now(lambda tx: sessions.begin(tx, f"token of {name}", account, "", NOW))
+    database.write_now(sessions.begin, f"token of {name}", account, "", NOW)
 
 
 def has_session(database: Database, name: str) -> bool:
     token = f"token of {name}"
-    return database.read_now(lambda r: sessions.find(r, token, LIFETIME, NOW)) is not None
+    return database.read_now(sessions.find, token, LIFETIME, NOW) is not None
 
 
 def test_who_is_removed_is_signed_out_and_nobody_else_is(database: Database) -> None:
     for name in ("Ann", "Bob"):
         employ(database, name)
         begin(database, name)
-    database.write_now(lambda tx: accounts.remove(tx, "ann"))
-    assert database.read_now(lambda reader: accounts.find(reader, "Ann")) is None
+    database.write_now(accounts.remove, "ann")
+    assert database.read_now(accounts.find, "Ann") is None
     assert not has_session(database, "Ann")
     assert has_session(database, "Bob")
 
@@ -85,8 +84,8 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(database: Database) -> 
     for name in ("Ann", "Bob"):
         employ(database, name)
         begin(database, name)
-    database.write_now(lambda tx: accounts.set_password(tx, "ANN", "another"))
-    found = database.read_now(lambda reader: accounts.find(reader, "Ann"))
+    database.write_now(accounts.set_password, "ANN", "another")
+    found = database.read_now(accounts.find, "Ann")
     assert found
     assert found.password == "another"
     assert not has_session(database, "Ann")
@@ -95,6 +94,6 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(database: Database) -> 
 
 def test_who_does_not_exist_cannot_be_changed(database: Database) -> None:
     with pytest.raises(UnknownModerator, match="no moderator is called Ann"):
-        database.write_now(lambda tx: accounts.remove(tx, "Ann"))
+        database.write_now(accounts.remove, "Ann")
     with pytest.raises(UnknownModerator, match="no moderator is called Ann"):
-        database.write_now(lambda tx: accounts.set_password(tx, "Ann", "x"))
+        database.write_now(accounts.set_password, "Ann", "x")

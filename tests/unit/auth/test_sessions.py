@@ -1,7 +1,6 @@
 """sessions: the cookies, and the rows that make them good."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ COOKIES = Cookies([b"k" * 32])
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
         for name in ("Ann", "Bob"):
-            database.write_now(partial(accounts.add, name=name, password="hash", now=NOW))
+            database.write_now(accounts.add, name=name, password="hash", now=NOW)
         yield database
 
 
@@ -32,11 +31,11 @@ def sent_back(set_cookie: str) -> str:
 
 
 def begin(database: Database, token: str, moderator: Moderator = ANN, now: int = NOW) -> None:
-    database.write_now(lambda tx: sessions.begin(tx, token, moderator, "Firefox", now))
+    database.write_now(sessions.begin, token, moderator, "Firefox", now)
 
 
 def find(database: Database, token: str, now: int = NOW) -> Session | None:
-    return database.read_now(lambda reader: sessions.find(reader, token, LIFETIME, now))
+    return database.read_now(sessions.find, token, LIFETIME, now)
 
 
 def test_a_cookie_is_read_back() -> None:
@@ -133,7 +132,7 @@ def test_a_session_ends_when_it_is_not_used(database: Database) -> None:
     begin(database, "token")
     assert find(database, "token", NOW + 99)
     assert find(database, "token", NOW + 100) is None
-    database.write_now(lambda tx: sessions.touch(tx, 1, NOW + 99))
+    database.write_now(sessions.touch, 1, NOW + 99)
     assert find(database, "token", NOW + 198)
 
 
@@ -141,22 +140,22 @@ def test_a_session_ends_however_much_it_is_used(database: Database) -> None:
     begin(database, "token")
     for now in range(NOW, NOW + 1_100, 50):
         assert (find(database, "token", now) is not None) == (now < NOW + 1_000)
-        database.write_now(partial(sessions.touch, session_id=1, now=now))
+        database.write_now(sessions.touch, session_id=1, now=now)
 
 
 def test_a_moderators_sessions_are_told_and_end_one_by_one(database: Database) -> None:
     for number, moderator in enumerate((ANN, ANN, Moderator(2, "Bob", "", NOW)), 1):
         begin(database, f"token {number}", moderator)
-    database.write_now(lambda tx: sessions.touch(tx, 2, NOW + 1))
+    database.write_now(sessions.touch, 2, NOW + 1)
 
     def mine(now: int = NOW + 2) -> list[int]:
-        found = database.read_now(lambda r: sessions.of_moderator(r, 1, LIFETIME, now))
+        found = database.read_now(sessions.of_moderator, 1, LIFETIME, now)
         return [session.id for session in found]
 
     assert mine() == [2, 1]
-    assert not database.write_now(lambda tx: sessions.end(tx, 3, 1)), "it is Bob's"
+    assert not database.write_now(sessions.end, 3, 1), "it is Bob's"
     assert find(database, "token 3")
-    assert database.write_now(lambda tx: sessions.end(tx, 2, 1))
+    assert database.write_now(sessions.end, 2, 1)
     assert find(database, "token 2") is None
     assert mine() == [1]
     assert mine(NOW + 100) == []
@@ -165,13 +164,13 @@ def test_a_moderators_sessions_are_told_and_end_one_by_one(database: Database) -
 def test_the_rows_of_expired_sessions_are_swept(database: Database) -> None:
     begin(database, "old", now=NOW - 200)
     begin(database, "new")
-    database.write_now(lambda tx: sessions.sweep(tx, LIFETIME, NOW))
+    database.write_now(sessions.sweep, LIFETIME, NOW)
     left = database.read_now(lambda reader: reader.execute("SELECT id FROM session").fetchall())
     assert left == [(2,)]
 
 
 def test_a_browser_that_calls_itself_at_length_is_cut_short(database: Database) -> None:
-    database.write_now(lambda tx: sessions.begin(tx, "token", ANN, "x" * 9_000, NOW))
+    database.write_now(sessions.begin, "token", ANN, "x" * 9_000, NOW)
     session = find(database, "token")
     assert session
     assert len(session.agent) == sessions.AGENT_LENGTH

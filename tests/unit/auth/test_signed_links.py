@@ -64,15 +64,15 @@ def test_after_a_change_of_the_key_old_links_are_believed_and_new_ones_made() ->
 
 def test_what_a_link_does_is_done_once(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: signed_links.mark_used(tx, "approved 7 3", NOW, HOUR))
+        database.write_now(signed_links.mark_used, "approved 7 3", NOW, HOUR)
         with pytest.raises(LinkExpired, match="used before"):
-            database.write_now(lambda tx: signed_links.mark_used(tx, "approved 7 3", NOW + 1, HOUR))
-        database.write_now(lambda tx: signed_links.mark_used(tx, "spam 7 3", NOW + 1, HOUR))
+            database.write_now(signed_links.mark_used, "approved 7 3", NOW + 1, HOUR)
+        database.write_now(signed_links.mark_used, "spam 7 3", NOW + 1, HOUR)
 
 
 def test_spent_links_are_forgotten_when_they_have_expired(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: signed_links.mark_used(tx, "a", NOW, HOUR))
-        database.write_now(lambda tx: signed_links.mark_used(tx, "b", NOW + HOUR + 1, HOUR))
+        database.write_now(signed_links.mark_used, "a", NOW, HOUR)
+        database.write_now(signed_links.mark_used, "b", NOW + HOUR + 1, HOUR)
         rows = database.read_now(lambda r: r.execute("SELECT count(*) FROM used_link").fetchone())
         assert rows == (1,)

@@ -19,13 +19,13 @@ KEYED = TwoFactor([KEY])
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: accounts.add(tx, "ann", "hash", 0))
+        database.write_now(accounts.add, "ann", "hash", 0)
         yield database
 
 
 def begin(database: Database, keyed: TwoFactor = KEYED, word: bytes = b"word") -> bytes:
-    database.write_now(lambda tx: keyed.begin(tx, 1, word))
-    secret = database.read_now(lambda reader: keyed.offered(reader, 1))
+    database.write_now(keyed.begin, 1, word)
+    secret = database.read_now(keyed.offered, 1)
     assert secret
     return secret
 
@@ -35,15 +35,15 @@ def code(secret: bytes, later: float = 0) -> str:
 
 
 def confirm(database: Database, given: str, keyed: TwoFactor = KEYED) -> list[str]:
-    return database.write_now(lambda tx: keyed.confirm(tx, 1, given, RANDOM, NOW))
+    return database.write_now(keyed.confirm, 1, given, RANDOM, NOW)
 
 
 def accept(database: Database, given: str, later: float = 0, keyed: TwoFactor = KEYED) -> bool:
-    return database.write_now(lambda tx: keyed.accept(tx, 1, given, NOW + later))
+    return database.write_now(keyed.accept, 1, given, NOW + later)
 
 
 def is_on(database: Database) -> bool:
-    return database.read_now(lambda reader: two_factor.is_on(reader, 1))
+    return database.read_now(two_factor.is_on, 1)
 
 
 def test_codes_are_asked_for_once_the_first_was_right(database: Database) -> None:
@@ -72,14 +72,14 @@ def test_a_recovery_code_works_once(database: Database) -> None:
     assert accept(database, codes[0].upper())
     assert not accept(database, codes[0])
     assert accept(database, codes[1].replace("-", " "))
-    left = database.read_now(lambda reader: two_factor.codes_left(reader, 1))
+    left = database.read_now(two_factor.codes_left, 1)
     assert left == RECOVERY_CODES - 2
 
 
 def test_beginning_anew_does_not_switch_codes_off(database: Database) -> None:
     secret = begin(database)
     confirm(database, code(secret))
-    database.write_now(lambda tx: KEYED.begin(tx, 1, b"another"))
+    database.write_now(KEYED.begin, 1, b"another")
     assert is_on(database)
     assert accept(database, code(secret, 30), 30)
 
@@ -109,6 +109,6 @@ def test_codes_hold_while_the_key_is_changed(database: Database) -> None:
 
 def test_switched_off_nothing_is_left(database: Database) -> None:
     codes = confirm(database, code(begin(database)))
-    database.write_now(lambda tx: two_factor.switch_off(tx, 1))
+    database.write_now(two_factor.switch_off, 1)
     assert not is_on(database)
     assert not accept(database, codes[0])

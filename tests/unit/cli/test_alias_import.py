@@ -34,11 +34,11 @@ def plan(database: Database, *pages: AliasedPage) -> list[Alias | Move | Close |
 
 
 def write(database: Database, order: Alias | Move | Close) -> None:
-    database.write_now(lambda tx: order.apply(tx, NOW))
+    database.write_now(order.apply, NOW)
 
 
 def where(database: Database, url: str) -> str:
-    return database.read_now(lambda reader: threads.find(reader, "blog", url)).url
+    return database.read_now(threads.find, "blog", url).url
 
 
 def do(database: Database, *pages: AliasedPage) -> None:

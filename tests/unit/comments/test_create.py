@@ -105,7 +105,7 @@ def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path
     tags: list[str] = []
     with opened(tmp_path, tags.extend) as database:
         first = new(key="the same key")
-        database.write_now(lambda tx: add(tx, first, NOW))
+        database.write_now(add, first, NOW)
         tags.clear()
         added = outcomes(database, create.ADD, [new(url="/1/"), first, new(url="/2/")])
         assert [a.repeated for a in added if isinstance(a, InsertResult)] == [False, True, False]

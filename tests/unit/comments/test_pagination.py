@@ -99,9 +99,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def shown(
     database: Database, sort: Sort, limit: int = 100, after: str | None = None
 ) -> queries.CommentList:
-    return database.read_now(
-        lambda reader: queries.list_comments(reader, ("blog", "/post/"), sort, limit, after)
-    )
+    return database.read_now(queries.list_comments, ("blog", "/post/"), sort, limit, after)
 
 
 ORDERS = {
@@ -154,6 +152,4 @@ def test_a_cursor_of_another_order_is_bad_even_for_an_unknown_page(database: Dat
     with pytest.raises(BadCursor):
         shown(database, "newest", 1, after)
     with pytest.raises(BadCursor):
-        database.read_now(
-            lambda reader: queries.list_comments(reader, ("blog", "/none/"), "top", 1, "x")
-        )
+        database.read_now(queries.list_comments, ("blog", "/none/"), "top", 1, "x")

@@ -29,15 +29,13 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
 
 
 def submit(database: Database, submission: NewComment, now: int = NOW) -> create.InsertResult:
-    return database.write_now(lambda tx: create.add(tx, submission, now))
+    return database.write_now(create.add, submission, now)
 
 
 def shown(
     database: Database, sort: Sort = "oldest", limit: int = 100, after: str | None = None
 ) -> queries.CommentList:
-    return database.read_now(
-        lambda reader: queries.list_comments(reader, ("blog", "/post/"), sort, limit, after)
-    )
+    return database.read_now(queries.list_comments, ("blog", "/post/"), sort, limit, after)
 
 
 def stored(reader: Reader) -> list[tuple[object, ...]]:
@@ -50,7 +48,7 @@ def test_an_approved_submission_is_shown_and_counted(database: Database, purged:
     assert added.comment.published == added.comment.created == NOW
     assert shown(database).items == [added.comment]
     assert database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count) == 1
-    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 1
+    assert database.read_now(queries.site_count, "blog") == 1
     assert purged == ["thread:blog:/post/", "site:blog"]
 
 
@@ -60,7 +58,7 @@ def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
     added = add(database, status="pending")
     assert added.comment.published is None
     assert shown(database).items == []
-    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 0
+    assert database.read_now(queries.site_count, "blog") == 0
     assert database.read_now(queries.pending_ids) == [added.comment.id]
     assert purged == []
 
@@ -68,7 +66,7 @@ def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
 def test_the_first_submission_makes_the_thread(database: Database) -> None:
     for _ in range(4):
         add(database)
-    [entry] = database.read_now(lambda reader: queries.latest(reader, "blog", None, 1))
+    [entry] = database.read_now(queries.latest, "blog", None, 1)
     assert (entry.site, entry.url) == ("blog", "/post/")
     assert shown(database).thread.count == 4
 
@@ -80,11 +78,11 @@ def test_a_site_that_is_not_configured_is_unknown(database: Database) -> None:
 
 def test_configured_sites_are_made_once_and_never_removed(database: Database) -> None:
     add(database)
-    database.write_now(lambda tx: queries.sync_sites(tx, ["blog", "other"]))
-    database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+    database.write_now(queries.sync_sites, ["blog", "other"])
+    database.write_now(queries.sync_sites, ["other"])
     add(database, site="other")
-    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 1
-    assert database.read_now(lambda reader: queries.site_count(reader, "other")) == 1
+    assert database.read_now(queries.site_count, "blog") == 1
+    assert database.read_now(queries.site_count, "other") == 1
 
 
 def test_a_parent_must_stand_in_the_same_thread_and_not_be_deleted(database: Database) -> None:
@@ -197,37 +195,35 @@ def test_pages_without_comments_count_nothing(database: Database) -> None:
     )
     assert found == {"/post/": 1, "/none/": 0}
     assert database.read_now(lambda reader: queries.thread(reader, "other", "/post/").count) == 0
-    assert database.read_now(lambda reader: queries.site_count(reader, "other")) == 0
-    page = database.read_now(
-        lambda reader: queries.list_comments(reader, ("other", "/post/"), "top", 5, None)
-    )
+    assert database.read_now(queries.site_count, "other") == 0
+    page = database.read_now(queries.list_comments, ("other", "/post/"), "top", 5, None)
     nothing = queries.Thread(0, "/post/", 0, "aging")
     assert page == queries.CommentList([], nothing, None, None)
 
 
 def test_the_latest_are_approved_and_of_the_page_or_the_site(database: Database) -> None:
-    database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+    database.write_now(queries.sync_sites, ["other"])
     ids = [
         add(database, NOW + n, url=f"/{n % 2}/", title=f"Post {n % 2}").comment.id for n in range(4)
     ]
     add(database, NOW + 9, status="pending")
     add(database, NOW + 9, site="other")
-    of_site = database.read_now(lambda reader: queries.latest(reader, "blog", None, 3))
+    of_site = database.read_now(queries.latest, "blog", None, 3)
     assert [entry.comment.id for entry in of_site] == [ids[3], ids[2], ids[1]]
     assert [(entry.url, entry.title) for entry in of_site[:2]] == [
         ("/1/", "Post 1"),
         ("/0/", "Post 0"),
     ]
-    of_page = database.read_now(lambda reader: queries.latest(reader, "blog", "/0/", 3))
+    of_page = database.read_now(queries.latest, "blog", "/0/", 3)
     assert [entry.comment.id for entry in of_page] == [ids[2], ids[0]]
-    assert database.read_now(lambda reader: queries.latest(reader, "blog", "/none/", 3)) == []
+    assert database.read_now(queries.latest, "blog", "/none/", 3) == []
 
 
 def test_a_listing_is_newest_first_by_status_or_of_all(database: Database) -> None:
     ids = [add(database, status=status).comment.id for status in ("pending", "approved", "pending")]
 
     def listed(status: str | None, limit: int) -> list[int]:
-        entries = database.read_now(lambda reader: queries.listing(reader, status, limit))
+        entries = database.read_now(queries.listing, status, limit)
         return [entry.comment.id for entry in entries]
 
     assert listed("pending", 9) == [ids[2], ids[0]]
@@ -238,12 +234,12 @@ def test_a_listing_is_newest_first_by_status_or_of_all(database: Database) -> No
 
 def test_a_closed_thread_takes_nothing_but_a_retry(database: Database) -> None:
     first = submit(database, new(key="secret"))
-    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "closed"))
+    database.write_now(threads.set_state, "blog", "/post/", "closed")
     for submission in (new(), new(parent=first.comment.id), new(parent=77)):
         with pytest.raises(ThreadClosed, match="/post/ takes no more comments"):
             submit(database, submission)
     assert submit(database, new(key="secret")).comment == first.comment
-    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "open"))
+    database.write_now(threads.set_state, "blog", "/post/", "open")
     assert not add(database).repeated
 
 
@@ -254,23 +250,21 @@ def test_a_thread_closes_by_its_age_unless_a_moderator_keeps_it_open(database: D
     with pytest.raises(ThreadClosed):
         add(database, NOW + 51 * HOUR, open_for=HOUR)
     add(database, NOW + 99 * HOUR)
-    database.write_now(lambda tx: threads.set_state(tx, "blog", "/post/", "open"))
+    database.write_now(threads.set_state, "blog", "/post/", "open")
     add(database, NOW + 99 * HOUR, open_for=HOUR)
 
 
 def test_a_page_tells_when_it_closes(database: Database) -> None:
     def closes(open_for: int) -> int | None:
         place = ("blog", "/post/")
-        page = database.read_now(
-            lambda reader: queries.list_comments(reader, place, "oldest", 9, None, open_for)
-        )
+        page = database.read_now(queries.list_comments, place, "oldest", 9, None, open_for)
         return page.closes
 
     assert closes(HOUR) is None
     add(database, NOW + 5)
     assert (closes(0), closes(HOUR)) == (None, NOW + 5 + HOUR)
     for state, moment in (("closed", 0), ("open", None), ("aging", NOW + 5 + HOUR)):
-        database.write_now(partial(threads.set_state, site="blog", url="/post/", state=state))
+        database.write_now(threads.set_state, site="blog", url="/post/", state=state)
         assert closes(HOUR) == moment
 
 
@@ -279,7 +273,7 @@ def merged(database: Database, before: list[Comment], since: int) -> list[Commen
 
     None where the numbers show that something is missing.
     """
-    page = database.read_now(lambda reader: queries.changed(reader, ("blog", "/post/"), since, 100))
+    page = database.read_now(queries.changed, ("blog", "/post/"), since, 100)
     known = {each.id: each for each in (*before, *page.items)}
     if len(known) != page.thread.count:
         return None
@@ -299,11 +293,9 @@ def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> 
     later = NOW + HOUR
     add(database, now=later)
     decide(database, "approved", waiting, now=later)
-    database.write_now(lambda tx: actions.edit(tx, 2, "New", "Mo", later))
-    database.write_now(lambda tx: voting.vote(tx, 1, "a voter", 1, [], later))
-    changed = database.read_now(
-        lambda reader: queries.changed(reader, ("blog", "/post/"), later, 100)
-    )
+    database.write_now(actions.edit, 2, "New", "Mo", later)
+    database.write_now(voting.vote, 1, "a voter", 1, [], later)
+    changed = database.read_now(queries.changed, ("blog", "/post/"), later, 100)
     assert {each.id for each in changed.items} == {2, waiting, 5}
     assert merged(database, before, later) is not None
     assert by_id(merged(database, before, later) or []) == by_id(shown(database).items)
@@ -325,9 +317,7 @@ def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, s
     before, since = shown(database).items, NOW + 4
     assert merged(database, before, since) == before
     for moment in range(since, since + 12):
-        ids = [
-            each.comment.id for each in database.read_now(lambda r: queries.listing(r, None, 100))
-        ]
+        ids = [each.comment.id for each in database.read_now(queries.listing, None, 100)]
         chosen = random.choice(ids)
 
         def act(tx: Transaction, moment: int = moment, chosen: int = chosen) -> object:

@@ -23,7 +23,7 @@ from tests.unit.database_fixture import NOW, add, decide, opened
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
-        database.write_now(lambda tx: queries.sync_sites(tx, ["notes"]))
+        database.write_now(queries.sync_sites, ["notes"])
         yield database
         feed(database)
         assert database.read_now(truth) == database.read_now(indexed)
@@ -50,16 +50,14 @@ def indexed(reader: Reader) -> tuple[list[Any], list[Any]]:
 
 
 def feed(database: Database, most: int = 1_000) -> bool:
-    return database.write_now(lambda tx: search.index_pending(tx, most))
+    return database.write_now(search.index_pending, most)
 
 
 def find(
     database: Database, query: str, status: str = "", site: str = "", limit: int = 9
 ) -> list[int]:
     found = database.read_now(
-        lambda reader: search.find(
-            reader, query, status=status, site=site, limit=limit, before=None
-        )
+        search.find, query, status=status, site=site, limit=limit, before=None
     )
     return [entry.comment.id for entry in found.items]
 
@@ -167,7 +165,7 @@ def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
         ids: list[int] = []
         before: int | None = 10**9
         while before is not None:
-            found = database.read_now(partial(narrowed, before=before))
+            found = database.read_now(narrowed, before=before)
             ids += [entry.comment.id for entry in found.items]
             before = found.next
         return ids
@@ -181,10 +179,10 @@ def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
 
 
 def test_a_changed_comment_is_found_by_its_new_words_alone(three: Database) -> None:
-    three.write_now(lambda tx: actions.edit(tx, 1, "Black soup", "Mo", NOW))
+    three.write_now(actions.edit, 1, "Black soup", "Mo", NOW)
     assert find(three, "green") == []
     assert find(three, "soup") == [1]
-    three.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", NOW))
+    three.write_now(actions.undo_last, [1], "Mo", NOW)
     assert find(three, "green") == [1]
 
 
@@ -200,12 +198,10 @@ def test_an_erased_comment_is_found_no_more(three: Database) -> None:
 
 
 def test_comments_are_found_where_their_page_is_now(three: Database) -> None:
-    three.write_now(lambda tx: threads.move(tx, "blog", "/tea/", "/brew/"))
+    three.write_now(threads.move, "blog", "/tea/", "/brew/")
     assert find(three, "/brew/") == [1]
     assert find(three, "/tea/") == [3]
-    three.write_now(
-        lambda tx: threads.merge(tx, "blog", "/2017/coffee-house/", "/brew/", "Mo", NOW)
-    )
+    three.write_now(threads.merge, "blog", "/2017/coffee-house/", "/brew/", "Mo", NOW)
     assert find(three, "/brew/") == [2, 1]
     assert find(three, "house") == []
 
@@ -225,7 +221,7 @@ def test_the_days_say_what_became_of_their_comments(database: Database) -> None:
     feed(database)
 
     def days(site: str, since: int = 0) -> list[tuple[int, str, int]]:
-        found = database.read_now(lambda reader: search.days(reader, site, since))
+        found = database.read_now(search.days, site, since)
         return [(each.day - first, each.status, each.number) for each in found if each.number]
 
     assert days("blog") == [

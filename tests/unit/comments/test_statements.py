@@ -14,6 +14,7 @@ from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
@@ -261,7 +262,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Two sites with 20 threads and 600 comments of every status."""
     random = Random(1)
     with opened(tmp_path_factory.mktemp("statements")) as database:
-        database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+        database.write_now(queries.sync_sites, ["other"])
         for number in range(600):
             add(
                 database,
@@ -282,7 +283,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def test_a_read_gives_the_rows_of_its_peewee_query(database: Database, sql: str) -> None:
     params, query = READS[sql]
     rows = run(database, sql, params)
-    assert rows == database.read_now(lambda reader: reader.query(query))
+    assert rows == database.read_now(Reader.query, query)
     assert rows
 
 

@@ -41,7 +41,7 @@ def letter(service: Served, kind: str) -> EmailMessage | None:
     """The last mail of a kind, None where it has nothing to tell."""
     mails = MailComposer(WITH_MAIL, service.links)
     [*_, post] = [post for post in waiting(service) if post.kind == kind]
-    found = service.database.read_now(lambda reader: mails.compose(reader, post))
+    found = service.database.read_now(mails.compose, post)
     if found is None:
         return None
     assert found.recipient == found.message["To"] == "ann@home.example"
@@ -108,7 +108,7 @@ def test_the_question_comes_when_a_moderator_has_approved(tmp_path: Path) -> Non
         service.submit(**WISH)
         assert kinds(service) == []
         now = int(service.now * 1_000)
-        service.database.write_now(lambda tx: actions.change(tx, [1], "approved", "Mo", now))
+        service.database.write_now(actions.change, [1], "approved", "Mo", now)
         assert kinds(service) == [("confirm", 1)]
 
 
@@ -118,7 +118,7 @@ def test_an_answer_is_mailed_when_it_is_approved_and_not_again(tmp_path: Path) -
 
         def decide(number: int, to: str) -> None:
             now = int(service.now * 1_000)
-            service.database.write_now(lambda tx: actions.change(tx, [number], to, "Mo", now))
+            service.database.write_now(actions.change, [number], to, "Mo", now)
 
         service.submit(**WISH)
         decide(1, "approved")

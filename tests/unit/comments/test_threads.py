@@ -19,7 +19,7 @@ from tests.unit.database_fixture import NOW, add, decide, opened
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     """/a/ has two approved comments and one of each other status, /b/ has one."""
     with opened(tmp_path, purged.extend) as database:
-        database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+        database.write_now(queries.sync_sites, ["other"])
         first = add(database, url="/a/", title="A").comment.id
         add(database, url="/a/", parent=first)
         for status in ("pending", "spam", "deleted"):
@@ -45,12 +45,12 @@ def counts(database: Database, *urls: str) -> list[int]:
 
 
 def where(database: Database) -> list[tuple[str, str, tuple[str, ...]]]:
-    found = database.read_now(lambda reader: threads.listing(reader, "", 100, None))
+    found = database.read_now(threads.listing, "", 100, None)
     return sorted((each.site, each.url, each.aliases) for each in found)
 
 
 def latest(database: Database, url: str) -> list[str]:
-    entries = database.read_now(lambda reader: queries.latest(reader, "blog", url, 9))
+    entries = database.read_now(queries.latest, "blog", url, 9)
     return [entry.url for entry in entries]
 
 
@@ -117,8 +117,8 @@ def test_merging_puts_all_comments_under_one_page(database: Database, purged: li
     assert counts(database, "/a/", "/b/", "/older/") == [3, 3, 3]
     assert {"thread:blog:/a/", "thread:blog:/b/", "site:blog"} == set(purged)
     assert where(database) == [("blog", "/b/", ("/a/", "/older/")), ("other", "/b/", ())]
-    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 3
-    [entry] = database.read_now(lambda r: threads.listing(r, "A", 9, None))
+    assert database.read_now(queries.site_count, "blog") == 3
+    [entry] = database.read_now(threads.listing, "A", 9, None)
     assert (entry.url, entry.title, entry.state) == ("/b/", "A", "aging")
     ids = database.read_now(queries.pending_ids)
     decide(database, "approved", *ids)
@@ -138,13 +138,13 @@ def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) ->
     [pending] = database.read_now(queries.pending_ids)
     act = decide(database, "approved", pending).act
     do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5)
-    [moved, approved] = database.read_now(lambda r: actions.history(r, pending))
+    [moved, approved] = database.read_now(actions.history, pending)
     assert (moved.what, moved.was, moved.became, moved.who) == ("thread", "/a/", "/b/", "Mo")
     assert approved.act == act
-    assert database.read_now(lambda r: actions.last_act(r, "Mo")) == act
+    assert database.read_now(actions.last_act, "Mo") == act
     with pytest.raises(errors.NothingToUndo):
-        database.write_now(lambda tx: actions.undo(tx, moved.act, "Mo", NOW))
-    database.write_now(lambda tx: actions.undo_last(tx, [pending], "Mo", NOW))
+        database.write_now(actions.undo, moved.act, "Mo", NOW)
+    database.write_now(actions.undo_last, [pending], "Mo", NOW)
     assert counts(database, "/b/") == [3]
 
 
@@ -173,10 +173,10 @@ def test_a_state_purges_what_shows_the_thread(database: Database, purged: list[s
 
 def test_threads_are_listed_newest_first_and_in_pieces(database: Database) -> None:
     def urls(containing: str = "", limit: int = 9, before: int | None = None) -> list[str]:
-        found = database.read_now(lambda r: threads.listing(r, containing, limit, before))
+        found = database.read_now(threads.listing, containing, limit, before)
         return [f"{each.site}:{each.url}" for each in found]
 
-    first = database.read_now(lambda r: threads.listing(r, "", 1, None))[0]
+    first = database.read_now(threads.listing, "", 1, None)[0]
     assert urls() == ["other:/b/", "blog:/b/", "blog:/a/"]
     assert urls(limit=1, before=first.id) == ["blog:/b/"]
     assert urls(containing="b/") == ["other:/b/", "blog:/b/"]

@@ -23,12 +23,12 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
 
 
 def title(database: Database, url: str = "/post/") -> str:
-    found = database.read_now(lambda reader: threads.listing(reader, url, 9, None))
+    found = database.read_now(threads.listing, url, 9, None)
     return next(thread.title for thread in found if thread.url == url)
 
 
 def set_title(database: Database, text: str) -> None:
-    database.write_now(lambda tx: threads.set_title(tx, "blog", "/post/", text))
+    database.write_now(threads.set_title, "blog", "/post/", text)
 
 
 @pytest.mark.parametrize("status", ["pending", "spam", "deleted"])
@@ -62,7 +62,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
     assert title(database) == "Pills"
     act = decide(database, "spam", first).act
     assert title(database) == "Post"
-    database.write_now(lambda tx: actions.undo(tx, act, "Mo", NOW))
+    database.write_now(actions.undo, act, "Mo", NOW)
     assert title(database) == "Post", "the page has a name"
     decide(database, "deleted", third)
     assert title(database) == "Pills"
@@ -75,7 +75,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
 def test_taking_back_an_approval_takes_back_the_title(database: Database) -> None:
     pending = add(database, title="Post", status="pending").comment.id
     act = decide(database, "approved", pending).act
-    database.write_now(lambda tx: actions.undo(tx, act, "Mo", NOW))
+    database.write_now(actions.undo, act, "Mo", NOW)
     assert title(database) == ""
 
 
@@ -98,6 +98,6 @@ def test_what_a_moderator_writes_stays(database: Database, purged: list[str]) ->
 def test_a_title_goes_along_when_two_pages_are_merged(database: Database) -> None:
     add(database, url="/b/")
     pending = add(database, title="Post", status="pending").comment.id
-    database.write_now(lambda tx: threads.merge(tx, "blog", "/post/", "/b/", "Mo", NOW))
+    database.write_now(threads.merge, "blog", "/post/", "/b/", "Mo", NOW)
     decide(database, "approved", pending)
     assert title(database, "/b/") == "Post"

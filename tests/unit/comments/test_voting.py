@@ -29,11 +29,11 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
 def vote(
     database: Database, word: str, value: int, networks: Sequence[bytes] = HERE, comment: int = 1
 ) -> int:
-    return database.write_now(lambda tx: voting.vote(tx, comment, word, value, networks, NOW))
+    return database.write_now(voting.vote, comment, word, value, networks, NOW)
 
 
 def votes(database: Database) -> int:
-    found = database.read_now(lambda reader: queries.find(reader, 1))
+    found = database.read_now(queries.find, 1)
     assert found is not None
     return found.comment.votes
 
@@ -76,12 +76,12 @@ def test_one_network_is_no_crowd(database: Database) -> None:
 def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
     for number in range(3):
         vote(database, f"reader {number}", 1)
-    assert not database.read_now(lambda reader: voting.is_due(reader, NOW))
+    assert not database.read_now(voting.is_due, NOW)
     later = NOW + HOUR
     for left in (True, False):
-        assert database.read_now(lambda reader: voting.is_due(reader, later))
-        database.write_now(lambda tx: voting.drop_networks(tx, later, 2))
-        assert database.read_now(lambda reader: voting.is_due(reader, later)) is left
+        assert database.read_now(voting.is_due, later)
+        database.write_now(voting.drop_networks, later, 2)
+        assert database.read_now(voting.is_due, later) is left
     assert vote(database, "reader 1", 0) == 2
 
 

@@ -177,7 +177,7 @@ def test_restoring_brings_back_what_was_and_keeps_what_is(kept: Kept) -> None:
 
 def states(data: Path) -> list[tuple[str, str]]:
     with opened(data) as database:
-        posts = database.read_now(lambda reader: outbox.listing(reader, None, 1 << 62, 9))
+        posts = database.read_now(outbox.listing, None, 1 << 62, 9)
     return [(post.state, post.error) for post in posts]
 
 
@@ -187,7 +187,7 @@ def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
     """Report: to restore an old backup sent its mails a second time."""
     with opened(data) as database:
         targets = [Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example", DAY_MS)]
-        database.write_now(lambda tx: outbox.sync_targets(tx, targets))
+        database.write_now(outbox.sync_targets, targets)
         add(database)
     backup.write(data / DATABASE, tmp_path / "copy")
     assert backup.restore(data, tmp_path / "copy").held == 2

@@ -98,6 +98,21 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
         asyncio.run(main(database))
 
 
+def test_work_gets_what_follows_it(tmp_path: Path) -> None:
+    def work(_: Reader, first: int, *, second: str = "") -> tuple[int, str]:
+        return first, second
+
+    async def main(database: Database) -> None:
+        assert await database.read(work, 1, second="a") == (1, "a")
+        assert await database.write(work, 2, second="b") == (2, "b")
+
+    with opened(tmp_path) as database:
+        asyncio.run(main(database))
+        assert database.read_now(work, 3, second="c") == (3, "c")
+        assert database.read_now(Reader.whole, work, 4, second="d") == (4, "d")
+        assert database.write_now(work, 5) == (5, "")
+
+
 def test_only_the_writer_can_write(tmp_path: Path) -> None:
     def work(reader: Reader) -> None:
         reader.execute("DELETE FROM site")

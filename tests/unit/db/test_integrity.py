@@ -3,7 +3,6 @@
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,7 +58,7 @@ def test_a_difference_is_named(database: Database, sql: str, fault: str) -> None
 
 def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
     parent = add(database, url="/other/", status="pending").comment.id
-    database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+    database.write_now(queries.sync_sites, ["other"])
     database.write_now(lambda tx: tx.execute("UPDATE comment SET parent_id = ?", (parent,)))
     found = faults_after(database, "UPDATE comment SET site_id = 2 WHERE status = 'pending'")
     assert found == [
@@ -121,7 +120,7 @@ class Counting(RuleBasedStateMachine):
         self.now = NOW
 
     def submit(self, submission: NewComment) -> create.InsertResult:
-        return self.database.write_now(lambda tx: create.add(tx, submission, self.now))
+        return self.database.write_now(create.add, submission, self.now)
 
     @rule(url=URLS, status=STATUSES, derived=st.booleans(), target=submissions)
     def add(self, url: str, status: str, derived: bool) -> NewComment:
@@ -172,9 +171,7 @@ class Counting(RuleBasedStateMachine):
     def counts_equal_rows(self) -> None:
         read = self.database.read_now
         assert read(integrity.check) == []
-        counted = {
-            url: read(partial(queries.thread, site="blog", url=url)).count for url in self.approved
-        }
+        counted = {url: read(queries.thread, site="blog", url=url).count for url in self.approved}
         assert counted == self.approved
         in_all = sum(self.approved.values())
         assert read(lambda reader: queries.site_count(reader, "blog")) == in_all

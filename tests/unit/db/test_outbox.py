@@ -24,15 +24,15 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def aim(database: Database, *targets: Target) -> None:
-    database.write_now(lambda tx: outbox.sync_targets(tx, targets))
+    database.write_now(outbox.sync_targets, targets)
 
 
 def due(database: Database, now: int = NOW, limit: int = 100) -> list[OutboxRow]:
-    return database.read_now(lambda reader: outbox.due(reader, "mail", now, limit))
+    return database.read_now(outbox.due, "mail", now, limit)
 
 
 def told(database: Database) -> list[tuple[str, str, int | None]]:
-    posts = database.read_now(lambda reader: outbox.listing(reader, None, 1 << 62, 1_000))
+    posts = database.read_now(outbox.listing, None, 1 << 62, 1_000)
     return [(post.kind, post.recipient, post.comment_id) for post in reversed(posts)]
 
 
@@ -54,7 +54,7 @@ def test_each_target_is_told_of_each_comment_once(database: Database) -> None:
 def test_many_submissions_are_told_of_like_one(database: Database) -> None:
     aim(database, MO)
     items = [(new(url=f"/{n}/"), NOW) for n in range(5)]
-    added = database.write_now(lambda tx: create.ADD.many(tx, items))
+    added = database.write_now(create.ADD.many, items)
     assert [number for _, _, number in told(database)] == [each.comment.id for each in added]
 
 
@@ -80,9 +80,9 @@ def test_a_digest_collects_until_it_is_due_and_then_a_new_one_begins(database: D
     aim(database, Target("mail", "mo@blog.example", HOUR_MS))
     ids = [add(database, NOW + minute * 60_000).comment.id for minute in range(3)]
     assert told(database) == [("digest", "mo@blog.example", ids[0])]
-    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR_MS - 1))
+    database.write_now(outbox.close_digests, NOW + HOUR_MS - 1)
     assert due(database, NOW + DAY_MS) == []
-    database.write_now(lambda tx: outbox.close_digests(tx, NOW + HOUR_MS))
+    database.write_now(outbox.close_digests, NOW + HOUR_MS)
     later = add(database, NOW + HOUR_MS).comment.id
     [post] = due(database, NOW + HOUR_MS)
     assert (post.comment_id, post.until) == (ids[0], ids[2])
@@ -104,10 +104,8 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
     now, pauses = NOW, []
     while posts := due(database, now):
         moment, post = now, posts[0]
-        database.write_now(
-            lambda tx, post=post, moment=moment: outbox.retry_later(tx, post, "busy", moment)  # type: ignore[misc] # mypy cannot see the defaults
-        )
-        rows = database.read_now(lambda reader: outbox.listing(reader, "queued", 1 << 62, 1))
+        database.write_now(outbox.retry_later, post, "busy", moment)
+        rows = database.read_now(outbox.listing, "queued", 1 << 62, 1)
         if not rows:
             break
         pauses.append(rows[0].due - now)
@@ -115,7 +113,7 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
     minutes = [pause // 60_000 for pause in pauses]
     assert minutes[:11] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]
     assert now == NOW + PATIENCE, "the last attempt is made at the deadline"
-    [post] = database.read_now(lambda reader: outbox.listing(reader, "failed", 1 << 62, 9))
+    [post] = database.read_now(outbox.listing, "failed", 1 << 62, 9)
     assert post.error == "busy"
 
 
@@ -127,9 +125,9 @@ def test_all_that_is_due_is_put_off_together_each_by_its_own_pause(database: Dat
     aim(database, MO)
     add(database)
     [old] = due(database)
-    database.write_now(lambda tx: outbox.retry_later(tx, old, "down", NOW))
+    database.write_now(outbox.retry_later, old, "down", NOW)
     add(database, NOW + 60_000)
-    database.write_now(lambda tx: outbox.retry_all_later(tx, "mail", "down", NOW + 60_000))
+    database.write_now(outbox.retry_all_later, "mail", "down", NOW + 60_000)
     assert due(database, NOW + 60_000 + 59_999) == []
     assert [post.tries for post in due(database, NOW + 120_000)] == [1]
     assert [post.tries for post in due(database, NOW + 180_000)] == [1, 2]
@@ -139,10 +137,10 @@ def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Databa
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550 no", NOW))
+    database.write_now(outbox.mark_sent, post, "550 no", NOW)
     assert due(database, NOW + DAY_MS) == []
     later = NOW + 20 * DAY_MS
-    again = database.write_now(lambda tx: outbox.retry(tx, [post.id, post.id, 999], later))
+    again = database.write_now(outbox.retry, [post.id, post.id, 999], later)
     assert again == [post.id]
     [row] = due(database, later)
     assert (row.deadline, row.created, row.error) == (later + PATIENCE, NOW, "550 no")
@@ -152,16 +150,16 @@ def test_what_was_sent_is_not_sent_again_on_request(database: Database) -> None:
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.mark_sent(tx, post, "", NOW))
-    assert database.write_now(lambda tx: outbox.retry(tx, [post.id], NOW)) == []
+    database.write_now(outbox.mark_sent, post, "", NOW)
+    assert database.write_now(outbox.retry, [post.id], NOW) == []
 
 
 def test_an_error_is_kept_as_one_short_line(database: Database) -> None:
     aim(database, MO)
     add(database)
     [post] = due(database)
-    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW))
-    [row] = database.read_now(lambda reader: outbox.listing(reader, "failed", 1 << 62, 9))
+    database.write_now(outbox.mark_sent, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW)
+    [row] = database.read_now(outbox.listing, "failed", 1 << 62, 9)
     assert row.error.startswith("550 [2J xxx")
     assert len(row.error) == 500
 
@@ -171,12 +169,12 @@ def test_old_rows_are_forgotten(database: Database) -> None:
     for error in ("", "550 no"):
         add(database)
         [post] = due(database)
-        database.write_now(lambda tx, p=post, e=error: outbox.mark_sent(tx, p, e, NOW))  # type: ignore[misc] # as above
-    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 30 * DAY_MS))
+        database.write_now(outbox.mark_sent, post, error, NOW)
+    database.write_now(outbox.delete_old, NOW + 30 * DAY_MS)
     assert len(told(database)) == 2
-    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 31 * DAY_MS))
+    database.write_now(outbox.delete_old, NOW + 31 * DAY_MS)
     assert len(told(database)) == 1
-    database.write_now(lambda tx: outbox.delete_old(tx, NOW + 91 * DAY_MS))
+    database.write_now(outbox.delete_old, NOW + 91 * DAY_MS)
     assert told(database) == []
 
 
@@ -185,11 +183,11 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
     for minute in range(3):
         add(database, NOW + minute)
     post, *_ = due(database)
-    database.write_now(lambda tx: outbox.mark_sent(tx, post, "550 no", NOW))
+    database.write_now(outbox.mark_sent, post, "550 no", NOW)
     backlogs = database.read_now(outbox.backlogs)
     assert backlogs == {"mail": ChannelBacklog(queued=2, failed=1, oldest=NOW + 1)}
     for waiting in due(database, NOW + 9):
-        database.write_now(lambda tx, p=waiting: outbox.mark_sent(tx, p, "", NOW))  # type: ignore[misc] # as above
+        database.write_now(outbox.mark_sent, waiting, "", NOW)
     assert database.read_now(outbox.backlogs) == {"mail": ChannelBacklog(failed=1)}
 
 
@@ -217,12 +215,12 @@ def test_every_statement_goes_by_an_index(
 def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) -> None:
     aim(database, MO, Target("mail", "flo@blog.example", DAY_MS))
     last = add(database).comment.id
-    assert database.write_now(lambda tx: outbox.hold(tx, "held", NOW)) == 2
+    assert database.write_now(outbox.hold, "held", NOW) == 2
     assert due(database, NOW + 2 * DAY_MS) == []
     add(database)
     fresh = due(database)
     assert [post.recipient for post in fresh] == ["mo@blog.example"]
     held = [1, 2]
-    assert database.write_now(lambda tx: outbox.retry(tx, held, NOW)) == held
+    assert database.write_now(outbox.retry, held, NOW) == held
     [_, digest, _] = sorted(due(database), key=lambda post: post.id)
     assert (digest.kind, digest.until) == ("digest", last)

@@ -183,7 +183,7 @@ def test_a_full_disk_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
 
 
 def job(loop: asyncio.AbstractEventLoop | None = None) -> Job[Any]:
-    return Job(lambda: None, loop)
+    return Job(lambda: None, (), {}, loop)
 
 
 def backlog(limit: int = 10) -> WorkQueue:

@@ -107,7 +107,7 @@ def test_what_it_calls_spam_is_filed_as_such_and_the_rest_left_alone(asking: Ask
     assert asking.deliver() == [("comment-check", SPAMMER), ("comment-check", "Ann")]
     assert asking.statuses() == ["spam", "approved"]
     assert asking.service.purged == ["thread:blog:/p/", "site:blog"]
-    [change] = asking.service.database.read_now(lambda reader: actions.history(reader, 1))
+    [change] = asking.service.database.read_now(actions.history, 1)
     assert change.who == "Akismet"
     assert asking.deliver() == [], "what it did itself is not told it"
     assert waiting(asking.service) == []
@@ -141,7 +141,7 @@ def test_it_is_told_where_a_moderator_decides_otherwise(asking: Asking) -> None:
     decide(asking.service.database, "spam", 2)
     assert sorted(asking.deliver()) == [("submit-ham", SPAMMER), ("submit-spam", "Ann")]
     database = asking.service.database
-    database.write_now(lambda tx: actions.edit(tx, 1, "Other", "Mo", 5))
+    database.write_now(actions.edit, 1, "Other", "Mo", 5)
     assert asking.deliver() == [], "an edited text is no decision"
 
 
@@ -149,7 +149,7 @@ def test_undoing_what_it_did_is_a_decision_too(asking: Asking) -> None:
     asking.service.submit("Buy", author=SPAMMER)
     asking.deliver()
     asking.deliver()
-    asking.service.database.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", 5))
+    asking.service.database.write_now(actions.undo_last, [1], "Mo", 5)
     assert asking.deliver() == [("submit-ham", SPAMMER)]
     assert asking.statuses() == ["approved"]
 
@@ -160,7 +160,7 @@ def test_who_has_decided_meanwhile_is_not_overruled(asking: Asking) -> None:
     decide(asking.service.database, "approved", 1)
     asking.service.submit("Buy more", author=SPAMMER)
     decide(asking.service.database, "spam", 2)
-    asking.service.database.write_now(lambda tx: actions.undo_last(tx, [2], "Mo", 5))
+    asking.service.database.write_now(actions.undo_last, [2], "Mo", 5)
     assert ("comment-check", SPAMMER) in asking.deliver(), "undone, it is open again"
     assert asking.statuses() == ["deleted", "spam"]
 
@@ -169,11 +169,11 @@ def test_what_an_author_does_is_no_decision(asking: Asking) -> None:
     """A text that its author changed, and that waits again for it, is asked about again."""
     asking.service.submit("Hello", author=SPAMMER)
     revised = Verdict("hold", 5, ("4 links (+5)",))
-    asking.service.database.write_now(lambda tx: author_edits.edit(tx, 1, "Buy", revised, 5))
+    asking.service.database.write_now(author_edits.edit, 1, "Buy", revised, 5)
     assert asking.statuses() == ["pending"]
     assert asking.deliver()[-1:] == [("comment-check", SPAMMER)]
     assert asking.statuses() == ["spam"]
-    asking.service.database.write_now(lambda tx: author_edits.delete(tx, 1, 6))
+    asking.service.database.write_now(author_edits.delete, 1, 6)
     assert asking.deliver() == []
 
 

@@ -55,7 +55,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def composed(database: Database, post: OutboxRow = POST) -> EmailMessage:
     """The mail of a row, as it arrives."""
-    letter = database.read_now(lambda reader: MAILS.compose(reader, post))
+    letter = database.read_now(MAILS.compose, post)
     assert letter
     assert letter.recipient == post.recipient
     parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
@@ -145,7 +145,7 @@ def test_the_links_expire_after_the_days_of_the_settings(database: Database) -> 
 
 
 def test_of_a_comment_that_is_gone_there_is_no_mail(database: Database) -> None:
-    assert database.read_now(lambda reader: MAILS.compose(reader, POST)) is None
+    assert database.read_now(MAILS.compose, POST) is None
 
 
 def test_mails_about_one_page_belong_together(database: Database) -> None:
@@ -207,7 +207,7 @@ def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: s
     add(database, status="pending")
     site = Site(name="blog", origins=("https://blog.example",), title=hostile)
     mails = MailComposer(replace(SETTINGS, sites=(site,)), LINKS)
-    letter = database.read_now(lambda reader: mails.compose(reader, POST))
+    letter = database.read_now(mails.compose, POST)
     assert letter
     parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
     assert parsed.keys() == letter.message.keys()
@@ -239,7 +239,7 @@ def test_a_long_digest_is_cut_and_says_so(database: Database) -> None:
 def test_a_digest_of_what_is_spam_by_now_is_not_sent(database: Database) -> None:
     add(database, status="spam")
     post = replace(POST, kind="digest", until=1)
-    assert database.read_now(lambda reader: MAILS.compose(reader, post)) is None
+    assert database.read_now(MAILS.compose, post) is None
 
 
 def test_a_test_mail_names_the_address_of_the_links() -> None:

@@ -47,9 +47,7 @@ def messages(service: Served) -> dict[str, tuple[WebhookRequest, Any]]:
     ways = channels(WITH_HOOKS, SignedLinks([b"k"]), lambda: NOW, service.database)
     found = {}
     for post in waiting(service):
-        message = service.database.read_now(
-            lambda reader, post=post: ways[post.channel].compose(reader, post)  # type: ignore[misc] # mypy cannot see the default
-        )
+        message = service.database.read_now(ways[post.channel].compose, post)
         assert message
         found[post.channel.split()[0]] = (message, json.loads(message.body))
     return found
@@ -82,7 +80,7 @@ def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
     form = webhooks.webhook("https://h.example/", secret)
     [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
     hook = Webhook(WITH_HOOKS, form, lambda: NOW)
-    message = service.database.read_now(lambda reader: hook.compose(reader, post))
+    message = service.database.read_now(hook.compose, post)
     assert message
     signed = f"{message.headers['webhook-id']}.{int(NOW)}.".encode() + message.body
     digest = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
@@ -92,8 +90,8 @@ def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
 def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served) -> None:
     service.submit()
     for to in ("spam", "approved"):
-        service.database.write_now(lambda tx, to=to: actions.change(tx, [1], to, "Mo", 5))  # type: ignore[misc] # as above
-    service.database.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", 6))
+        service.database.write_now(actions.change, [1], to, "Mo", 5)
+    service.database.write_now(actions.undo_last, [1], "Mo", 6)
     changes = [post for post in waiting(service) if post.kind == "changed"]
     assert [post.channel.split()[:2] for post in changes] == [["webhook", "hooks.example"]]
     _, event = messages(service)["webhook"]
@@ -102,7 +100,7 @@ def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served
 
 def test_a_webhook_is_told_of_an_edit(service: Served) -> None:
     service.submit()
-    service.database.write_now(lambda tx: actions.edit(tx, 1, "Better", "Mo", 5))
+    service.database.write_now(actions.edit, 1, "Better", "Mo", 5)
     _, event = messages(service)["webhook"]
     assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
 
@@ -198,4 +196,4 @@ def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
     post = waiting(service)[0]
     hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
     gone = replace(post, comment_id=99)
-    assert service.database.read_now(lambda reader: hook.compose(reader, gone)) is None
+    assert service.database.read_now(hook.compose, gone) is None

@@ -56,11 +56,11 @@ def outbox(
 
 
 def aim(database: Database) -> None:
-    database.write_now(lambda tx: outbox_queue.sync_targets(tx, targets(settings(1))))
+    database.write_now(outbox_queue.sync_targets, targets(settings(1)))
 
 
 def rows(database: Database, state: str | None = None) -> list[OutboxRow]:
-    return database.read_now(lambda reader: outbox_queue.listing(reader, state, 1 << 62, 1_000))
+    return database.read_now(outbox_queue.listing, state, 1 << 62, 1_000)
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -231,11 +231,11 @@ class FullDatabase:
         self.failures = failures
         self.read, self.read_now = database.read, database.read_now
 
-    async def write(self, work: Callable[..., object]) -> object:
+    async def write(self, work: Callable[..., object], *args: object) -> object:
         if self.failures:
             self.failures -= 1
             raise DatabaseFull("the disk is full")
-        return await self._database.write(work)
+        return await self._database.write(work, *args)
 
 
 def test_a_full_disk_sends_nothing_twice(office: Play) -> None:

@@ -34,20 +34,18 @@ def state(database: Database) -> list[tuple[int, str, int | None]]:
 
 
 def shown(database: Database) -> list[int]:
-    page = database.read_now(
-        lambda reader: queries.list_comments(reader, ("blog", "/post/"), "oldest", 100, None)
-    )
+    page = database.read_now(queries.list_comments, ("blog", "/post/"), "oldest", 100, None)
     assert page.thread.count == len(page.items)
-    assert page.thread.count == database.read_now(lambda reader: queries.site_count(reader, "blog"))
+    assert page.thread.count == database.read_now(queries.site_count, "blog")
     return [comment.id for comment in page.items]
 
 
 def undo(database: Database, act: int, who: str = "Mo", now: int = NOW) -> ChangeResult:
-    return database.write_now(lambda tx: actions.undo(tx, act, who, now))
+    return database.write_now(actions.undo, act, who, now)
 
 
 def undo_last(database: Database, *ids: int) -> ChangeResult:
-    return database.write_now(lambda tx: actions.undo_last(tx, ids, "Mo", NOW + 9))
+    return database.write_now(actions.undo_last, ids, "Mo", NOW + 9)
 
 
 def test_approving_shows_a_comment_raises_the_counts_and_purges(
@@ -107,18 +105,18 @@ def test_unknown_ids_are_all_named_and_nothing_is_changed(
         decide(database, "approved", pending, 77, 88)
     assert info.value.ids == (77, 88)
     assert database.read_now(queries.pending_ids) == [pending]
-    assert database.read_now(lambda reader: actions.history(reader, pending)) == []
+    assert database.read_now(actions.history, pending) == []
     assert purged == []
 
 
 def test_a_decision_on_several_threads_and_sites_counts_each(database: Database) -> None:
-    database.write_now(lambda tx: queries.sync_sites(tx, ["other"]))
+    database.write_now(queries.sync_sites, ["other"])
     places = [("blog", "/a/"), ("blog", "/b/"), ("other", "/a/"), ("blog", "/a/")]
     ids = [add(database, status="pending", site=site, url=url).comment.id for site, url in places]
     decide(database, "approved", *ids)
     counted = database.read_now(lambda reader: [queries.thread(reader, *at).count for at in places])
     assert counted == [2, 1, 1, 2]
-    assert database.read_now(lambda reader: queries.site_count(reader, "blog")) == 3
+    assert database.read_now(queries.site_count, "blog") == 3
 
 
 def test_a_comment_comes_back_to_its_old_place(database: Database) -> None:
@@ -171,7 +169,7 @@ def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> N
     ids = [added(database) for _ in range(2)]
 
     def last(who: str) -> int:
-        return database.read_now(lambda reader: actions.last_act(reader, who))
+        return database.read_now(actions.last_act, who)
 
     first = decide(database, "approved", *ids, who="Ann").act
     second = decide(database, "spam", ids[0], who="Bob").act
@@ -185,7 +183,7 @@ def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: D
     first = decide(database, "approved", comment, who="Ann", now=NOW + 1)
     second = decide(database, "spam", comment, who="Bob", now=NOW + 2)
     undo(database, second.act, who="Eve", now=NOW + 3)
-    changes = database.read_now(lambda reader: actions.history(reader, comment))
+    changes = database.read_now(actions.history, comment)
     assert [
         (each.act, each.was, each.became, each.who, each.made, each.undone, each.undone_by)
         for each in changes
@@ -199,17 +197,17 @@ def test_the_history_of_an_erased_comment_goes_with_it(database: Database) -> No
     comment = added(database)
     act = decide(database, "deleted", comment).act
     database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = ?", (comment,)))
-    assert database.read_now(lambda reader: actions.history(reader, comment)) == []
+    assert database.read_now(actions.history, comment) == []
     assert decide(database, "deleted", added(database)).act > act, "no act is numbered twice"
 
 
 def text(database: Database) -> tuple[str, str, int | None]:
-    [entry] = database.read_now(lambda reader: queries.listing(reader, None, 9))
+    [entry] = database.read_now(queries.listing, None, 9)
     return entry.comment.source, entry.comment.html, entry.comment.edited
 
 
 def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> ChangeResult:
-    return database.write_now(lambda tx: actions.edit(tx, comment_id, source, "Mo", now))
+    return database.write_now(actions.edit, comment_id, source, "Mo", now)
 
 
 def test_an_edit_changes_what_is_shown_and_is_undone(database: Database, purged: list[str]) -> None:
@@ -240,7 +238,7 @@ def test_an_edit_of_what_nobody_sees_purges_nothing(database: Database, purged: 
 def test_the_same_text_is_no_change(database: Database) -> None:
     comment = added(database)
     assert edit(database, comment, text(database)[0]) == ChangeResult(0, (), {comment: "pending"})
-    assert database.read_now(lambda reader: actions.history(reader, comment)) == []
+    assert database.read_now(actions.history, comment) == []
     with pytest.raises(UnknownComment):
         edit(database, 77, "Better")
 

@@ -30,11 +30,11 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def revise(database: Database, number: int, text: str, verdict: Verdict = ACCEPT) -> Comment:
-    return database.write_now(lambda tx: author_edits.edit(tx, number, text, verdict, LATER))
+    return database.write_now(author_edits.edit, number, text, verdict, LATER)
 
 
 def count(database: Database) -> int:
-    return database.read_now(lambda reader: queries.thread(reader, "blog", "/post/")).count
+    return database.read_now(queries.thread, "blog", "/post/").count
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_an_edit_never_shows_what_was_not_shown(
 def test_the_history_has_the_old_text_and_says_who_changed_it(database: Database) -> None:
     number = add(database).comment.id
     revise(database, number, "New", HOLD)
-    changes = database.read_now(lambda reader: actions.history(reader, number))
+    changes = database.read_now(actions.history, number)
     assert [(change.what, change.was, change.became, change.who) for change in changes] == [
         ("status", APPROVED, PENDING, AUTHOR),
         ("text", "Hello *you*", "New", AUTHOR),
@@ -80,23 +80,21 @@ def test_the_verdict_is_the_one_on_the_new_text(database: Database) -> None:
 def test_the_same_text_changes_nothing(database: Database) -> None:
     number = add(database).comment.id
     assert revise(database, number, "Hello *you*", FILE).status == APPROVED
-    assert database.read_now(lambda reader: actions.history(reader, number)) == []
+    assert database.read_now(actions.history, number) == []
 
 
 def test_what_waits_again_comes_back_to_its_place(database: Database) -> None:
     first, second = add(database).comment, add(database, now=NOW + 1).comment
     revise(database, first.id, "New", HOLD)
     decide(database, APPROVED, first.id, now=LATER)
-    page = database.read_now(
-        lambda reader: queries.list_comments(reader, ("blog", "/post/"), "oldest", 9, None)
-    )
+    page = database.read_now(queries.list_comments, ("blog", "/post/"), "oldest", 9, None)
     assert [comment.id for comment in page.items] == [first.id, second.id]
 
 
 def test_moderators_are_told_of_what_waits_again(database: Database) -> None:
     target = Target("mail", "mo@blog.example", 0, changes=False)
     number = add(database).comment.id
-    database.write_now(lambda tx: outbox.sync_targets(tx, [*targets(Settings()), target]))
+    database.write_now(outbox.sync_targets, [*targets(Settings()), target])
     revise(database, number, "New")
     assert database.read_now(outbox.backlogs) == {}
     revise(database, number, "Newer", HOLD)
@@ -109,7 +107,7 @@ def test_the_filter_learns_from_moderators_alone(database: Database) -> None:
     assert database.read_now(training.version) == 0
     decide(database, APPROVED, number)
     learned = database.read_now(training.version)
-    database.write_now(lambda tx: author_edits.delete(tx, number, LATER))
+    database.write_now(author_edits.delete, number, LATER)
     assert database.read_now(training.version) == learned
 
 
@@ -117,12 +115,12 @@ def test_a_withdrawn_comment_is_deleted_once(database: Database) -> None:
     number = add(database).comment.id
     answer = add(database, parent=number).comment.id
     for _ in range(2):
-        database.write_now(lambda tx: author_edits.delete(tx, number, LATER))
-    found = database.read_now(lambda reader: queries.find(reader, number))
+        database.write_now(author_edits.delete, number, LATER)
+    found = database.read_now(queries.find, number)
     assert found is not None
     assert found.comment.status == DELETED
-    assert len(database.read_now(lambda reader: actions.history(reader, number))) == 1
-    shown = database.read_now(lambda reader: queries.latest(reader, "blog", "/post/", 9))
+    assert len(database.read_now(actions.history, number)) == 1
+    shown = database.read_now(queries.latest, "blog", "/post/", 9)
     assert [entry.comment.id for entry in shown] == [answer]
 
 
@@ -132,4 +130,4 @@ def test_what_is_not_there_cannot_be_changed(database: Database) -> None:
         with pytest.raises(UnknownComment):
             revise(database, gone, "New")
     with pytest.raises(UnknownComment):
-        database.write_now(lambda tx: author_edits.delete(tx, 99, LATER))
+        database.write_now(author_edits.delete, 99, LATER)

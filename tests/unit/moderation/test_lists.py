@@ -21,7 +21,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Three sites with 300 comments of every status; many were published at the same moment."""
     random = Random(3)
     with opened(tmp_path_factory.mktemp("review")) as database:
-        database.write_now(lambda tx: queries.sync_sites(tx, ["notes", "empty"]))
+        database.write_now(queries.sync_sites, ["notes", "empty"])
         for _ in range(300):
             add(
                 database,
@@ -51,7 +51,7 @@ def walk(database: Database, status: str, site: str, limit: int) -> list[int]:
 def test_a_list_has_each_comment_once_the_newest_first(
     database: Database, status: str, site: str, limit: int
 ) -> None:
-    everything = database.read_now(lambda reader: queries.listing(reader, None, 1_000))
+    everything = database.read_now(queries.listing, None, 1_000)
     right = [
         entry.comment
         for entry in everything
@@ -65,7 +65,7 @@ def test_a_list_has_each_comment_once_the_newest_first(
 @pytest.mark.parametrize("after", ["", "1", "x.1", "1.-1", f"{10**19}.1"])
 def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: str) -> None:
     with pytest.raises(BadCursor):
-        database.read_now(lambda reader: lists.list_page(reader, "spam", "", 5, after))
+        database.read_now(lists.list_page, "spam", "", 5, after)
 
 
 def test_what_waits_is_numbered(database: Database) -> None:
@@ -102,6 +102,6 @@ def test_a_verdict_is_told_with_its_reasons(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         plain = add(database).comment.id
         doubted = add(database, score=8, reasons="3 links (+5)\nthe same text (+3)").comment.id
-        found = database.read_now(lambda reader: lists.verdicts_of(reader, [plain, doubted, 77]))
+        found = database.read_now(lists.verdicts_of, [plain, doubted, 77])
         assert found == {doubted: StoredVerdict(8, ("3 links (+5)", "the same text (+3)"))}
-        assert database.read_now(lambda reader: lists.verdicts_of(reader, [])) == {}
+        assert database.read_now(lists.verdicts_of, []) == {}

@@ -21,12 +21,12 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def feed(database: Database) -> None:
-    while database.write_now(lambda tx: search.index_pending(tx, 10)):
+    while database.write_now(search.index_pending, 10):
         pass
 
 
 def ids(database: Database, email: str) -> list[int]:
-    return database.read_now(lambda reader: personal_data.ids(reader, email))
+    return database.read_now(personal_data.ids, email)
 
 
 def test_comments_are_found_in_the_index_and_behind_it(database: Database) -> None:
@@ -45,8 +45,8 @@ def test_comments_are_found_in_the_index_and_behind_it(database: Database) -> No
 def test_all_of_it_is_told(database: Database) -> None:
     first = add(database, email=EMAIL, url="/a/", title="A", author="Rosa", source="*Hi*").comment
     other = add(database, NOW + 5_000, email=EMAIL, status="pending", parent=None).comment
-    database.write_now(lambda tx: subscriptions.subscribe(tx, first.id))
-    told = database.read_now(lambda reader: personal_data.export(reader, EMAIL, NOW + 60_000))
+    database.write_now(subscriptions.subscribe, first.id)
+    told = database.read_now(personal_data.export, EMAIL, NOW + 60_000)
     found = msgspec.to_builtins(told)
     second = found["comments"].pop()
     assert (second["id"], second["status"], second["published"]) == (other.id, "pending", None)
@@ -76,11 +76,11 @@ def test_all_of_it_is_told(database: Database) -> None:
 
 def test_an_address_is_known_by_its_comments_or_its_wishes(database: Database) -> None:
     number = add(database, email=EMAIL).comment.id
-    database.write_now(lambda tx: subscriptions.subscribe(tx, number))
+    database.write_now(subscriptions.subscribe, number)
     for email, known in ((EMAIL, True), (EMAIL.upper(), True), ("x@mail.example", False)):
-        assert database.read_now(lambda reader, e=email: personal_data.is_known(reader, e)) is known  # type: ignore[misc] # a default keeps e
+        assert database.read_now(personal_data.is_known, email) is known
     database.write_now(lambda tx: tx.execute("UPDATE comment SET email = ''"))
-    assert database.read_now(lambda reader: personal_data.is_known(reader, EMAIL))
+    assert database.read_now(personal_data.is_known, EMAIL)
 
 
 def test_a_million_comments_of_others_are_not_looked_at(database: Database) -> None:

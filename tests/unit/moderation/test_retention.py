@@ -24,7 +24,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def forget(database: Database, email: str = EMAIL) -> tuple[int, ...]:
-    return database.write_now(lambda tx: retention.forget(tx, email, "Mo", NOW + 9))
+    return database.write_now(retention.forget, email, "Mo", NOW + 9)
 
 
 def networks(database: Database) -> list[bytes | None]:
@@ -44,18 +44,14 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
     first = add(database, **rosa, author_site="https://rosa.example/", reasons="a word").comment
     answer = add(database, source="An answer", parent=first.id).comment
     other = add(database, **(rosa | {"email": EMAIL.lower(), "status": "pending"})).comment
-    database.write_now(lambda tx: search.index_pending(tx, 10))
-    database.write_now(lambda tx: actions.edit(tx, first.id, "dry wood", "Mo", NOW))
+    database.write_now(search.index_pending, 10)
+    database.write_now(actions.edit, first.id, "dry wood", "Mo", NOW)
     assert forget(database) == (first.id, other.id)
-    page = database.read_now(
-        lambda reader: queries.list_comments(
-            reader, PageRef("blog", "/post/"), "oldest", 9, None, 0
-        )
-    )
+    page = database.read_now(queries.list_comments, PageRef("blog", "/post/"), "oldest", 9, None, 0)
     assert [(item.id, item.parent_id) for item in page.items] == [(answer.id, first.id)]
     assert page.thread.count == 1
     assert database.read_now(integrity.check) == []
-    found = database.read_now(lambda reader: actions.history(reader, first.id))
+    found = database.read_now(actions.history, first.id)
     assert found == []
     database.write_now(lambda tx: tx.execute("INSERT INTO search (search) VALUES ('optimize')"))
     database.close_now()
@@ -83,17 +79,17 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
 def test_an_address_that_nobody_has_erases_nothing(database: Database) -> None:
     add(database, email="", source="Anonymous")
     assert forget(database, "nobody@mail.example") == ()
-    assert database.read_now(lambda reader: queries.listing(reader, "approved", 9))
+    assert database.read_now(queries.listing, "approved", 9)
 
 
 def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) -> None:
     for age in (3, 2, 1):
         add(database, NOW - age, network=b"network!")
-    assert database.read_now(lambda reader: retention.is_due(reader, NOW - 1))
-    assert not database.read_now(lambda reader: retention.is_due(reader, NOW - 3))
-    database.write_now(lambda tx: retention.drop_networks(tx, NOW - 1, 1))
+    assert database.read_now(retention.is_due, NOW - 1)
+    assert not database.read_now(retention.is_due, NOW - 3)
+    database.write_now(retention.drop_networks, NOW - 1, 1)
     assert networks(database) == [None, b"network!", b"network!"]
-    database.write_now(lambda tx: retention.drop_networks(tx, NOW - 1, 9))
+    database.write_now(retention.drop_networks, NOW - 1, 9)
     assert networks(database) == [None, None, b"network!"]
 
 
@@ -107,7 +103,7 @@ def test_old_hashes_are_found_by_their_index(database: Database, sql: str) -> No
 
 
 def old_spam(database: Database, before: int) -> list[int]:
-    return database.read_now(lambda reader: retention.old_spam(reader, before, 9))
+    return database.read_now(retention.old_spam, before, 9)
 
 
 def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
@@ -116,7 +112,7 @@ def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
     spam = [add(database, NOW + n, status="spam").comment.id for n in range(4)]
     add(database, NOW + 5, parent=spam[1])
     act = decide(database, "approved", spam[2], now=NOW + 6).act
-    database.write_now(lambda tx: actions.undo(tx, act, "Mo", NOW + 20))
+    database.write_now(actions.undo, act, "Mo", NOW + 20)
     assert old_spam(database, NOW + 3) == [spam[0]], "one is too young"
     assert old_spam(database, NOW + 10) == [spam[0], spam[3]]
     assert old_spam(database, NOW + 21) == [spam[0], spam[2], spam[3]]
@@ -125,15 +121,13 @@ def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
 def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -> None:
     number = add(database, status="pending", source="cheap pills", network=b"n").comment.id
     decide(database, "spam", number)
-    while database.write_now(lambda tx: search.index_pending(tx, 10)):
+    while database.write_now(search.index_pending, 10):
         pass
     days = 3 * DAY_MS
-    gone = database.write_now(lambda tx: retention.drop_spam(tx, NOW + 1, 9, NOW + days))
+    gone = database.write_now(retention.drop_spam, NOW + 1, 9, NOW + days)
     assert gone == 1
-    assert database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY_MS)) == 1
-    assert (
-        database.read_now(lambda reader: retention.removed(reader, (NOW + days) // DAY_MS + 1)) == 0
-    )
+    assert database.read_now(retention.removed, (NOW + days) // DAY_MS) == 1
+    assert database.read_now(retention.removed, (NOW + days) // DAY_MS + 1) == 0
     for table, left in (
         ("comment", 0),
         ("change", 0),

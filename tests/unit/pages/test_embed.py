@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
 
     assert has_form()
     assert not has_form("/embed/thread?url=/p/&closed=yes")
-    service.database.write_now(partial(set_state, site="blog", url="/p/", state="closed"))
+    service.database.write_now(set_state, site="blog", url="/p/", state="closed")
     assert not has_form()
     answer = service.form("/embed/thread", "url=/p/&author=Ann&message=More")
     assert answer.status == 400

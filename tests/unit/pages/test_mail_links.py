@@ -64,7 +64,7 @@ def test_the_button_does_what_the_link_is_for(service: Served, action: str) -> N
     assert answer.status == 200
     assert "comment is" in title(answer)
     assert status(service) == action
-    [change] = service.database.read_now(lambda reader: actions.history(reader, 1))
+    [change] = service.database.read_now(actions.history, 1)
     assert change.who == "mo@blog.example"
 
 
@@ -76,7 +76,7 @@ def test_a_publication_is_seen_at_once(service: Served) -> None:
 
 def test_a_link_works_once(service: Served) -> None:
     service.form(link(service, "approved"), "")
-    service.database.write_now(lambda tx: actions.undo_last(tx, [1], "Mo", 5))
+    service.database.write_now(actions.undo_last, [1], "Mo", 5)
     answer = service.form(link(service, "approved"), "")
     assert answer.status == 410
     assert b"used before" in answer.body
@@ -144,10 +144,8 @@ def test_no_page_of_a_link_is_kept_framed_or_told_to_others(service: Served) -> 
 def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
     """From the submission to the outbox's row, the mail and its link."""
     now = int(service.now * 1_000)
-    [post] = service.database.read_now(lambda reader: outbox.due(reader, "mail", now, 9))
-    letter = service.database.read_now(
-        lambda reader: MailComposer(WITH_MAIL, service.links).compose(reader, post)
-    )
+    [post] = service.database.read_now(outbox.due, "mail", now, 9)
+    letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
     assert letter
     body = letter.message.get_body(("plain",))
     assert body

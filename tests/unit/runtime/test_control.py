@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,7 +37,7 @@ async def running(
     upgrade.upgrade(folder / "db")
     database = Database(folder / "db", purge=purged.extend)
     database.open()
-    await database.write(lambda tx: queries.sync_sites(tx, ["blog"]))
+    await database.write(queries.sync_sites, ["blog"])
     ours = Control(
         folder / "control.sock",
         database=database,
@@ -69,7 +68,7 @@ def test_an_approval_is_written_and_purged_before_it_is_answered(
 ) -> None:
     async def scene() -> None:
         async with running(tmp_path) as (_, database, purged):
-            ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
+            ids = [await database.write(submit, message=m) for m in ("a", "b")]
             request = (
                 ChangeStatus(to="approved", all=True)
                 if everything
@@ -90,7 +89,7 @@ def test_an_approval_is_written_and_purged_before_it_is_answered(
 def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         async with running(tmp_path) as (_, database, _purged):
-            known = await database.write(lambda tx: submit(tx, "a"))
+            known = await database.write(submit, "a")
             with pytest.raises(ControlError, match="no comment has the id 77"):
                 await asyncio.to_thread(
                     control.ask,
@@ -111,7 +110,7 @@ def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
 
     async def scene() -> None:
         async with running(tmp_path) as (_, database, _purged):
-            ids = [await database.write(partial(submit, message=m)) for m in ("a", "b")]
+            ids = [await database.write(submit, message=m) for m in ("a", "b")]
             await ask(ChangeStatus(to="approved", ids=tuple(ids)))
             await ask(ChangeStatus(to="spam", ids=(ids[0],)))
             assert await ask(UndoChange()) == CommandResult((ids[0],))

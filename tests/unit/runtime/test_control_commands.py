@@ -47,7 +47,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def do(database: Database, order: Order) -> CommandResult:
-    return database.write_now(lambda tx: order.apply(tx, NOW))
+    return database.write_now(order.apply, NOW)
 
 
 @pytest.mark.parametrize("line", ORDERS)
@@ -72,7 +72,7 @@ def test_a_thread_is_closed_moved_merged_and_named(database: Database) -> None:
         add(database, url=url)
 
     def thread(url: str) -> tuple[str, int, str]:
-        found = database.read_now(lambda reader: queries.thread(reader, "blog", url))
+        found = database.read_now(queries.thread, "blog", url)
         return found.url, found.count, found.state
 
     assert do(database, Close("blog", "/b/", "closed")) == CommandResult()
@@ -90,7 +90,7 @@ def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
     comment = add(database).comment.id
     assert do(database, EditText(id=comment, message="Better")) == CommandResult((comment,))
     assert do(database, UndoChange()) == CommandResult((comment,))
-    [entry] = database.read_now(lambda reader: queries.listing(reader, None, 9))
+    [entry] = database.read_now(queries.listing, None, 9)
     assert entry.comment.source == "Hello *you*"
 
 

@@ -130,7 +130,7 @@ def test_spam_is_removed_after_its_days_and_counted(
             while database.read_now(left) != 2:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()
-        assert database.read_now(lambda reader: retention.removed(reader, 0)) == 5
+        assert database.read_now(retention.removed, 0) == 5
 
     with opened(tmp_path) as database:
         for moment in range(NOW - 5, NOW + 1):

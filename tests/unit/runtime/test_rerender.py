@@ -18,7 +18,7 @@ TABLE = "|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 3_000
 
 def stored(database: Database) -> list[tuple[str, str]]:
     """Source and HTML of all comments, the oldest first."""
-    entries = database.read_now(lambda reader: queries.listing(reader, None, 1_000))
+    entries = database.read_now(queries.listing, None, 1_000)
     return [(entry.comment.source, entry.comment.html) for entry in reversed(entries)]
 
 
@@ -41,14 +41,14 @@ def test_what_was_right_is_not_written(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for source in ("*a*", "b", TABLE):
             add(database, source=source, html=render(source))
-        looked = database.read_now(lambda reader: look(reader, 0))
+        looked = database.read_now(look, 0)
     assert looked == ([], 3)
 
 
 def test_a_text_that_was_edited_meanwhile_keeps_its_html(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         add(database, source="new", html="<p>new</p>\n")
-        database.write_now(lambda tx: store(tx, [Outdated(1, "old", "<p>old</p>\n")]))
+        database.write_now(store, [Outdated(1, "old", "<p>old</p>\n")])
         assert stored(database) == [("new", "<p>new</p>\n")]
 
 

@@ -26,7 +26,7 @@ def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
 
 
 def ban(database: Database, kind: str, value: str, expires: int | None = None) -> int:
-    return database.write_now(lambda tx: bans.add(tx, kind, value, "Mo", NOW, expires))
+    return database.write_now(bans.add, kind, value, "Mo", NOW, expires)
 
 
 def found(
@@ -38,7 +38,7 @@ def found(
 ) -> list[str]:
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
     known = Bans()
-    database.read_now(lambda reader: known.load(reader, now))
+    database.read_now(known.load, now)
     return [each.reason for each in known.check(submission, render(message), lambda: network)]
 
 
@@ -93,12 +93,12 @@ def test_a_ban_ends_by_itself_or_is_lifted(database: Database, purged: list[str]
     assert found(database, "tea", now=NOW + 4) == ["the author is banned", "a word is banned"]
     assert found(database, "tea", now=NOW + 5) == ["the author is banned"]
     purged.clear()
-    database.write_now(lambda tx: bans.remove(tx, author))
+    database.write_now(bans.remove, author)
     assert purged == [bans.TAG]
     assert found(database, "tea", now=NOW + 5) == []
     assert [each.id for each in database.read_now(bans.listing)] == [word]
     with pytest.raises(UnknownBan, match=str(author)):
-        database.write_now(lambda tx: bans.remove(tx, author))
+        database.write_now(bans.remove, author)
 
 
 def test_the_same_ban_again_gets_the_new_end(database: Database) -> None:
@@ -121,14 +121,14 @@ def test_there_is_a_bound_for_all_of_them(
 def test_the_list_is_current_until_one_changes_or_ends(database: Database) -> None:
     known = Bans()
     assert not known.are_current(NOW)
-    database.read_now(lambda reader: known.load(reader, NOW))
+    database.read_now(known.load, NOW)
     assert known.are_current(10**15)
     ban(database, "word", "tea", NOW + 5)
     known.forget(["thread:blog:/p/"])
     assert known.are_current(NOW)
     known.forget(["site:blog", bans.TAG])
     assert not known.are_current(NOW)
-    database.read_now(lambda reader: known.load(reader, NOW))
+    database.read_now(known.load, NOW)
     assert known.are_current(NOW + 4)
     assert not known.are_current(NOW + 5)
 
@@ -136,8 +136,5 @@ def test_the_list_is_current_until_one_changes_or_ends(database: Database) -> No
 def test_a_comments_network_can_be_banned_while_its_hash_is_kept(database: Database) -> None:
     for network in (HASH, None):
         add(database, network=network)
-    networks = [
-        database.read_now(lambda reader, id_=id_: bans.network_of(reader, id_))  # type: ignore[misc] # its default
-        for id_ in (1, 2, 3)
-    ]
+    networks = [database.read_now(bans.network_of, id_) for id_ in (1, 2, 3)]
     assert networks == [HASH.hex(), "", ""]

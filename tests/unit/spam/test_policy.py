@@ -1,6 +1,5 @@
 """Policies, the trust that authors earn, and bans, as submissions over the interface meet them."""
 
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -68,7 +67,7 @@ def test_a_site_may_have_a_policy_of_its_own(tmp_path: Path) -> None:
 
 def decide(service: Served, to: str) -> None:
     ids = [service.stored()[0].comment.id]
-    service.database.write_now(partial(actions.change, ids=ids, to=to, who="Mo", now=0))
+    service.database.write_now(actions.change, ids=ids, to=to, who="Mo", now=0)
 
 
 def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path) -> None:
@@ -87,8 +86,8 @@ def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path)
         assert send(service, "I know Ann", author="Eve", email="ann@a.example") == "pending"
         on_notes(service, "Hello", **ann)
         assert service.stored()[0].comment.status == "pending", "on this site she is new"
-        service.database.write_now(partial(actions.change, ids=[1], to="spam", who="Mo", now=0))
-        service.database.write_now(partial(actions.change, ids=[3], to="spam", who="Mo", now=0))
+        service.database.write_now(actions.change, ids=[1], to="spam", who="Mo", now=0)
+        service.database.write_now(actions.change, ids=[3], to="spam", who="Mo", now=0)
         assert send(service, "And again", **ann) == "pending"
 
 
@@ -104,20 +103,20 @@ def test_a_ban_is_met_by_the_next_submission_and_lifted_as_fast(tmp_path: Path) 
     with served(tmp_path) as service:
         assert send(service, "Hello 1") == "approved"
         write = service.database.write_now
-        ban = write(partial(bans.add, kind="author", value="ann", who="Mo", now=0))
+        ban = write(bans.add, kind="author", value="ann", who="Mo", now=0)
         answer = service.submit("Hello 2", "/p/")
         assert answer.status == 202, "who is banned is not told"
         [entry, *_] = service.stored()
         assert entry.comment.status == "spam"
-        write(partial(bans.remove, ban_id=ban))
+        write(bans.remove, ban_id=ban)
         assert send(service, "Hello 3") == "approved"
 
 
 def test_a_ban_of_a_network_meets_all_its_addresses(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         service.submit("Hello", "/p/")
-        value = service.database.read_now(partial(bans.network_of, comment_id=1))
-        service.database.write_now(partial(bans.add, kind="network", value=value, who="Mo", now=0))
+        value = service.database.read_now(bans.network_of, comment_id=1)
+        service.database.write_now(bans.add, kind="network", value=value, who="Mo", now=0)
         assert send(service, "Hello again") == "spam"
 
 

@@ -64,9 +64,9 @@ def test_undoing_takes_back_what_was_taught_and_teaches_what_was_before(database
     decide(database, "approved", number)
     act = decide(database, "spam", number).act
     assert counted(database, "pills") == {"pills": (1, 0)}
-    database.write_now(lambda tx: actions.undo(tx, act, "Mo", NOW))
+    database.write_now(actions.undo, act, "Mo", NOW)
     assert counted(database, "pills") == {"pills": (0, 1)}
-    database.write_now(lambda tx: actions.undo_last(tx, [number], "Mo", NOW))
+    database.write_now(actions.undo_last, [number], "Mo", NOW)
     assert (counted(database, "pills"), totals(database)) == (NOTHING, (0, 0))
 
 
@@ -75,7 +75,7 @@ def test_what_is_taken_back_is_what_was_counted_whatever_the_text_is_now(
 ) -> None:
     number = said(database, "cheap pills")
     decide(database, "approved", number)
-    database.write_now(lambda tx: actions.edit(tx, number, "other words", "Mo", NOW))
+    database.write_now(actions.edit, number, "other words", "Mo", NOW)
     decide(database, "spam", number)
     assert counted(database, "pills", "other") == {"other": (1, 0)}
 
@@ -84,7 +84,7 @@ def test_what_an_author_wants_forgotten_is_unlearned(database: Database) -> None
     number = add(database, source="secret words", email="ann@blog.example").comment.id
     decide(database, "spam", number)
     assert counted(database, "secret") == {"secret": (1, 0)}
-    database.write_now(lambda tx: retention.forget(tx, "ann@blog.example", "Mo", NOW))
+    database.write_now(retention.forget, "ann@blog.example", "Mo", NOW)
     assert (counted(database, "secret"), totals(database)) == (NOTHING, (0, 0))
 
 
@@ -121,7 +121,7 @@ def test_one_act_teaches_a_bounded_number_of_comments(
     ids = [said(database, f"text {n}") for n in range(5)]
     act = decide(database, "spam", *ids).act
     assert totals(database) == (3, 0)
-    database.write_now(lambda tx: actions.undo(tx, act, "Mo", NOW))
+    database.write_now(actions.undo, act, "Mo", NOW)
     assert totals(database) == (0, 0)
 
 

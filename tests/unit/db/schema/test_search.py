@@ -18,7 +18,7 @@ def test_an_address_stands_in_the_index_by_parts_and_whole(tmp_path: Path) -> No
     with opened(tmp_path) as database:
         add(database, email="A.b@Post.example", author="Ann", source="Hi", url="/p/")
         assert database.read_now(indexed) == []
-        database.write_now(lambda tx: search.index_pending(tx, 9))
+        database.write_now(search.index_pending, 9)
         whole = [text.encode().hex().upper() for text in ("a.b@post.example", "@post.example")]
         email = f"A.b@Post.example {whole[0]} {whole[1]}"
         assert database.read_now(indexed) == [(1, "Ann", email, "", "Hi", "/p/ 2F702F")]
