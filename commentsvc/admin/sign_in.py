@@ -25,7 +25,7 @@ from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
 from commentsvc.util.timestamps import MINUTE_MS
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 WRONG: Final = "This name and this password do not fit together."
 TOO_LATE: Final = "That took too long. Please begin anew."
@@ -94,7 +94,7 @@ class SignIn:
         stored = account.password if account else passwords.NOBODY
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
-            log.warning("somebody could not sign in as %s", ascii(name[:40]))
+            _log.warning("somebody could not sign in as %s", ascii(name[:40]))
             return _form(context, 403, name=name[:40], to=to, problem=WRONG)
         number = account.id
         if await self._database.read(two_factor.is_on, number):
@@ -118,7 +118,7 @@ class SignIn:
         self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
         number, given, now = account.id, first(form, "code"), context.now / 1_000
         if not await self._database.write(self._factors.accept, number, given, now):
-            log.warning("somebody with the password of %s gave a wrong code", ascii(name))
+            _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
         return await self._let_in(request, context, account, to)
 

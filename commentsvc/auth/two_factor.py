@@ -84,7 +84,7 @@ class TwoFactor:
         if self._use(tx, moderator_id, code, 1, now):
             return True
         sql = "DELETE FROM recovery_code WHERE moderator_id = ? AND digest = ?"
-        return bool(tx.execute(sql, (moderator_id, _digest(_plain(code)))).rowcount)
+        return bool(tx.execute(sql, (moderator_id, _digest(_without_separators(code)))).rowcount)
 
     def _use(
         self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now: float
@@ -92,7 +92,7 @@ class TwoFactor:
         """Note that the step of a right code was used; False for a wrong one, or an older step."""
         row = tx.execute(_SALT, (moderator_id, confirmed)).fetchone()
         for secret in self.secrets(row[0]) if row else ():
-            step = totp.matching_step(secret, _plain(code), now)
+            step = totp.matching_step(secret, _without_separators(code), now)
             if step is not None:
                 return bool(tx.execute(_USE, (step, moderator_id, confirmed, step)).rowcount)
         return False
@@ -115,8 +115,8 @@ def switch_off(tx: Transaction, moderator_id: int) -> None:
     tx.execute("DELETE FROM recovery_code WHERE moderator_id = ?", (moderator_id,))
 
 
-def _plain(code: str) -> str:
-    """What was typed, without the signs that people put between."""
+def _without_separators(code: str) -> str:
+    """Return a typed code in lower case, without the spaces and dashes in it."""
     return code[:60].replace(" ", "").replace("-", "").lower()
 
 

@@ -148,7 +148,7 @@ def as_line(entry: Entry) -> str:
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
     short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
     page = f"{entry.site}:{entry.url}"
-    return _plain(
+    return _printable(
         f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
     )
 
@@ -159,22 +159,22 @@ def change_line(change: HistoryEntry) -> str:
     line = f"{timestamps.local(change.made)}  {what}  by {change.who}"
     if change.undone is not None:
         line += f"; undone {timestamps.local(change.undone)} by {change.undone_by}"
-    return _plain(line)
+    return _printable(line)
 
 
 def thread_line(thread: ThreadSummary) -> str:
     """One line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
-    return _plain(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
+    return _printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
 
 
 def ban_line(ban: Ban) -> str:
     """One line for a terminal: id, kind, what is banned, by whom, until when."""
     end = "for good" if ban.expires is None else f"until {timestamps.local(ban.expires)}"
-    return _plain(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.who}, {end}")
+    return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.who}, {end}")
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     """`text` without what could command a terminal or turn the order of letters around."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text

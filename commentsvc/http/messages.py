@@ -23,7 +23,7 @@ from commentsvc.settings.schema import Site
 from commentsvc.util.messages import told
 from commentsvc.util.origin import origin
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -289,7 +289,7 @@ class CorsPolicy:
     def _log(self, sent: str, site: str) -> None:
         if sent not in self._refused and len(self._refused) < REFUSED_ORIGINS:
             self._refused.add(sent)
-            log.warning(
+            _log.warning(
                 "A page at %s may not write comments. To allow it, add %s to `origins`"
                 ' of the [[site]] named "%s".',
                 ascii(sent[:200]),

@@ -129,7 +129,6 @@ URL = text(
     rf"|https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::{_PORT})?(?:/[\x21-\x7e]*)?",
     'nothing, or an address such as "https://comments.example", percent-encoded',
 )
-SWITCH = Meta(description="true or false")
 
 
 def _tidy_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:

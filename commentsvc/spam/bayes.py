@@ -21,7 +21,6 @@ Nothing is counted here: the odds are in memory, and a comment costs one look-up
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
@@ -30,6 +29,7 @@ from zlib import crc32
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
+from commentsvc.util.text import fold
 
 MOST: Final = 150  # tokens of a comment that count; a usual one has 30
 LONGEST: Final = 24  # signs of a word; what is longer is cut
@@ -43,19 +43,15 @@ _LINKS: Final = re.compile(r"https?://[^\s\"'<>()\[\]]*").sub
 
 def tokens(author: str, site: str, text: str) -> dict[int, str]:
     """The tokens of a comment, each with its number: of 32 bits, the same in every process."""
-    words = _plain(text)
-    found = [f"name:{word}" for word in _words(_plain(author))]
+    words = fold(text)
+    found = [f"name:{word}" for word in _words(fold(author))]
     if site or "://" in words:
-        for host in _LINK(f"{_plain(site)} {words}")[:MOST]:
+        for host in _LINK(f"{fold(site)} {words}")[:MOST]:
             found += (f"link:{host[-LONGEST:]}", f"link:*.{host.rpartition('.')[2][:LONGEST]}")
         words = _LINKS(" ", words)
     found += _words(words)
     few = islice(dict.fromkeys(found), MOST)
     return {crc32(token.encode(errors="replace")): token for token in few}
-
-
-def _plain(text: str) -> str:
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def _words(plain: str) -> list[str]:

@@ -36,4 +36,5 @@ _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 
 def fold(text: str) -> str:
+    """Return `text` in the form in which texts are compared: NFKC, without upper case."""
     return unicodedata.normalize("NFKC", text).casefold()
