@@ -22,6 +22,7 @@ from commentsvc.db.sqlite import (
     Transaction,
     connect,
     fault,
+    register_adapters,
 )
 from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, hand_back
 
@@ -67,6 +68,7 @@ class Database:
 
     def open(self) -> None:
         """Connect, and start the writer and the readers. Raises DatabaseError."""
+        register_adapters()
         try:
             writing = self._keep(
                 self._patience,

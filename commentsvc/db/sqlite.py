@@ -24,11 +24,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
 
-# The module looks for an adapter of each value that is bytes or None, in many places and in vain,
-# unless it knows one: some of what writing a submission costs.
-sqlite3.register_adapter(bytes, bytes)
-sqlite3.register_adapter(type(None), lambda nothing: nothing)
-
 STATEMENTS: Final = 256  # prepared statements kept per connection: all of ours, many times over
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -72,6 +67,16 @@ def fault(error: Exception) -> DatabaseError | None:
     if code in _UNUSABLE:
         return DatabaseUnusable(f"the database is damaged ({error}): restore it from a backup")
     return None
+
+
+def register_adapters() -> None:
+    """Let all connections of this process bind bytes and None faster.
+
+    The sqlite3 module looks for an adapter of each such value, in many places and in vain, unless
+    it knows one: some of what writing a submission costs.
+    """
+    sqlite3.register_adapter(bytes, bytes)
+    sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
 
 def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
