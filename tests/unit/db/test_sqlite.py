@@ -1,6 +1,8 @@
 """How a connection is opened, and what SQLite's failures mean to us."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,17 @@ from commentsvc.db.sqlite import (
     Transaction,
     connect,
     fault,
+    register_adapters,
 )
+
+
+def test_importing_the_program_registers_no_adapter() -> None:
+    code = """
+import sqlite3
+from commentsvc import app
+assert not {bytes, type(None)} & {kind for kind, _ in sqlite3.adapters}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def failure(code: int) -> sqlite3.OperationalError:
@@ -75,6 +87,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_bytes_and_nothing_are_passed_on_without_a_search(tmp_path: Path) -> None:
     path = tmp_path / "some.sqlite3"
     sqlite3.connect(path).close()
+    register_adapters()
     connection = connect(path, 1)
     assert connection.execute("SELECT ?, ?", (b"word", None)).fetchall() == [(b"word", None)]
     known = {kind for kind, _ in sqlite3.adapters}
