@@ -17,7 +17,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = {"": "for good", "7": "for a week", "30": "for a month", "365": "for a year"}
 VALUE_LENGTH: Final = 300  # characters of what is to be banned
-DONE: Final = {"added": "That is banned from now on.", "lifted": "The ban is lifted."}
+DONE: Final = {"added": "Ban added.", "lifted": "Ban removed."}
 
 
 class BanPages:

@@ -133,7 +133,7 @@ def number(text: str) -> int:
     """The id that a page's address or form gives. Raises HttpError 404."""
     found = whole_number(text)
     if found is None:
-        raise HttpError(404, "not_found", "There is nothing of this number.")
+        raise HttpError(404, "not_found", "Not found.")
     return found
 
 

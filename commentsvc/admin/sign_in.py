@@ -27,7 +27,7 @@ from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-WRONG: Final = "This name and this password do not fit together."
+WRONG: Final = "Wrong name or password."
 TOO_LATE: Final = "That took too long. Please begin anew."
 STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone

@@ -26,8 +26,8 @@ MOST: Final = 100  # threads on one page
 
 # What was done, as the address of the page says it.
 DONE: Final = {
-    "state": "That is noted, and holds from now on.",
-    "title": "The title is saved.",
+    "state": "Saved.",
+    "title": "Title saved.",
     "move": "The page has moved; its old address still leads to its comments.",
     "merge": "The two pages are one now.",
     "alias": "That address leads to this page now.",

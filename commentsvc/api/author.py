@@ -132,7 +132,7 @@ class AuthorActions:
         comment, 415, 429, 503.
         """
         if not self._votes:
-            raise HttpError(404, "not_found", "Nobody can vote here.")
+            raise HttpError(404, "not_found", "Voting is disabled on this site.")
         number = request.number()
         entry = self._database.read_now(queries.find, number)
         if entry is None:

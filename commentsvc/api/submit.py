@@ -50,7 +50,7 @@ PREVIEWS: Final = "60/minute"
 # What becomes of a submission by the verdict on it.
 STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
-TOO_FAST: Final = "That was a lot at once. Please wait {} s, then send it again."
+TOO_FAST: Final = "You're going a little fast. Try again in {} seconds."
 
 # What is said where nothing is stored.
 REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("stamp")}

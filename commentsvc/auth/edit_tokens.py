@@ -71,7 +71,7 @@ def load_keys(
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
     except OSError as error:
         raise KeyUnusable(
-            f"{path} can neither be read nor made: {error.strerror}. Look at its disk and owner."
+            f"{path} can neither be read nor made: {error.strerror}. Manages disk and owner."
         ) from error
     except UnicodeDecodeError as error:
         raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.") from error

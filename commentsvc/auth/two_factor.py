@@ -18,9 +18,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)
 RECOVERY_CODES: Final = 10
 RECOVERY_SIZE: Final = 10  # bytes; 16 letters and digits
-WRONG_CODE: Final = (
-    "This code does not fit, or was used before. Wait for the next one, and try that."
-)
+WRONG_CODE: Final = "Invalid or already used code. Wait for the next one and try again."
 
 _SALT: Final = "SELECT totp_salt FROM two_factor WHERE moderator_id = ? AND confirmed = ?"
 _USE: Final = (

@@ -118,7 +118,7 @@ def init(data: Path, settings_file: Path | None) -> None:
         with file.open("xb") as new:
             new.write(text)
     except FileExistsError as error:
-        raise Failure([f"{file} is there already; it stays as it is."]) from error
+        raise Failure([f"{file} already exists; not overwritten."]) from error
     click.echo(f"{file} is written. Change it, then try: commentsvc check --data {data}")
 
 

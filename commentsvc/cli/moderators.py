@@ -46,7 +46,7 @@ def passwd(data: Path, name: str) -> None:
 @data_option
 @_name
 def remove(data: Path, name: str) -> None:
-    """Let NAME sign in no more. What NAME decided stays."""
+    """Remove NAME's account. Past decisions are kept."""
     _write(data, "remove", name)
     click.echo(f"{name} may no longer sign in")
 

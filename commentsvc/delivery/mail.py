@@ -123,7 +123,7 @@ class MailComposer:
         return self._letter(
             "confirm",
             email,
-            "Do you want a mail when somebody answers you?",
+            "Do you want a mail when someone replies to you?",
             post.id,
             post.created,
             entry,
@@ -142,7 +142,7 @@ class MailComposer:
             return None
         parent, number, email = found
         stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY_MS)
-        subject = f"{entry.comment.author} answered you on “{self._title(entry)}”"
+        subject = f"{entry.comment.author} replied to you on “{self._title(entry)}”"
         page = self._page(entry)
         letter = self._letter(
             "reply",

@@ -96,28 +96,28 @@ class LinkPages:
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
         _, site = await self._subscriber("confirm", request)
-        title = f"A mail when somebody answers you on {site}?"
-        return rendered("link.html", 200, title=title, button="Yes, tell me of answers")
+        title = f"Get a mail when someone replies to you on {site}?"
+        return rendered("link.html", 200, title=title, button="Yes, mail me about replies")
 
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
         number, _ = await self._subscriber("confirm", request)
         if not await self._database.write(subscriptions.confirm, number):
             raise LinkExpired("This link was used before. Each link in a mail works once.")
-        return rendered("link.html", 200, title="You will get a mail when somebody answers you")
+        return rendered("link.html", 200, title="You will get a mail when someone replies to you")
 
     async def ask_to_stop(self, request: Request) -> Response:
         """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
         _, site = await self._subscriber("stop", request)
         return rendered(
-            "link.html", 200, title=f"No more mails of answers on {site}?", button="No more"
+            "link.html", 200, title=f"Stop mails about replies on {site}?", button="Unsubscribe"
         )
 
     async def stop(self, request: Request) -> Response:
         """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
         number, site = await self._subscriber("stop", request)
         await self._database.write(subscriptions.stop, number)
-        return rendered("link.html", 200, title=f"You will get no more mails of answers on {site}")
+        return rendered("link.html", 200, title=f"No more mails about replies on {site}")
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
@@ -125,7 +125,7 @@ class LinkPages:
         [number] = self._links.read(purpose, token, int(self._now() * 1_000))
         name = await self._database.read(subscriptions.site_of, number)
         if name is None:
-            raise LinkExpired("We know of no such wish any more. You get no mails of answers.")
+            raise LinkExpired("This subscription does not exist any more.")
         return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:

@@ -175,7 +175,7 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
     """
     line = msgspec.json.encode(request) + b"\n"
     if len(line) > LINE_LIMIT:
-        raise ControlError("That are too many ids for one command. Give fewer, or --all.")
+        raise ControlError("Too many ids for one command. Give fewer, or use --all.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_DEADLINE)
         try:

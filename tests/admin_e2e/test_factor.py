@@ -1,4 +1,4 @@
-"""Codes of an app in a real browser: set up, asked for at sign-in, recovered from, off again."""
+"""Two-factor sign-in, in a real browser: set up with an app, used, and taken back."""
 
 import base64
 import time

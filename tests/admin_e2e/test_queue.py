@@ -56,7 +56,7 @@ def test_a_comment_is_approved_by_the_keyboard_and_taken_back(
     assert service.count("/Yan/") == 1
     expect(desk.locator(".comment").nth(1)).to_be_focused()
     desk.keyboard.press("u")
-    expect(desk.get_by_role("status")).to_have_text("1 comment put back as before.")
+    expect(desk.get_by_role("status")).to_have_text("1 comment restored to their earlier status.")
     expect(authors(desk)).to_have_text(comments)
     assert service.count("/Yan/") == 0
 
@@ -129,7 +129,7 @@ def test_hostile_texts_do_nothing(desk: Page, service: Service) -> None:
     desk.goto("/moderation/queue")
     expect(desk.locator(".comment .author")).to_have_text("<script>alert(4)</script>")
     expect(desk.locator(".comment :is(script, img, svg)")).to_have_count(0)
-    desk.get_by_role("link", name="History, edit").click()
+    desk.get_by_role("link", name="Details").click()
     expect(desk.get_by_role("textbox", name="Edit the text")).to_have_value(HOSTILE)
     assert not dialogs
 
@@ -139,11 +139,11 @@ def test_a_page_is_closed_by_its_form(desk: Page, service: Service, comments: li
     expect(desk.get_by_role("status")).to_have_text("1 comment approved.")
     desk.get_by_role("link", name="Pages", exact=True).click()
     desk.get_by_role("link", name="Page of Zoe").first.click()
-    desk.get_by_role("button", name="No longer taken").click()
+    desk.get_by_role("button", name="Closed").click()
     expect(desk.get_by_role("status")).to_be_visible()
     assert service.submit("/Zoe/", "Too late").status == 400
-    desk.get_by_role("button", name="Taken, as on all pages").click()
-    expect(desk.get_by_role("button", name="Taken, as on all pages")).to_have_attribute(
+    desk.get_by_role("button", name="Default: open").click()
+    expect(desk.get_by_role("button", name="Default: open")).to_have_attribute(
         "aria-pressed", "true"
     )
     assert service.submit("/Zoe/", "In time").status == 202
@@ -165,7 +165,7 @@ def test_all_of_it_works_without_javascript(
     page.get_by_label("Select the comment of Zoe").uncheck()
     in_bulk(page, "Spam").click()
     expect(page.get_by_role("status")).to_have_text("2 comments marked as spam.")
-    page.get_by_role("link", name="History, edit").first.click()
+    page.get_by_role("link", name="Details").first.click()
     page.get_by_role("textbox", name="Edit the text").fill("Better words")
     page.get_by_role("button", name="Save the text").click()
     expect(page.locator(".words")).to_have_text("Better words")

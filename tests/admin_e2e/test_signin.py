@@ -26,7 +26,7 @@ def test_a_moderator_signs_in_by_the_keyboard_and_out_again(page: Page, service:
     page.keyboard.press("Tab")
     page.keyboard.type("a wrong password")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("do not fit together")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong name or password")
     expect(page.get_by_label("Name")).to_have_value("ann")
     expect(page.get_by_label("Password")).to_be_focused()
     page.keyboard.type(PASSWORD)

@@ -216,7 +216,7 @@ def test_init_does_not_overwrite(data: Path) -> None:
     file.write_text("# mine\n")
     outcome = command("init", "--data", data)
     assert outcome.code == 1
-    assert outcome.err == f"commentsvc: {file} is there already; it stays as it is.\n"
+    assert outcome.err == f"commentsvc: {file} already exists; not overwritten.\n"
     assert file.read_text() == "# mine\n"
 
 

@@ -53,7 +53,7 @@ def test_a_full_disk_is_told(data: Path, room: int) -> None:
     code, said = start(data, SMALL_FILES.format(room))
     assert code == 1
     assert said.count("\n") == 1, said
-    assert "make room on its disk" in said or "Look at its disk" in said
+    assert "make room on its disk" in said or "Manages disk" in said
 
 
 def test_a_missing_secret_is_told(data: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
     [
         ("author", "Bob <b>", "Bob &lt;b&gt;"),
         ("html", "<p>Bye</p>", "<p>Bye</p>"),
-        ("status", "spam", "No spam: approve"),
+        ("status", "spam", "Not spam: approve"),
         ("edited", NOW - DAY_MS, "· edited <time"),
         ("parent_id", 3, "comment?id=3"),
         ("email", "ann@mail.example", "ann@mail.example"),

@@ -56,7 +56,7 @@ def test_the_chart_shows_each_days_comments(service: Served) -> None:
 
 def test_without_comments_and_requests_there_is_a_kind_word(service: Served) -> None:
     html = text(seated(service).get("dashboard"))
-    assert "No comment came in these days" in html
+    assert "No comments in these days" in html
     assert "<rect" not in html
     assert "100.0 %" in html, "3 hits and no miss"
 
@@ -94,7 +94,7 @@ def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
 
 def test_what_waits_to_be_sent_is_told(service: Served) -> None:
     seat = seated(service)
-    assert "nothing waits" in text(seat.get("dashboard"))
+    assert "All mail sent" in text(seat.get("dashboard"))
     target = Target("mail", "me@blog.example", 0, changes=False)
     service.database.write_now(outbox.sync_targets, [target])
     add(service.database, now=int(NOW * 1_000) - 120_000, status="pending")

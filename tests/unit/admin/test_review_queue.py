@@ -39,11 +39,11 @@ def test_the_queue_shows_what_waits_the_newest_first(service: Served, seat: Seat
 
 
 def test_an_empty_list_has_a_kind_word(seat: Seat) -> None:
-    assert "Nobody waits for you" in text(seat.get("queue"))
+    assert "Nothing is waiting for you" in text(seat.get("queue"))
     assert "No spam" in text(seat.get("comments?status=spam"))
     assert "No comment is published yet" in text(seat.get("comments"))
-    assert "Nothing is deleted" in text(seat.get("comments?status=deleted"))
-    assert "Nothing was found" in text(seat.get("comments?q=walrus"))
+    assert "No deleted comments" in text(seat.get("comments?status=deleted"))
+    assert "No comments found" in text(seat.get("comments?q=walrus"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_button_decides_on_its_comment_alone_and_undo_takes_it_back(
     answer = seat.send("undo", act=act[1], back="queue?site=blog")
     assert statuses(service) == {first: "pending", second: "pending"}
     html = text(seat.get(header(answer, "Location")))
-    assert "put back as before" in html
+    assert "restored to their earlier status" in html
     assert 'name="act"' not in html
 
 
@@ -193,7 +193,7 @@ def test_comments_are_found_by_words_address_and_page(service: Served, seat: Sea
     wanted = submit(service, source="The walrus sings", email="rosa@blog.example", url="/w/")
     submit(service, source="Nothing here")
     html = text(seat.get("comments?q=walrus"))
-    assert "are not searched yet" in html
+    assert "are not in the search index yet" in html
     service.database.write_now(search.index_pending, 1_000)
     for query in ("walrus", "rosa@blog.example", "/w/", "text:sings"):
         html = text(seat.get(f"comments?q={query}"))

@@ -35,7 +35,7 @@ def test_threads_are_listed_and_found(seat: Seat) -> None:
 
 
 def test_without_a_thread_there_is_a_kind_word(service: Served) -> None:
-    assert "Nobody has written yet" in text(seated(service).get("threads"))
+    assert "No comments yet" in text(seated(service).get("threads"))
 
 
 def test_many_threads_are_read_in_pieces(service: Served) -> None:

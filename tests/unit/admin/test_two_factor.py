@@ -63,7 +63,7 @@ def test_who_has_set_up_an_app_needs_its_code(service: Served) -> None:
     answer = finish(other, code(other, key))
     assert answer.status == 303
     assert other.is_signed_in()
-    assert "You need a code" in text(other.get("account"))
+    assert "Signing in needs a code" in text(other.get("account"))
 
 
 def test_a_recovery_code_signs_in_once(service: Served) -> None:
@@ -81,7 +81,7 @@ def test_a_wrong_or_used_code_signs_nobody_in(service: Served) -> None:
         thief = Seat(service, "203.0.113.9")
         answer = finish(thief, given)
         assert answer.status == 403
-        assert "does not fit, or was used before" in text(answer)
+        assert "Invalid or already used code" in text(answer)
         assert not thief.is_signed_in()
 
 

@@ -155,7 +155,7 @@ def test_init_writes_the_shipped_file_once(run: Run, tmp_path: Path) -> None:
     file.write_text("mine")
     result = run("init", "--data", data)
     assert result.exit_code == 1
-    assert result.stderr == f"commentsvc: {file} is there already; it stays as it is.\n"
+    assert result.stderr == f"commentsvc: {file} already exists; not overwritten.\n"
     assert file.read_text() == "mine"
 
 

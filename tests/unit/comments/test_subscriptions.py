@@ -74,7 +74,7 @@ def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> N
     assert kinds(service) == [("confirm", 1), ("reply", 2)]
     message = letter(service, "reply")
     assert message
-    assert message["Subject"] == "Bob answered you on “/p/”"
+    assert message["Subject"] == "Bob replied to you on “/p/”"
     assert "> No, *you* are" in text(message)
     assert "> Hi" in text(message)
     assert "https://blog.example/p/#comment-2" in text(message)

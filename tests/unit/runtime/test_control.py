@@ -202,7 +202,7 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
 
 
 def test_too_many_ids_are_refused_before_they_are_sent(tmp_path: Path) -> None:
-    with pytest.raises(ControlError, match="too many ids"):
+    with pytest.raises(ControlError, match="Too many ids"):
         control.ask(tmp_path / "none", ChangeStatus(to="spam", ids=tuple(range(1, 40_000))))
 
 
