@@ -67,7 +67,7 @@ def test_a_moderator_changes_the_title_of_a_page(service: Served, seat: Seat) ->
     html = text(seat.get("thread?id=2&done=title"))
     assert "<h1>&lt;New&gt; title</h1>" in html
     assert 'value="&lt;New&gt; title"' in html
-    assert "The title is saved." in html
+    assert "Title saved." in html
     assert b"Page /b/" not in service.get("/feed.atom?url=/b/").body
 
 
