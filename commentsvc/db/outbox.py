@@ -11,6 +11,9 @@ rows by the same table; the server's next start sends them.)
                 ▾  └── retry        failed: refused for good, or still not sent at its deadline
              failed
 
+Where a target that is told of each comment got `HOURLY` mails within an hour, what comes then goes
+into a digest of an hour by itself: who floods a blog does not flood a mailbox.
+
 A row is put off by growing pauses. Where the other side as a whole cannot be reached, all rows that
 are due there are put off together: one attempt tells of all.
 """
@@ -33,6 +36,8 @@ LONGEST_PAUSE: Final = 6 * HOUR_MS
 SENT_KEPT: Final = 30 * DAY_MS
 FAILED_KEPT: Final = 90 * DAY_MS
 TIDIED: Final = 1_000  # rows of one transaction
+# Mails of single comments to one moderator within an hour; later ones go into a digest.
+HOURLY: Final = 20
 ERROR_LENGTH: Final = 500  # characters kept of what a server said
 
 _COLUMNS: Final = (
@@ -57,6 +62,22 @@ TELL_CHANGE: Final = (
 TELL_OWN: Final = (
     "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"
     " VALUES (?, 'own', ?, ?, ?, ?, ?)"
+)
+# (moment, channel, recipient, limit): so many were sent since then.
+TOLD: Final = (
+    "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE state = 'sent'"
+    " AND state IN ('sent', 'failed') AND due > ? AND channel = ? AND recipient = ?"
+    " AND kind = 'submitted' LIMIT ?)"
+)
+# A single mail becomes a digest, unless one is open; that tells of all from the first of them on.
+_COLLECT: Final = (
+    "UPDATE outbox SET kind = 'digest', state = 'open', due = ?1, deadline = ?2 WHERE id = ?3"
+    " AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.state = 'open'"
+    " AND o.channel = ?4 AND o.recipient = ?5)"
+)
+_WIDEN: Final = (
+    "UPDATE outbox SET comment_id = min(comment_id, ?)"
+    " WHERE state = 'open' AND channel = ? AND recipient = ?"
 )
 DUE: Final = (
     f"SELECT {_COLUMNS} FROM outbox"  # noqa: S608 - a constant
@@ -143,6 +164,24 @@ def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
     """The rows that `channel` has to send by now, at most `limit`, the longest due first."""
     return [OutboxRow(*row) for row in reader.execute(DUE, (channel, now, limit)).fetchall()]
+
+
+def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
+    """Return whether a row would be one mail too many for its recipient within this hour."""
+    if post.kind != "submitted" or post.channel != MAIL:
+        return False
+    row = (now - HOUR_MS, post.channel, post.recipient, HOURLY)
+    [(told,)] = reader.execute(TOLD, row).fetchall()
+    return bool(told >= HOURLY)
+
+
+def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
+    """Put what a row tells of, and all comments after it, into a digest that is due in an hour."""
+    target = (post.channel, post.recipient)
+    due = now + HOUR_MS
+    tx.execute(_COLLECT, (due, due + PATIENCE, post.id, *target))
+    tx.execute(_WIDEN, (post.comment_id, *target))
+    tx.execute("DELETE FROM outbox WHERE id = ? AND state = 'queued'", (post.id,))
 
 
 def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:

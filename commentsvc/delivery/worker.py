@@ -168,6 +168,9 @@ class OutboxWorker:
         """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
         name = post.channel
         try:
+            now = self._moment()
+            if await self._database.read(outbox.is_flooding, post, now):
+                return partial(outbox.collect, post=post, now=now)
             message = await self._database.read(self._channels[name].compose, post)
             if message is None:
                 return partial(outbox.drop, post=post)

@@ -197,6 +197,7 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
         (outbox.DUE, ("mail", NOW, 9), "outbox_by_due"),
         (outbox.PUT_OFF_ALL, ("x", NOW, 1, 1, "mail"), "outbox_by_due"),
         (outbox.CLOSE, (NOW,), "outbox_open"),
+        (outbox.TOLD, (NOW, "mail", "", 1), "outbox_done"),
         (outbox.TIDY, ("sent", NOW, 9), "outbox_done"),
         (outbox.WAITING, (), "COVERING INDEX outbox_by_due"),
         (outbox.FAILURES, (), "COVERING INDEX outbox_done"),

@@ -10,7 +10,7 @@ import pytest
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.delivery.channels import MailChannel, targets
 from commentsvc.delivery.mail import MailComposer
@@ -165,6 +165,42 @@ def test_a_greylisted_mail_comes_later_and_holds_up_no_other(office: Play) -> No
         assert waiting.error == "451 4.7.1 Come back later"
         await pass_time(office.box, office.clock, HOUR_MS)
         assert len(office.server.mails) == 2
+
+    office(talk)
+
+
+def test_beyond_twenty_mails_an_hour_comments_come_as_one_digest(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        ids = [add(office.database, NOW + n).comment.id for n in range(25)]
+        await pass_time(office.box, office.clock, HOUR_MS // 2)
+        assert len(office.server.mails) == outbox_queue.HOURLY == 20
+        [digest] = rows(office.database, "open")
+        assert (digest.kind, digest.comment_id) == ("digest", ids[20])
+        add(office.database, office.clock.moment)
+        await pass_time(office.box, office.clock, HOUR_MS)
+        assert not rows(office.database, "queued")
+        await office.box.round()
+        await office.box.deliver("mail")
+        assert len(office.server.mails) == 21
+        assert office.server.mails[-1]["Subject"] == "6 new comments"
+        add(office.database, office.clock.moment)
+        await pass_time(office.box, office.clock, HOUR_MS)
+        assert "commented on" in str(office.server.mails[-1]["Subject"]), "as before the flood"
+
+    office(talk)
+
+
+def test_one_moderators_flood_is_not_anothers(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        for n in range(outbox_queue.HOURLY):
+            add(office.database, NOW + n)
+        await pass_time(office.box, office.clock, HOUR_MS // 2)
+        both = (Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example"))
+        office.database.write_now(lambda tx: outbox_queue.sync_targets(tx, both))
+        add(office.database, office.clock.moment)
+        await pass_time(office.box, office.clock, HOUR_MS // 6)
+        assert office.server.recipients.count("flo@blog.example") == 1
+        assert office.server.recipients.count("mo@blog.example") == outbox_queue.HOURLY
 
     office(talk)
 
