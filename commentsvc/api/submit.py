@@ -37,6 +37,7 @@ from commentsvc.settings.schema import Settings
 from commentsvc.spam import score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
+from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes, network
@@ -113,6 +114,7 @@ class SubmissionService:
         self._spam_checker = SpamChecker(settings, keys)
         self._spam_policy = SpamPolicy(settings, database, bans)
         self._limiter = RateLimiter(settings.spam.rate_limit)
+        self._pending_limit = PendingLimit(settings.spam, database)
         self._previews = RateLimiter(PREVIEWS)
         self._rendering = RenderQueue(monotonic)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
@@ -220,6 +222,8 @@ class SubmissionService:
         if verdict.decision == "reject":
             fault = REFUSED[verdict]
             raise HttpError(400, fault.code, fault)
+        if verdict.decision == "hold":
+            self._check_pending(submission.place[0], place, monotonic)
         token, token_hash = self._tokens.new_token()
         moment = int(now * 1_000)
         new = self._new(
@@ -235,6 +239,13 @@ class SubmissionService:
         valid = added.token_valid and self._edit > 0
         token = draft.token if valid else None
         return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
+
+    def _check_pending(self, site: str, place: bytes, monotonic: float) -> None:
+        """Count a comment that has to wait. Raises HttpError 429 where too many do."""
+        refusal = self._pending_limit.take(site, place, monotonic)
+        if refusal:
+            headers = (("Retry-After", str(refusal.retry_after)),)
+            raise HttpError(429, "too_many_pending", refusal.text, headers=headers)
 
     def _visit(self, request: Request, limiter: RateLimiter, refusal: str) -> tuple[bytes, float]:
         """Give the network and the monotonic moment of a request.

@@ -129,6 +129,8 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
     vote_limit: Annotated[str, RATE] = "60/hour"
+    pending_limit: Annotated[str, RATE] = "20/day"
+    site_pending_limit: Annotated[int, whole(0, 1_000_000)] = 10_000
     honeypot: Annotated[bool, SWITCH] = True
     links: Annotated[int, whole(0, 1_000)] = 3
     words: Annotated[tuple[str, ...], UNWANTED] = ()

@@ -78,9 +78,11 @@ class SpamChecker:
             signals.append(look.finding)
         if self._work and self._lacks_work(submission, look.usable):
             signals.append(_NO_WORK)
+        spam_from = self._spam_from
         if self._site_limiter.take(submission.place[0], monotonic):
             signals.append(Signal(score.CROWD, "the site gets more comments than usual"))
-        return score.decide(tuple(signals), policy.holds_from, self._spam_from)
+            spam_from = spam_from and spam_from + score.CROWD  # it makes nothing spam
+        return score.decide(tuple(signals), policy.holds_from, spam_from)
 
     def check_edit(
         self,
@@ -103,9 +105,10 @@ class SpamChecker:
         monotonic: float,
     ) -> list[Signal]:
         """See what is said, and by whom."""
-        signals = [*policy.signals, *self._rules.check(submission, links(html))]
+        linked = links(html)
+        signals = [*policy.signals, *self._rules.check(submission, linked)]
         if self._duplicates:
-            signals += self._duplicates.check(submission, network, monotonic)
+            signals += self._duplicates.check(submission, network, monotonic, linked=bool(linked))
         return signals
 
     def _stamp(self, submission: Submission, now: float) -> TokenCheck:

@@ -5,6 +5,8 @@ keep a hash, and who sent it, for a day, in memory; a restart forgets. That a ne
 text again is no doubt: people do when they are not sure that it arrived, and the rate limit counts
 them. A retry, known by its key or by its author and page, is none either.
 
+Many people say the same sentence or two. Without a link that weighs little, however often it comes.
+
 Python's own hash is enough: it is keyed anew in each process, so nobody can make texts collide.
 """
 
@@ -15,6 +17,7 @@ from commentsvc.spam import score
 from commentsvc.spam.score import Signal
 
 LENGTH = 50  # characters; many people say "Thank you, that helped me a lot!"
+COMMON_LENGTH = 200  # characters; below it a text without any link may still be a common sentence
 REMEMBERED = 10_000  # texts, about 3 MiB
 DAY_S = 86_400.0  # seconds for which a text is remembered after it came
 
@@ -27,8 +30,13 @@ class Duplicates:
         # it first, and how many others did.
         self._seen: LRUCache[int, tuple[float, bytes, int, int]] = LRUCache(REMEMBERED)
 
-    def check(self, submission: Submission, network: bytes, now: float) -> list[Signal]:
-        """See whether its text was sent before; `now` is a monotonic clock in seconds."""
+    def check(
+        self, submission: Submission, network: bytes, now: float, *, linked: bool
+    ) -> list[Signal]:
+        """See whether its text was sent before; `now` is a monotonic clock in seconds.
+
+        `linked` says whether the text has links.
+        """
         if len(submission.message) < LENGTH:
             return []
         text = hash(submission.message)
@@ -40,5 +48,7 @@ class Duplicates:
         self._seen[text] = (now + DAY_S, first, original, others + again)
         if not again:
             return []
+        if not linked and not submission.site and len(submission.message) < COMMON_LENGTH:
+            return [Signal(score.COMMON, "the same sentence came from another network")]
         points = score.OFTEN_REPEATED if others else score.REPEATED
         return [Signal(points, "the same text came from another network")]

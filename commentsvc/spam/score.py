@@ -35,17 +35,17 @@ HOLD: Final = 5  # holds a comment even where nothing else is moderated
 MANY_LINKS: Final = HOLD
 WORD: Final = HOLD
 FOREIGN_SCRIPT: Final = 3
-# Of a text that another network sent before, and then yet another one.
-REPEATED, OFTEN_REPEATED = 3, 6
+# Of a text that another network sent before, and then yet another one; and of a common sentence.
+REPEATED, OFTEN_REPEATED, COMMON = 3, 6, 1
 # Of forms: opened by nobody, as those of readers without JavaScript are; sent faster than a person
 # types; and the worse ones, which no widget of ours sends.
 UNSTAMPED, EXPIRED, HASTY, REPLAYED, FORGED = 3, 2, 3, 4, HOLD
 NO_WORK: Final = 3
 # By what moderators taught the filter (see `bayes`), which may take a little doubt away.
 LIKE_SPAM, RATHER_LIKE_SPAM, LIKE_APPROVED = 9, HOLD, -3
-# When a whole site gets more than it should, a wave may run: all wait, and what is doubted for
-# another reason besides goes to the spam.
-CROWD: Final = 6
+# When a whole site gets more than it should, a wave may run: then all comments wait. None is filed
+# as spam for that: see `checks`.
+CROWD: Final = HOLD
 
 # No doubt but a moderator's decision: a banned author, network, word or domain.
 BANNED: Final = 100

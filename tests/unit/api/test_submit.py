@@ -33,6 +33,18 @@ def test_a_client_that_is_too_fast_is_told_when_to_go_on(service: Served) -> Non
     assert service.submit("once more").status == 201
 
 
+def test_too_many_comments_of_a_network_that_would_wait_are_refused(tmp_path: Path) -> None:
+    spam = SpamSettings(rate_limit="1000/minute", pending_limit="2/day", stamp="off", work=0)
+    moderation = ModerationSettings(policy="all")
+    settings = msgspec.structs.replace(SETTINGS, spam=spam, moderation=moderation)
+    with served(tmp_path, settings) as service:
+        answers = [service.submit(f"number {n}") for n in range(3)]
+        assert [answer.status for answer in answers] == [202, 202, 429]
+        assert dict(answers[2].headers)["Retry-After"] == "43200"
+        assert "wait for approval" in data(answers[2])["error"]["message"]
+        assert len(service.stored()) == 2
+
+
 def test_clients_behind_a_proxy_are_told_apart(service: Served) -> None:
     fields = {"url": "/p/", "author": "Ann", "message": "Hi"}
     for n in range(6):
@@ -152,7 +164,7 @@ def test_a_mistake_of_ours_after_the_commit_reaches_the_server(
     def mistaken(_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr("commentsvc.api.comments.item", mistaken)
+    monkeypatch.setattr("commentsvc.api.comments.status", mistaken)
     with pytest.raises(RuntimeError, match="ours"):
         service.submit()
 

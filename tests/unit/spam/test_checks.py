@@ -16,7 +16,8 @@ from commentsvc.spam.score import BANNED, HOLD, Signal, Verdict
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 USUAL = PolicyResult(HOLD, [])
 NOW = 1_795_000_000.0
-LONG = "This text is long enough to be known again when it comes a second time."
+SENTENCE = "Thank you so much for this post, it has really helped me a lot today!"
+LONG = "This text is long enough to be known again when it comes a second time. " * 3
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
@@ -68,10 +69,24 @@ def test_a_wave_makes_comments_wait_and_refuses_none() -> None:
     assert verdict(judge, later=60.0).decision == "accept"
 
 
-def test_a_wave_of_what_is_doubtful_goes_to_the_spam() -> None:
+def test_beyond_the_sites_limit_repeats_wait_and_are_not_spam() -> None:
     judge = layers(site_rate_limit="1/day")
     verdict(judge, LONG)
-    assert verdict(judge, LONG, b"def", author="Bob").decision == "spam"
+    for network, author in ((b"def", "Bob"), (b"ghi", "Eve"), (b"jkl", "Dan")):
+        assert verdict(judge, LONG, network, author=author).decision == "hold"
+
+
+def test_a_wave_hides_no_spam() -> None:
+    judge = layers(site_rate_limit="1/day", words=("casino",))
+    verdict(judge, LONG)
+    assert verdict(judge, f"{LINKS} casino").decision == "spam"
+
+
+def test_the_same_sentence_of_three_readers_without_javascript_is_not_spam() -> None:
+    judge = layers(stamp="judge", work=5)
+    for number in range(4):
+        found = verdict(judge, SENTENCE, b"%3d" % number, author=f"Reader {number}")
+        assert found.decision == "accept", found
 
 
 def test_a_text_that_other_networks_sent_is_doubted_unless_that_is_off() -> None:

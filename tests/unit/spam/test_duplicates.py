@@ -7,7 +7,7 @@ from commentsvc.comments.submission import Submission
 from commentsvc.spam import duplicates, score
 from commentsvc.spam.duplicates import DAY_S, Duplicates
 
-TEXT = "I really like how you explain this, it is the best that I ever read on it."
+TEXT = "I really like how you explain this, as they do on https://shop.example/ as well."
 HERE, THERE, ELSEWHERE = b"abc", b"def", b"ghi"
 SENT = Submission(("blog", "/p/"), "Ann", TEXT, "", "", "", None, "", "", "")
 
@@ -18,7 +18,8 @@ def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> S
 
 
 def points(memory: Duplicates, submission: Submission, network: bytes, now: float = 0.0) -> int:
-    return sum(finding.points for finding in memory.check(submission, network, now))
+    found = memory.check(submission, network, now, linked="https:" in submission.message)
+    return sum(finding.points for finding in found)
 
 
 def test_the_same_text_from_another_network_is_a_doubt_and_more_so_again() -> None:
@@ -48,6 +49,25 @@ def test_what_many_people_say_is_no_doubt() -> None:
     memory = Duplicates()
     for network in (HERE, THERE, ELSEWHERE):
         assert points(memory, sent("Ann", "Thank you, that helped me a lot!"), network) == 0
+
+
+@pytest.mark.parametrize(("linked", "site"), [(True, ""), (False, "https://shop.example/")])
+def test_a_common_sentence_is_no_spam_unless_it_advertises(linked: bool, site: str) -> None:
+    common = "Thank you so much for this post, it has really helped me a lot today!"
+    memory = Duplicates()
+    for network in (HERE, THERE, ELSEWHERE):
+        found = memory.check(sent(f"of {network!r}", common), network, 0.0, linked=False)
+    assert [signal.points for signal in found] == [score.COMMON]
+    advert = msgspec.structs.replace(sent("Eve", common), site=site)
+    [found_advert] = memory.check(advert, b"yet another", 0.0, linked=linked)
+    assert found_advert.points == score.OFTEN_REPEATED
+
+
+def test_a_long_text_is_doubted_without_any_link_too() -> None:
+    memory = Duplicates()
+    long = "All that I have to say about it. " * 10
+    points(memory, sent("Ann", long), HERE)
+    assert points(memory, sent("Bob", long), THERE) == score.REPEATED
 
 
 def test_a_text_is_remembered_for_a_day() -> None:

@@ -1,0 +1,83 @@
+"""How many comments may wait for approval: of one network in a day, and of one site in all.
+
+Whoever avoids every doubt can still send more than a moderator can read. So a network gets no more
+than a day's share of the queue, and the queue of a site has a bound: the disk, and the moderator,
+are protected by refusing what comes after. Comments that need no approval are not counted.
+
+The numbers are in memory. A site's is counted once, goes up with each comment, and is counted again
+only when the bound is reached, at most every RECOUNT seconds: so a submission costs no query.
+"""
+
+from typing import Final, NamedTuple
+
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.settings.schema import SpamSettings
+from commentsvc.util.ratelimit import RateLimiter
+
+RECOUNT: Final = 10.0  # seconds
+SITE_RETRY: Final = 3_600  # seconds until somebody may have looked at the queue
+
+NETWORK_FULL: Final = (
+    "Too many comments from your network wait for approval. Please try again later."
+)
+SITE_FULL: Final = "Too many comments wait for approval here. Please try again later."
+
+# The second condition lets SQLite use the index of the queue; it has all that is counted.
+_COUNT: Final = (
+    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = 'pending' AND status <> 'approved'"
+    " AND site_id = (SELECT id FROM site WHERE name = ?) LIMIT ?)"
+)
+
+
+class Refusal(NamedTuple):
+    """Why a comment may not wait, for its author, and the seconds after which to try again."""
+
+    text: str
+    retry_after: int
+
+
+class _Count(NamedTuple):
+    """How many comments of a site wait, at most, and when they were counted."""
+
+    number: int
+    since: float
+
+
+class PendingLimit:
+    """Bounds what waits, as the settings say; without a rate limit there is no bound."""
+
+    def __init__(self, settings: SpamSettings, database: Database) -> None:
+        """Take the settings, and where comments are."""
+        limited = settings.rate_limit != "off"
+        self._networks = RateLimiter(settings.pending_limit if limited else "off")
+        self._most = settings.site_pending_limit if limited else 0
+        self._sites: dict[str, _Count] = {}
+        self._database = database
+
+    def take(self, site: str, network: bytes, now: float) -> Refusal | None:
+        """Count a comment of `network` that is to wait on `site`; None if it may.
+
+        `now` is a monotonic clock in seconds.
+        """
+        wait = self._networks.take(network, now)
+        if wait:
+            return Refusal(NETWORK_FULL, wait)
+        if self._most and self._is_full(site, now):
+            return Refusal(SITE_FULL, SITE_RETRY)
+        return None
+
+    def _is_full(self, site: str, now: float) -> bool:
+        """Return whether the site's queue is full; else count one more."""
+        known = self._sites.get(site)
+        if known is None or (known.number >= self._most and now - known.since >= RECOUNT):
+            number = self._database.read_now(_count, site, self._most)
+            known = _Count(number, now)
+        full = known.number >= self._most
+        self._sites[site] = known if full else known._replace(number=known.number + 1)
+        return full
+
+
+def _count(reader: Reader, site: str, most: int) -> int:
+    [(number,)] = reader.execute(_COUNT, (site, most)).fetchall()
+    return int(number)

@@ -1,0 +1,67 @@
+"""pending_limit: a network's share of the queue, and the bound of a site's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.db.database import Database
+from commentsvc.settings.schema import SpamSettings
+from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT, SITE_FULL, PendingLimit
+from tests.unit.database_fixture import add, decide, opened
+
+HERE, THERE = b"abc", b"def"
+DAY = 86_400.0
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        yield database
+
+
+def limit(
+    database: Database, per_day: int = 1_000, site: int = 0, rate: str = "1/day"
+) -> PendingLimit:
+    settings = SpamSettings(
+        rate_limit=rate, pending_limit=f"{per_day}/day", site_pending_limit=site
+    )
+    return PendingLimit(settings, database)
+
+
+def texts(limit: PendingLimit, number: int, network: bytes = HERE, now: float = 0.0) -> list[str]:
+    """What is said to so many comments; "" where they may wait."""
+    refusals = [limit.take("blog", network, now) for _ in range(number)]
+    return [refusal.text if refusal else "" for refusal in refusals]
+
+
+def test_a_network_has_a_days_share_of_the_queue(database: Database) -> None:
+    bound = limit(database, per_day=3)
+    assert texts(bound, 4) == ["", "", "", NETWORK_FULL]
+    assert texts(bound, 1, THERE) == [""]
+    refusal = bound.take("blog", HERE, 0.0)
+    assert refusal
+    assert refusal.retry_after == DAY / 3
+    assert texts(bound, 4, now=DAY) == ["", "", "", NETWORK_FULL]
+
+
+def test_the_queue_of_a_site_is_bounded_until_somebody_decides(database: Database) -> None:
+    first = [add(database, status="pending").comment.id for _ in range(2)]
+    add(database, status="approved")
+    bound = limit(database, site=3)
+    assert texts(bound, 2) == ["", SITE_FULL]
+    add(database, status="pending")
+    decide(database, "approved", *first)
+    assert texts(bound, 1) == [SITE_FULL], "it is not counted again for each"
+    assert texts(bound, 3, now=RECOUNT) == ["", "", SITE_FULL]
+
+
+def test_other_sites_have_their_own_queue(database: Database) -> None:
+    bound = limit(database, site=1)
+    assert texts(bound, 2) == ["", SITE_FULL]
+    assert bound.take("notes", HERE, 0.0) is None
+
+
+def test_without_a_rate_limit_nothing_is_bounded(database: Database) -> None:
+    assert texts(limit(database, per_day=1, site=1, rate="off"), 3) == ["", "", ""]
+    assert texts(limit(database, site=0), 3) == ["", "", ""]
