@@ -19,8 +19,6 @@ enum {
     LIMIT_PROXY_HEADER = 2048,
     /* Bytes of the lines that only clients by TLS get: a field or two. */
     LIMIT_SECURE_FIELDS = 256,
-    /* Bytes of a method. The longest registered one has 17 (IANA, HTTP Method Registry). */
-    LIMIT_METHOD = 32,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
     LIMIT_TARGET = 8 * 1024,
     /* Field lines. Chrome behind two proxies sends about 30. */

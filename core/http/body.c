@@ -1,8 +1,8 @@
 /* The body decoder: a state machine that a byte at a time leads to the same end as all at once.
  *
  * Chunk extensions and trailers are checked, bounded and dropped: no handler of ours wants them,
- * and a trailer merged into the head is a way to smuggle. White space around the chunk size,
- * which RFC 9112 section 7.1.1 tolerates in extensions, is refused: proxies differ on it.
+ * and a trailer merged into the head is a way to smuggle. White space in the line of the
+ * size, which RFC 9112 section 7.1.1 tolerates around extensions, is refused: proxies differ on it.
  */
 #include "http/body.h"
 
@@ -12,7 +12,13 @@
 enum state {
     LENGTH,        /* in a body of a known length */
     SIZE,          /* in the digits of a chunk size */
-    EXTENSION,     /* behind ";" */
+    NAME_START,    /* behind the ";" of an extension */
+    NAME,          /* in its name */
+    VALUE_START,   /* behind its "=" */
+    VALUE,         /* in a value that is a token */
+    QUOTED,        /* in one between quotation marks */
+    ESCAPED,       /* behind a backslash there */
+    QUOTED_END,    /* behind the second mark */
     SIZE_LF,       /* the LF of that line is due */
     DATA,          /* in the payload of a chunk */
     DATA_CR,       /* the CR behind it is due */
@@ -59,18 +65,49 @@ static int read_size(struct body *body, char byte)
     }
     if (body->digits == 0 || (byte != '\r' && byte != ';'))
         return 400;
-    body->state = byte == '\r' ? SIZE_LF : EXTENSION;
+    body->state = byte == '\r' ? SIZE_LF : NAME_START;
     return 0;
 }
 
+/* The machine stands in `next` where the byte `fits`. */
+static int go_on_if(struct body *body, bool fits, enum state next)
+{
+    body->state = (unsigned char)next;
+    return fits ? 0 : 400;
+}
+
+/* chunk-ext = *( ";" chunk-ext-name [ "=" chunk-ext-val ] ), RFC 9112 section 7.1.1. */
 static int read_extension(struct body *body, char byte)
 {
-    if (byte == '\r')
-        body->state = SIZE_LF;
-    else if (++body->extensions > LIMIT_CHUNK_EXTENSIONS ||
-             !scan_is_field_value(slice_of(&byte, 1)))
+    struct slice one = slice_of(&byte, 1);
+    enum state state = body->state;
+    bool may_end = state == NAME || state == VALUE || state == QUOTED_END;
+    if (may_end && byte == '\r')
+        return go_on_if(body, true, SIZE_LF);
+    if (++body->extensions > LIMIT_CHUNK_EXTENSIONS)
         return 400;
-    return 0;
+    if (may_end && byte == ';')
+        return go_on_if(body, true, NAME_START);
+    switch (state) {
+    case NAME_START:
+        return go_on_if(body, scan_is_token(one), NAME);
+    case NAME:
+        return byte == '=' ? go_on_if(body, true, VALUE_START)
+                           : go_on_if(body, scan_is_token(one), NAME);
+    case VALUE_START:
+        return byte == '"' ? go_on_if(body, true, QUOTED)
+                           : go_on_if(body, scan_is_token(one), VALUE);
+    case VALUE:
+        return go_on_if(body, scan_is_token(one), VALUE);
+    case QUOTED:
+        if (byte == '"' || byte == '\\')
+            return go_on_if(body, true, byte == '"' ? QUOTED_END : ESCAPED);
+        return go_on_if(body, scan_is_field_value(one), QUOTED);
+    case ESCAPED:
+        return go_on_if(body, scan_is_field_value(one), QUOTED);
+    default: /* QUOTED_END */
+        return 400;
+    }
 }
 
 static int read_trailer(struct body *body, char byte)
@@ -118,7 +155,13 @@ static int read_byte(struct body *body, char byte)
     switch (body->state) {
     case SIZE:
         return read_size(body, byte);
-    case EXTENSION:
+    case NAME_START:
+    case NAME:
+    case VALUE_START:
+    case VALUE:
+    case QUOTED:
+    case ESCAPED:
+    case QUOTED_END:
         return read_extension(body, byte);
     case SIZE_LF:
         return end_size_line(body, byte);

@@ -13,6 +13,8 @@
 #include "base/limits.h"
 #include "http/scan.h"
 
+#include <assert.h>
+
 struct cursor {
     const char *at;
     const char *end;
@@ -52,7 +54,8 @@ struct slice method_name(enum method method)
     return METHODS[method];
 }
 
-static int take_method(struct cursor *cursor, struct head *head)
+/* `*is_known` becomes false where the method is not implemented. */
+static int take_method(struct cursor *cursor, struct head *head, bool *is_known)
 {
     if (cursor->end - cursor->at > 4 && memcmp(cursor->at, "GET ", 4) == 0) {
         cursor->at += 4;
@@ -60,20 +63,19 @@ static int take_method(struct cursor *cursor, struct head *head)
         return HEAD_DONE;
     }
     struct slice name = take_run(cursor, SCAN_TOKEN);
-    if (name.size > LIMIT_METHOD)
-        return 501;
     if (cursor->at == cursor->end)
         return HEAD_NEED_MORE;
     if (name.size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
+    *is_known = false;
     for (enum method method = METHOD_GET; method <= METHOD_OPTIONS; method++) {
         if (slice_equal(name, METHODS[method])) {
             head->method = method;
-            return HEAD_DONE;
+            *is_known = true;
         }
     }
-    return 501;
+    return HEAD_DONE;
 }
 
 static bool is_digit(char byte)
@@ -128,7 +130,9 @@ static int reduce_absolute(struct slice *target)
     return HEAD_DONE;
 }
 
-static int take_target(struct cursor *cursor, struct head *head)
+/* The form of the target depends on the method (RFC 9112 section 3.2): that of an unknown one is
+ * not judged. */
+static int take_target(struct cursor *cursor, struct head *head, bool is_known)
 {
     struct slice target = take_run(cursor, SCAN_TARGET);
     if (target.size > LIMIT_TARGET)
@@ -139,7 +143,7 @@ static int take_target(struct cursor *cursor, struct head *head)
         return 400;
     cursor->at++;
     head->target = target;
-    if (target.data[0] == '/')
+    if (target.data[0] == '/' || !is_known)
         return HEAD_DONE;
     if (slice_equal(target, SLICE("*")))
         return head->method == METHOD_OPTIONS ? HEAD_DONE : 400;
@@ -156,18 +160,19 @@ static int take_version(struct cursor *cursor, struct head *head)
     if (pattern[i])
         return HEAD_NEED_MORE;
     char major = cursor->at[5], minor = cursor->at[7];
-    if (major != '1' || minor > '1')
-        return 505;
     cursor->at += i;
     head->http10 = minor == '0';
-    return take_line_end(cursor);
+    int result = take_line_end(cursor);
+    return result == HEAD_DONE && (major != '1' || minor > '1') ? 505 : result;
 }
 
 /* What the fields have said so far about the frame of the message. */
 struct framing {
     unsigned hosts;
     bool has_length;
-    bool has_coding;
+    bool is_chunked_last; /* of all codings, however many lines name them */
+    unsigned codings;
+    unsigned chunked; /* of them */
     bool close;
     bool keep_alive;
     bool conditional;
@@ -200,25 +205,43 @@ static int read_length(struct slice value, struct head *head, struct framing *fr
     return HEAD_DONE;
 }
 
-/* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
-static int read_coding(struct slice value, struct head *head, struct framing *framing)
+/* Several lines are one list (RFC 9110 section 5.3). A comma that separates nothing is refused, as
+ * is a list of nothing: "chunked" alone must be all that the line says. */
+static int read_codings(struct slice value, const struct head *head, struct framing *framing)
 {
-    if (framing->has_coding || head->http10 || has_tab_behind(value))
+    if (head->http10 || value.size == 0 || has_tab_behind(value))
         return 400;
-    framing->has_coding = true;
-    if (slice_equal_nocase(value, SLICE("chunked"))) {
-        head->chunked = true;
-        return HEAD_DONE;
-    }
-    struct slice member = {0};
-    unsigned members = 0, chunked = 0;
-    bool last_is_chunked = false;
+    struct slice member = value;
+    bool is_list = memchr(value.data, ',', value.size) != NULL;
+    unsigned before = framing->codings;
     while (slice_next_member(&value, &member)) {
-        last_is_chunked = slice_equal_nocase(member, SLICE("chunked"));
-        chunked += last_is_chunked;
-        members++;
+        framing->is_chunked_last = slice_equal_nocase(member, SLICE("chunked"));
+        framing->chunked += framing->is_chunked_last;
+        framing->codings++;
     }
-    return members > 1 && chunked == 1 && last_is_chunked ? 501 : 400;
+    return is_list && framing->codings - before < 2 ? 400 : HEAD_DONE;
+}
+
+/* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
+static int check_codings(struct head *head, const struct framing *framing)
+{
+    if (framing->codings == 0)
+        return HEAD_DONE;
+    if (framing->has_length || framing->chunked != 1 || !framing->is_chunked_last)
+        return 400;
+    head->chunked = true;
+    return framing->codings == 1 ? HEAD_DONE : 501;
+}
+
+/* Programs behind a CGI-like interface see one name where "-" and "_" differ (RFC 3875 section
+ * 4.1.18), so that they might take for framing what others do not. */
+static bool is_alias(struct slice name, struct slice lower)
+{
+    char dashed[32];
+    assert(name.size <= sizeof dashed);
+    for (size_t i = 0; i < name.size; i++)
+        dashed[i] = (char)(name.data[i] == '_' ? '-' : name.data[i]);
+    return slice_equal_nocase(slice_of(dashed, name.size), lower);
 }
 
 static void read_connection(struct slice value, struct framing *framing)
@@ -258,10 +281,14 @@ static int read_field(struct slice name, struct slice value, struct head *head,
     case 14:
         if (slice_equal_nocase(name, SLICE("content-length")))
             return read_length(value, head, framing);
+        if (is_alias(name, SLICE("content-length")))
+            return 400;
         break;
     case 17:
         if (slice_equal_nocase(name, SLICE("transfer-encoding")))
-            return read_coding(value, head, framing);
+            return read_codings(value, head, framing);
+        if (is_alias(name, SLICE("transfer-encoding")))
+            return 400;
         break;
     }
     return HEAD_DONE;
@@ -285,10 +312,8 @@ static int check_framing(struct head *head, const struct framing *framing)
 {
     if (!head->http10 && framing->hosts != 1)
         return 400;
-    if (framing->has_length && framing->has_coding)
-        return 400;
     head->keep_alive = !framing->close && (!head->http10 || framing->keep_alive);
-    return HEAD_DONE;
+    return check_codings(head, framing);
 }
 
 static int take_fields(struct cursor *cursor, struct head *head)
@@ -341,6 +366,13 @@ static int take_rest(struct cursor *cursor, struct head *head)
     return result;
 }
 
+/* An unknown method is refused once the rest of its line is in order. */
+static int refuse_method(struct cursor *cursor, struct head *head)
+{
+    int result = take_version(cursor, head);
+    return result == HEAD_DONE ? 501 : result;
+}
+
 /* What it says of any bytes it also says of them and more, or it has asked for more: so the answer
  * does not depend on how the bytes arrive. */
 static int parse_whole(struct slice input, struct head *head)
@@ -353,11 +385,14 @@ static int parse_whole(struct slice input, struct head *head)
         if (result != HEAD_DONE)
             return result;
     }
-    int result = take_method(&cursor, head);
+    bool is_known = true;
+    int result = take_method(&cursor, head, &is_known);
     if (result == HEAD_DONE)
-        result = take_target(&cursor, head);
-    if (result == HEAD_DONE)
+        result = take_target(&cursor, head, is_known);
+    if (result == HEAD_DONE && is_known)
         result = take_rest(&cursor, head);
+    else if (result == HEAD_DONE)
+        result = refuse_method(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
     return result == HEAD_NEED_MORE && is_cut ? 431 : result;
 }

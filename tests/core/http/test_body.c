@@ -187,6 +187,36 @@ static void extensions_and_trailers_are_dropped_and_bounded(void)
     CHECK_EQUAL(decode_chunked(filled("0\r\nX: ", LIMIT_TRAILERS, "\r\n\r\n")), 431);
 }
 
+static void extensions_are_parsed(void)
+{
+    static const char *const good[] = {
+        "a",           "a;b",          "a=b",
+        "a=b;c=\"d\"", "a=\"\"",       "a=\"b\\\"c\"",
+        "a=\";\"",     "a=\"=\";b",    "!#$%&'*+-.^_`|~",
+        "a=\"\\\\\"",  "a=\"\t\x80\"",
+    };
+    static const char *const bad[] = {
+        "",          ";",          "a;",    "=",          "=a",
+        "a=",        "a=;b",       "a==b",  "a b",        " a",
+        "a ",        "a =b",       "a= b",  "bad[=x",     "a=[",
+        "a=\"x",     "a=\"x\\",    "a=b\"", "\"a\"",      "a=\"b\"c",
+        "a=\"b\"\"", "a=\"b\"=",   "a,b",   "a=\"\x01\"", "a=\"\\\x01\"",
+        "a=\x80",    "a=\"b\" ;c",
+    };
+    char text[64];
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(text, sizeof text, "1;%s\r\nx\r\n0;%s\r\n\r\n", good[i], good[i]);
+        CHECK_EQUAL(decode_chunked(text), BODY_DONE);
+        CHECK_TEXT(OUT, "x");
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "1;%s\r\nx\r\n0\r\n\r\n", bad[i]);
+        CHECK_EQUAL(decode_chunked(text), 400);
+        snprintf(text, sizeof text, "0;%s\r\n\r\n", bad[i]);
+        CHECK_EQUAL(decode_chunked(text), 400);
+    }
+}
+
 /* The bound is of all extensions of a body, not of each. */
 static void small_extensions_add_up(void)
 {
@@ -205,6 +235,7 @@ int main(void)
     RUN(faults_of_the_chunk_frame_are_refused);
     RUN(too_large_a_body_is_refused);
     RUN(extensions_and_trailers_are_dropped_and_bounded);
+    RUN(extensions_are_parsed);
     RUN(small_extensions_add_up);
     return check_end();
 }
