@@ -19,7 +19,10 @@ class Server:
     With `proxy_protocol`, every connection must begin with a PROXY protocol header, version 2, as
     TLS terminators send it; else it is closed. Where that header says that the client came by TLS,
     each response, also a refusal, has `hsts` as Strict-Transport-Security, unless it is ``""``.
-    Raises ValueError for a malformed `listen` or `hsts`, or a limit out of range.
+    What the core refuses by itself has the body of its status in `refusals`, of the media type
+    `refusal_type`: 400, 408, 413, 414, 417, 431, 500 (a request that died unanswered), 501, 503,
+    504 and 505. Raises ValueError for a malformed `listen`, `hsts` or `refusal_type`, a status that
+    is missing, or a limit out of range.
     """
 
     def __init__(
@@ -40,6 +43,8 @@ class Server:
         heartbeat: float,
         proxy_protocol: bool,
         hsts: str,
+        refusal_type: str,
+        refusals: dict[int, bytes],
     ) -> None: ...
     @property
     def address(self) -> str:

@@ -14,9 +14,9 @@ from commentsvc.settings.schema import Settings
 DESCRIPTION = """\
 Comments for static blogs. All public reads may be asked by any page (`Access-Control-Allow-Origin:
 *`), have an `ETag` and are answered by 304 where nothing changed. Writes are open to the configured
-origins of a site. No request uses cookies. Errors are JSON as in `Error`; requests that break
-HTTP's own rules or the server's bounds (a body that is too large: 413) are refused in plain text
-(400, 408, 413, 414, 417, 431, 501, 503, 504, 505)."""
+origins of a site. No request uses cookies. Errors are JSON as in `Error`; so are
+refusals of requests that break the rules of HTTP or the server's bounds (400, 408, 413, 414, 417,
+431, 501, 503, 504, 505)."""
 
 REASONS = {
     200: "Done",

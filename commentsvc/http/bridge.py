@@ -22,7 +22,7 @@ from functools import partial
 from typing import NamedTuple, Protocol, TypedDict
 
 from commentsvc import _core
-from commentsvc.http import messages
+from commentsvc.http import messages, refusals
 from commentsvc.settings.schema import ServerSettings
 
 _log = logging.getLogger(__name__)
@@ -101,6 +101,8 @@ class CoreOptions(TypedDict):
     heartbeat: float
     proxy_protocol: bool
     hsts: str
+    refusal_type: str
+    refusals: dict[int, bytes]
 
 
 def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
@@ -120,6 +122,8 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
         "heartbeat": settings.stream_beat,
         "proxy_protocol": settings.proxy_protocol,
         "hsts": settings.hsts,
+        "refusal_type": messages.JSON,
+        "refusals": refusals.bodies(),
     }
 
 

@@ -17,6 +17,8 @@ enum {
     /* Bytes of a PROXY header, in which a TLS terminator says whom it speaks for. Usual ones
      * have under 200, and a few more with the name in a client's certificate. */
     LIMIT_PROXY_HEADER = 2048,
+    /* Bytes of the media type of refusals. */
+    LIMIT_REFUSAL_TYPE = 64,
     /* Bytes of the lines that only clients by TLS get: a field or two. */
     LIMIT_SECURE_FIELDS = 256,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
@@ -75,6 +77,8 @@ enum {
     LIMIT_WORKERS = 64,
 };
 
+struct refusals; /* http/response.h */
+
 /* What an operator may set. Times are milliseconds, sizes bytes. */
 struct limits {
     size_t body;           /* payload of one request */
@@ -89,6 +93,7 @@ struct limits {
     int64_t handler_deadline; /* from there to the reply */
     int64_t heartbeat;        /* of a stream: from what was said last to the next sign of life */
     bool proxy_protocol;      /* every connection begins with a PROXY header, see proxy_header.h */
+    const struct refusals *refusals; /* borrows: what refusals say; NULL: they have no body */
     char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose PROXY header tells of TLS */
 };
 

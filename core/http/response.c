@@ -199,51 +199,38 @@ bool response_append(struct buffer *out, const struct response_view *view,
     return true;
 }
 
-/* The refusals: what the core answers by itself, and what the client should do next. */
-static const struct refusal {
-    int status;
-    const char *advice;
-} REFUSALS[] = {
-    {400, "The request is malformed. Send it as RFC 9112 describes."},
-    {408, "The request took too long to arrive. Send it again."},
-    {413, "The body is too large. Send a shorter one."},
-    {414, "The address is too long. Ask for fewer things at once."},
-    {417, "Only \"Expect: 100-continue\" is understood. Leave the field out."},
-    {431, "The header fields are too large. Send fewer or shorter ones."},
-    {501, "The method or transfer coding is not known here. Use another one."},
-    {503, "The service is busy. Try again in a moment."},
-    {504, "The answer took too long to make. Try again in a moment."},
-    {505, "Only HTTP/1.1 and HTTP/1.0 are spoken here. Use one of them."},
-};
+/* The statuses that the core answers by itself. */
+static const int REFUSED[REFUSALS] = {400, 408, 413, 414, 417, 431, 501, 503, 504, 505};
 
-/* "*" lets a script of another origin read the status of a refusal; nothing secret is in one. */
+/* "*" lets a script of another origin read the refusal; nothing secret is in one. */
 static const char REFUSAL_HEAD[] =
-    "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
-    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n%s%.*sDate: %s\r\n"
-    "Connection: close\r\n\r\n%s\n";
+    "HTTP/1.1 %d %s\r\n%s%.*s%sContent-Length: %zu\r\nAccess-Control-Allow-Origin: *\r\n"
+    "Cache-Control: no-store\r\n%s%.*sDate: %s\r\nConnection: close\r\n\r\n";
 
 /* With leave for a script of another origin to read it. */
 static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
 
 int response_refusal_status(size_t index)
 {
-    return index < sizeof REFUSALS / sizeof *REFUSALS ? REFUSALS[index].status : 0;
+    return index < REFUSALS ? REFUSED[index] : 0;
 }
 
-bool response_append_refusal(struct buffer *out, int status, bool with_body, struct slice own,
-                             const struct clock *clock)
+bool response_append_refusal(struct buffer *out, const struct refusals *refusals, int status,
+                             bool with_body, struct slice own, const struct clock *clock)
 {
-    const struct refusal *refusal = REFUSALS;
-    while (refusal->status != status) {
-        refusal++;
-        assert(refusal < REFUSALS + sizeof REFUSALS / sizeof *REFUSALS);
+    size_t index = 0;
+    while (REFUSED[index] != status) {
+        index++;
+        assert(index < REFUSALS);
     }
-    char text[512 + LIMIT_SECURE_FIELDS];
-    int size = snprintf(text, sizeof text, REFUSAL_HEAD, status, reason(status),
-                        strlen(refusal->advice) + 1, status == 503 ? RETRY : "", (int)own.size,
-                        own.data, clock->date, refusal->advice);
-    assert(size > 0 && (size_t)size < sizeof text);
-    if (!with_body)
-        size -= (int)strlen(refusal->advice) + 1;
-    return buffer_append(out, text, (size_t)size);
+    struct slice type = refusals ? refusals->type : SLICE("");
+    struct slice body = refusals ? refusals->bodies[index] : SLICE("");
+    char head[512 + LIMIT_REFUSAL_TYPE + LIMIT_SECURE_FIELDS];
+    int size = snprintf(head, sizeof head, REFUSAL_HEAD, status, reason(status),
+                        refusals ? "Content-Type: " : "", (int)type.size, type.data,
+                        refusals ? "\r\n" : "", body.size, status == 503 ? RETRY : "",
+                        (int)own.size, own.data, clock->date);
+    assert(size > 0 && (size_t)size < sizeof head);
+    return buffer_append(out, head, (size_t)size) &&
+           (!with_body || buffer_append(out, body.data, body.size));
 }

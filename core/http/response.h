@@ -104,12 +104,22 @@ char *response_write_not_modified(char *at, const struct response *response, str
 bool response_append(struct buffer *out, const struct response_view *view,
                      enum persistence persistence, struct slice own, const struct clock *clock);
 
+/* How many statuses the core refuses with by itself. */
+enum { REFUSALS = 10 };
+
+/* The bodies of refusals; all slices are borrowed. */
+struct refusals {
+    struct slice type;             /* of all bodies: the value of Content-Type */
+    struct slice bodies[REFUSALS]; /* in the order of `response_refusal_status` */
+    struct slice unanswered;       /* of the 500 to a request that died unanswered */
+};
+
 /* The status of the refusal at `index` in the table of them; 0 behind the last. */
 int response_refusal_status(size_t index);
 
-/* Append the refusal with this status, from the one table of them, with or without its body, and
- * with the lines `own`; it always says "close". False without memory. */
-bool response_append_refusal(struct buffer *out, int status, bool with_body, struct slice own,
-                             const struct clock *clock);
+/* Append the refusal with this status, with or without its body in `refusals` (NULL: there is
+ * none), and with the lines `own`; it always says "close". False without memory. */
+bool response_append_refusal(struct buffer *out, const struct refusals *refusals, int status,
+                             bool with_body, struct slice own, const struct clock *clock);
 
 #endif

@@ -22,6 +22,9 @@ struct module_state {
 
 typedef struct {
     PyObject_HEAD struct server *server; /* owns */
+    struct refusals refusals;            /* borrows from the next two */
+    PyObject *refusal_type;              /* str */
+    PyObject *refusal_bodies;            /* of int to bytes; a copy that nobody else has */
 } ServerObject;
 
 /* Read `tag`, a str, as a place in the table of purges; false with an exception. */

@@ -237,20 +237,29 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
     return result < 0 ? NULL : PyBool_FromLong(result);
 }
 
+/* Answer with 500. Without memory the client gets 504 at its deadline. */
+static void answer_unanswered(RequestObject *self)
+{
+    const struct refusals *refusals = &self->server->refusals;
+    struct response response = {.status = 500, .body = refusals->unanswered};
+    struct buffer lines;
+    buffer_init(&lines);
+    if (response_append_field(&lines, SLICE("Content-Type"), refusals->type) &&
+        response_append_field(&lines, SLICE("Access-Control-Allow-Origin"), SLICE("*")) &&
+        response_append_field(&lines, SLICE("Cache-Control"), SLICE("no-store"))) {
+        response.fields = buffer_slice(&lines);
+        if (answer(self, &response) < 0)
+            PyErr_Clear();
+    }
+    buffer_fini(&lines);
+}
+
 static void Request_dealloc(PyObject *object)
 {
     RequestObject *self = (RequestObject *)object;
     PyTypeObject *type = Py_TYPE(object);
     if (self->request) {
-        const struct response response = {
-            .status = 500,
-            .fields = SLICE("Content-Type: text/plain; charset=utf-8\r\n"
-                            "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n"),
-            .body = SLICE("The request was not answered. Try again in a moment.\n"),
-        };
-        /* Without memory the client gets 504 at its deadline. */
-        if (answer(self, &response) < 0)
-            PyErr_Clear();
+        answer_unanswered(self);
         request_free(self->request);
     }
     Py_XDECREF(self->server);

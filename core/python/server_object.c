@@ -1,6 +1,7 @@
 /* The Server object; see module.h. */
 #include "python/module.h"
 
+#include "http/response.h"
 #include "http/scan.h"
 #include "server/stats.h"
 
@@ -68,21 +69,60 @@ static int read_limits(const struct options *options, struct limits *limits)
     return 0;
 }
 
+/* Read the body of the refusal with this status; false with an exception. */
+static bool read_refusal(PyObject *bodies, int status, struct slice *body)
+{
+    PyObject *key = PyLong_FromLong(status);
+    PyObject *value = key ? PyDict_GetItemWithError(bodies, key) : NULL;
+    Py_XDECREF(key);
+    if (value && PyBytes_Check(value)) {
+        *body = slice_of(PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
+        return true;
+    }
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "refusals must have bytes for %d", status);
+    return false;
+}
+
+/* Read what refusals say into `self`, which keeps the objects alive; -1 with an exception. */
+static int read_refusals(ServerObject *self, PyObject *type, PyObject *bodies)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(type, &size);
+    if (!text)
+        return -1;
+    struct refusals *refusals = &self->refusals;
+    refusals->type = slice_of(text, (size_t)size);
+    if (size == 0 || size > LIMIT_REFUSAL_TYPE || !scan_is_field_value(refusals->type))
+        return PyErr_SetString(PyExc_ValueError, "refusal_type is no media type, or too long"), -1;
+    Py_XSETREF(self->refusal_type, Py_NewRef(type));
+    Py_XSETREF(self->refusal_bodies, PyDict_Copy(bodies));
+    if (!self->refusal_bodies || !read_refusal(self->refusal_bodies, 500, &refusals->unanswered))
+        return -1;
+    for (size_t i = 0; i < REFUSALS; i++)
+        if (!read_refusal(self->refusal_bodies, response_refusal_status(i), &refusals->bodies[i]))
+            return -1;
+    return 0;
+}
+
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"listen",     "workers",        "cache_bytes",   "connections",
-                            "waiting",    "trace_lines",    "streams",       "body_bytes",
-                            "keep_alive", "head_deadline",  "body_deadline", "handler_deadline",
-                            "heartbeat",  "proxy_protocol", "hsts",          NULL};
+    static char *names[] = {
+        "listen",        "workers",          "cache_bytes", "connections",    "waiting",
+        "trace_lines",   "streams",          "body_bytes",  "keep_alive",     "head_deadline",
+        "body_deadline", "handler_deadline", "heartbeat",   "proxy_protocol", "hsts",
+        "refusal_type",  "refusals",         NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
+    PyObject *refusal_type, *refusals;
     struct options options;
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s$iniiiindddddps:Server", names, &listen, &options.workers,
-            &options.cache_bytes, &options.connections, &options.waiting, &options.trace_lines,
-            &options.streams, &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
-            &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s$iniiiindddddpsUO!:Server", names, &listen,
+                                     &options.workers, &options.cache_bytes, &options.connections,
+                                     &options.waiting, &options.trace_lines, &options.streams,
+                                     &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
+                                     &seconds[3], &seconds[4], &options.proxy_protocol,
+                                     &options.hsts, &refusal_type, &PyDict_Type, &refusals))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -95,6 +135,9 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
                -1;
     if (self->server)
         return PyErr_SetString(PyExc_RuntimeError, "the server is already made"), -1;
+    if (read_refusals(self, refusal_type, refusals) < 0)
+        return -1;
+    limits.refusals = &self->refusals;
     self->server = server_new(&endpoint, (uint32_t)options.workers, &limits);
     return self->server ? 0 : (PyErr_SetFromErrno(PyExc_OSError), -1);
 }
@@ -102,9 +145,11 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 static void Server_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    struct server *server = ((ServerObject *)object)->server;
-    Py_BEGIN_ALLOW_THREADS server_free(server);
-    Py_END_ALLOW_THREADS type->tp_free(object);
+    ServerObject *self = (ServerObject *)object;
+    Py_BEGIN_ALLOW_THREADS server_free(self->server);
+    Py_END_ALLOW_THREADS Py_XDECREF(self->refusal_type);
+    Py_XDECREF(self->refusal_bodies);
+    type->tp_free(object);
     Py_DECREF(type);
 }
 

@@ -138,8 +138,8 @@ static enum conn_next answer_refusal(struct conn *conn, struct context *context,
     conn->request = NULL;
     conn->closing = true;
     size_t before = context->out.size;
-    if (!response_append_refusal(&context->out, status, !conn->without_body,
-                                 own_fields(conn, context), &context->clock))
+    if (!response_append_refusal(&context->out, context->limits->refusals, status,
+                                 !conn->without_body, own_fields(conn, context), &context->clock))
         return CONN_CLOSE;
     if (context->trace)
         trace_answer(conn, context, TRACE_REFUSED, before, 0, 0);

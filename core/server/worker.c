@@ -186,7 +186,8 @@ static bool reap(struct worker *worker)
 static void reject_overload(struct worker *worker, int fd)
 {
     struct context *context = &worker->context;
-    if (response_append_refusal(&context->out, 503, true, SLICE(""), &context->clock))
+    if (response_append_refusal(&context->out, context->limits->refusals, 503, true, SLICE(""),
+                                &context->clock))
         (void)!write(fd, context->out.data, context->out.size);
     context->out.size = 0;
     counter_add(&context->stats.accepted, 1);

@@ -1,10 +1,12 @@
 """Rules 8 to 10 of the seam (core/DESIGN.md): no client makes it grow, wait or guess."""
 
 import contextlib
+import json
 import socket
 
 import pytest
 
+from commentsvc.http import refusals
 from tests.bridge.application import (
     TEXT,
     Held,
@@ -96,7 +98,10 @@ def test_the_core_refuses_by_itself_and_closes(sent: bytes, status: int) -> None
         answer = client.answer()
         assert answer.status == status
         assert answer.fields["connection"] == "close"
-        assert answer.body.endswith(b".\n"), "it says what to do"
+        assert answer.fields["content-type"] == "application/json"
+        error = json.loads(answer.body)["error"]
+        assert error["code"]
+        assert error["message"].endswith("."), "it says what to do"
         assert client.is_ended()
         assert app.drained == 0
         assert app.server.stats()["refusals"] == 1
@@ -106,3 +111,15 @@ def test_a_head_that_does_not_end_is_408() -> None:
     with running(echo, head_deadline=0.1) as app, app.dial() as client:
         client.send(b"GET / HTTP/1.1\r\n")
         assert client.answer().status == 408
+
+
+def test_the_core_holds_the_bodies_of_its_refusals() -> None:
+    bodies = {status: b"refused %d" % status for status in refusals.bodies()}
+    with running(lambda _: None, refusals=bodies, refusal_type="text/x-refusal") as app:
+        bodies.clear()
+        with app.dial() as client:
+            client.send(request("/", method="BREW"))
+            assert client.answer().body == b"refused 501"
+        unanswered = app.get("/")
+        assert (unanswered.status, unanswered.body) == (500, b"refused 500")
+        assert unanswered.fields["content-type"] == "text/x-refusal"

@@ -56,7 +56,11 @@ static inline void pair_leave(void)
 static inline void make_context(void)
 {
     static struct limits own;
+    static struct refusals refusals = {.type = SLICE("text/plain")};
+    for (size_t i = 0; i < REFUSALS; i++)
+        refusals.bodies[i] = SLICE("Refused.\n");
     own = limits;
+    own.refusals = &refusals;
     own.trace_lines = traced;
     strcpy(own.secure_fields, "Strict-Transport-Security: max-age=1\r\n");
     subscribers = (struct subscribers){.limit = own.streams};

@@ -15,7 +15,7 @@ ROUNDS = 3
 LEAK = 2048  # KiB that the interpreter may need more after as many plays; a leak of one buffer
 # for each refusal would be over 10,000.
 REFUSAL = re.compile(
-    rb"HTTP/1\.1 (\d\d\d) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    rb"HTTP/1\.1 (\d\d\d) [^\r\n]*\r\nContent-Type: application/json\r\n"
     rb"Content-Length: (\d+)\r\nAccess-Control-Allow-Origin: \*\r\nCache-Control: no-store\r\n"
     rb"(?:[^\r\n]+\r\n)*?Connection: close\r\n\r\n"
 )

@@ -121,28 +121,45 @@ static void every_refusal_is_whole_and_closes(void)
 {
     static const int statuses[] = {400, 408, 413, 414, 417, 431, 501, 503, 504, 505};
     struct clock clock = clock_at(784111777);
+    struct refusals refusals = {.type = SLICE("text/x-refusal")};
+    for (size_t i = 0; i < REFUSALS; i++)
+        refusals.bodies[i] = slice_of("0123456789", i);
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         struct buffer out;
         char line[32];
         buffer_init(&out);
-        CHECK(response_append_refusal(&out, statuses[i], true, SLICE(""), &clock));
+        CHECK(response_append_refusal(&out, &refusals, statuses[i], true, SLICE(""), &clock));
         struct slice text = buffer_slice(&out);
         snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
         CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
         CHECK(text.data[strlen(line)] != '\r');
         CHECK(has(text, "\r\nConnection: close\r\n"));
+        CHECK(has(text, "\r\nContent-Type: text/x-refusal\r\n"));
         CHECK(has(text, "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
         CHECK_EQUAL(has(text, "\r\nRetry-After: 1\r\n"), statuses[i] == 503);
         const char *body = memmem(text.data, text.size, "\r\n\r\n", 4);
         const char *length = memmem(text.data, text.size, "Content-Length: ", 16);
         CHECK(body && length);
+        CHECK_EQUAL(atoi(length + 16), i);
         CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
         size_t head_size = (size_t)(body + 4 - text.data), full_size = text.size;
-        CHECK(response_append_refusal(&out, statuses[i], false, SLICE(""), &clock));
+        CHECK(response_append_refusal(&out, &refusals, statuses[i], false, SLICE(""), &clock));
         CHECK_EQUAL(out.size - full_size, head_size);
         CHECK_EQUAL(memcmp(out.data, out.data + full_size, head_size), 0);
         buffer_fini(&out);
     }
+}
+
+static void a_refusal_may_have_no_body(void)
+{
+    struct clock clock = clock_at(784111777);
+    struct buffer out;
+    buffer_init(&out);
+    CHECK(response_append_refusal(&out, NULL, 400, true, SLICE("A: b\r\n"), &clock));
+    struct slice text = buffer_slice(&out);
+    CHECK(has(text, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n"));
+    CHECK(has(text, "\r\nA: b\r\n") && !has(text, "Content-Type"));
+    buffer_fini(&out);
 }
 
 static void the_bound_holds_for_the_longest_head(void)
@@ -169,6 +186,7 @@ int main(void)
     RUN(an_unknown_status_has_an_empty_phrase);
     RUN(the_304_keeps_the_fields_that_do_not_describe_the_body);
     RUN(every_refusal_is_whole_and_closes);
+    RUN(a_refusal_may_have_no_body);
     RUN(the_bound_holds_for_the_longest_head);
     return check_end();
 }
