@@ -1,6 +1,6 @@
 """The composed program: the only place that knows all parts.
 
-DESIGN. Each part is built from the ones above it and pushed on one exit stack, so that a failure at
+Each part is built from the ones above it and pushed on one exit stack, so that a failure at
 any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
 commands, answer what is in flight, write what is queued, give the lock back. Where a new server
 waits for our place, it gets our sockets and the lock at the very end; where it fails, all of it is

@@ -1,6 +1,6 @@
 """Gate: who asks for a moderation page, and whether what is sent comes from one.
 
-DESIGN. Every handler of a page stands behind one of four doors, which give it a Visit:
+Every handler of a page stands behind one of four doors, which give it a Visit:
 
     open    GET   anybody: the page to sign in
     page    GET   moderators; others are sent to sign in, and come back afterwards

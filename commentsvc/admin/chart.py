@@ -1,6 +1,6 @@
 """Chart: the comments of each day as stacked bars, as numbers for an SVG picture.
 
-DESIGN. Pure geometry: bars, lines and labels in the units of the picture, which its template draws
+Pure geometry: bars, lines and labels in the units of the picture, which its template draws
 with classes only, since the pages' policy allows no style in a page. The colours follow the page's
 scheme, and a table next to the picture holds the same numbers for whoever cannot see it.
 """

@@ -1,6 +1,6 @@
 """Cards: comments as moderators see them in their lists, remembered.
 
-DESIGN. After each decision a list comes again, and all of it but one comment is as it was. To make
+After each decision a list comes again, and all of it but one comment is as it was. To make
 the HTML of fifty takes 2.5 ms, to find it a tenth of that. What is remembered is found by all that
 it is made of, so it is never stale.
 """

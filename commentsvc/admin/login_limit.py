@@ -1,12 +1,12 @@
 """Throttle: how often somebody may try to sign in.
 
-DESIGN. Three kinds of buckets. One network may guess a few times, whatever names it tries. One
+Three kinds of buckets. One network may guess a few times, whatever names it tries. One
 name may be tried a few times, from however many networks. Alone, the latter would let anybody lock
 a moderator out by trying on purpose; so a browser in which this moderator signed in before (it has
 a signed cookie) is counted by itself, and neither of the others stops it. OWASP calls that a
 device cookie.
 
-A password is checked by one OS thread at a time, and few wait for it: however many guesses come in,
+A password is checked by one thread at a time, and few wait for it: however many guesses come in,
 they take one CPU and 7 MiB at most.
 """
 

@@ -1,9 +1,10 @@
 """Pages: the moderation pages' templates, and the headers of every answer there.
 
-DESIGN. A page is a template with named values; all texts in it are escaped by jinja2, and the only
-HTML that comes from a reader is what `markup` made, which passed its allow-list. The policy lets
-nothing in but our own style, script and pictures by file, nothing inline, and lets no other page
-frame or open ours. All addresses are relative, so that the pages work under any prefix of a proxy.
+A page is a template with named values; all texts in it are escaped by jinja2, and the only
+HTML that comes from a reader is what `comments.markdown` made, which passed its allow-list. The
+policy lets nothing in but our own style, script and pictures by file, nothing inline, and lets no
+other page frame or open ours. All addresses are relative, so that the pages work under any prefix
+of a proxy.
 
 A page belongs to who asked for it, so it has no tags and is never stored.
 """

@@ -1,6 +1,6 @@
 """Reviewing: the lists of comments, and the decisions on them.
 
-DESIGN. One form holds a whole list: each comment has buttons of its own, and those above the list
+One form holds a whole list: each comment has buttons of its own, and those above the list
 are for all that are ticked. So a decision needs no script. It answers by sending the browser back
 to the list, with what was done in the address: a notice with a button that undoes it, by the number
 of the act, is made of that and of nothing else. A list goes on after a comment, not at a number, so

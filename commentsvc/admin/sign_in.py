@@ -1,6 +1,6 @@
 """Signing in and out.
 
-DESIGN. Signing in makes a new cookie, whatever the browser had before, and ends the session that
+Signing in makes a new cookie, whatever the browser had before, and ends the session that
 the old one may have been. Who fails learns only that name and password do not fit together, after
 the same time for names that exist and for others. Who has an app for codes is asked for one then,
 by a page that carries a signed word of what was shown so far, for this browser and a few minutes.

@@ -1,7 +1,7 @@
 """Readers: what they do with comments that are there: change and delete their own, and vote.
 
-DESIGN. An author is who has the token that came with the comment, for as long as it is good; there
-are no accounts. As in `api`, each handler's docstring is the API's truth.
+An author is who has the token that came with the comment, for as long as it is good; there
+are no accounts. As in `api.comments`, each handler's docstring is the API's truth.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Avatars: pictures of authors from a service of such as Gravatar, where a site turns that on.
 
-DESIGN. No reader's browser asks the other service, which so learns only that somebody here reads
+No reader's browser asks the other service, which so learns only that somebody here reads
 what the owner of a digest wrote, not who. It gets the MD5 of an e-mail address, which is in our
 lists anyway, never the address. What comes back is an image of a known type and a bounded size, or
 nothing: then the widget shows the drawn picture that stands below. Answers are kept in

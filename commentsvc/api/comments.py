@@ -1,6 +1,6 @@
 """Our own HTTP interface: counts, lists, submissions, the preview.
 
-DESIGN. Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
+Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
 document says the same to machines. Public reads are stored by the core under the tags of what they
 show, so a handler here runs only once per answer and change. The counts and the usual lists are
 short indexed reads and run on the event loop; other lists go to a reader.

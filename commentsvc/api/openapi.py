@@ -1,8 +1,8 @@
 """The OpenAPI document: the HTTP interface for machines, built from the code's own types.
 
-DESIGN. One table of operations, in the order of the routes; a test compares it with them, and real
-answers with `schemas`. Every operation may also meet the core's refusals (408, 414, 431 and the
-like), which are not in this table; they stand in the description, once.
+One table of operations, in the order of the routes; a test compares it with them, and real
+answers with `openapi_schemas`. Every operation may also meet the core's refusals (408, 414, 431 and
+the like), which are not in this table; they stand in the description, once.
 """
 
 from dataclasses import dataclass

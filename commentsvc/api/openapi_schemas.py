@@ -1,6 +1,6 @@
 """Schemas: the shapes of what is sent and answered, for the OpenAPI document.
 
-DESIGN. The shapes of comments and receipts are those of the structs that are encoded, bounds are
+The shapes of comments and receipts are those of the structs that are encoded, bounds are
 those of the settings. Only what no struct describes is written out.
 """
 

@@ -1,6 +1,6 @@
 """Stacosys: every released version of the ancestor's protocol, on the same data.
 
-DESIGN. Version 3 asks below /api for what we answer there ourselves, with a few keys more; here is
+Version 3 asks below /api for what we answer there ourselves, with a few keys more; here is
 only what differs: the form of version 3, the JSON of versions up to 1.1, and the paths without
 prefix of versions up to 2. What a submission meets is the same as for ours.
 

@@ -1,6 +1,6 @@
 """Live: whoever keeps a page open is told at once when its comments change.
 
-DESIGN. A stream is the core's: here it begins with what is true now, and later each change is
+A stream is the core's: here it begins with what is true now, and later each change is
 published once, however many are told of it. The writer purges the answers that a transaction made
 stale, and the same tags lead here, on the event loop. What is told is only that something has
 changed, how many comments there are, and an id, which is the number of the tag's last purge: the

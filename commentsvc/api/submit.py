@@ -1,6 +1,6 @@
 """Intake: the one way of a submission from a request into the database.
 
-DESIGN. JSON, our form and Stacosys' form differ in how they say it and in how they are answered;
+JSON, our form and Stacosys' form differ in how they say it and in how they are answered;
 what happens between is here, once: may this page write, is this client too fast, is it
 spam, what is its HTML, was it sent before. Nothing is stored unless all of that says yes, and the
 answer comes after the COMMIT.

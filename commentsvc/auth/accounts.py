@@ -1,6 +1,6 @@
 """Moderators: who may decide, as rows of the database.
 
-DESIGN. An account is a name and the hash of a password; all moderators may do the same. Whatever
+An account is a name and the hash of a password; all moderators may do the same. Whatever
 changes what an account is worth (a new password, its removal) ends its sessions in the same
 transaction.
 

@@ -1,6 +1,6 @@
 """Edit tokens, and the secret key that protects them.
 
-DESIGN. A token is 128 random bits, given to an author once. The database holds its BLAKE2b (RFC
+A token is 128 random bits, given to an author once. The database holds its BLAKE2b (RFC
 7693), keyed with what is not in the database: who reads a copy of the data learns no token, and who
 can write a row without knowing the key cannot make one that fits. The first key signs; the others
 are keys of the past, accepted until their tokens have expired.

@@ -1,6 +1,6 @@
 """Passwords of moderators: what may be one, how it is kept, whether one fits.
 
-DESIGN. Argon2id (RFC 9106) by libsodium. Of the parameters that OWASP calls equal, those that take
+Argon2id (RFC 9106) by libsodium. Of the parameters that OWASP calls equal, those that take
 the least memory: 7 MiB and five passes take 8 ms, and stay small on a small machine. The same
 password is the same whatever keyboard composed its letters (NFKC, as RFC 8265 has it for
 passwords). libsodium is loaded at its first use: 0.9 MiB, for 6 ms.

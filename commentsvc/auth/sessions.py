@@ -1,6 +1,6 @@
 """Sessions: which browser is signed in as whom.
 
-DESIGN. Everyone who opens a moderation page gets a cookie with 256 random bits, signed by
+Everyone who opens a moderation page gets a cookie with 256 random bits, signed by
 itsdangerous. By itself it is worth nothing: it is a session while a row of the database holds its
 digest, and signing in always makes a new cookie, so that nobody can plant one beforehand (session
 fixation). The signature refuses forged cookies without a look at the database; the row can be
@@ -9,7 +9,8 @@ deleted, which ends the session at once, and holds nothing from which a cookie c
 Each form of a page carries a second digest of the cookie's bits. Another site can make a browser
 send the cookie, but can neither read it nor compute that digest.
 
-A third cookie tells that this browser signed in before, see `throttle`. It ends with the password.
+A third cookie tells that this browser signed in before, see `admin.login_limit`. It ends with the
+password.
 
 Moments are Unix milliseconds.
 """

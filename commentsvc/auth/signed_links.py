@@ -1,6 +1,6 @@
 """Links in mails: what they allow stands in them, signed.
 
-DESIGN. Whoever has a link may do the one thing that it names to the one thing that it names, and
+Whoever has a link may do the one thing that it names to the one thing that it names, and
 needs no session. A link of one purpose is no link of another, since the purpose goes into the
 signature (itsdangerous: HMAC with SHA-256). It expires; what must happen once only is noted when it
 happens (`spend`). The first secret key signs, older ones are still believed.

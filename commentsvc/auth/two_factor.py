@@ -1,6 +1,6 @@
 """Factors: the second thing that a moderator may need to sign in, a code of an app.
 
-DESIGN. The app's secret is made of a random salt in the database and the secret key of the service,
+The app's secret is made of a random salt in the database and the secret key of the service,
 so a copy of the database gives no code; without that key (or with one that was changed, and the
 old one taken away) the codes fit no more, and `commentsvc moderator no-code` helps. A code works
 once: the step that was used last is noted in the same statement that looks at it. Ten recovery

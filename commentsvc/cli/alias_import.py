@@ -1,6 +1,6 @@
 """Aliases: what a blog tells of the old addresses of its pages.
 
-DESIGN. A build of the blog writes a list (that of Hugo is made by `static/hugo`), and whoever runs
+A build of the blog writes a list (that of Hugo is made by `static/hugo`), and whoever runs
 the service hands it to a command. Readers' browsers have no part in it: whoever could send an alias
 could put one page's comments under another. What follows from the list are orders as a moderator
 gives them one by one; they are made for what the database does not have yet, so the same list may

@@ -1,6 +1,6 @@
 """What the commands do to the data, whether or not a server runs on it.
 
-DESIGN. Only one program may write. So a command that writes asks the server over its control
+Only one program may write. So a command that writes asks the server over its control
 socket; where nobody answers, it takes the lock and writes itself. A server that has just started
 holds the lock and does not answer yet, so both are tried for a while. Reading needs no lock.
 """

@@ -1,6 +1,6 @@
 """Mail verbs: the commands that concern mail.
 
-DESIGN. `mail test` needs no running server and leaves nothing in the outbox: it talks to the mail
+`mail test` needs no running server and leaves nothing in the outbox: it talks to the mail
 server itself, and tells at which step that ends.
 """
 

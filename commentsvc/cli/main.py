@@ -1,8 +1,8 @@
 """The command line.
 
-DESIGN. The commands that run, set up and watch a service are here, all others in `verbs`, in
-modules that end so, and in `staff`; `console` holds what they share. What a command needs is
-imported when it runs, so that `healthcheck` does not load the web server.
+The commands that run, set up and watch a service are here, all others in the modules
+beside this one; `common` holds what they share. What a command needs is imported when it runs, so
+that `healthcheck` does not load the web server.
 """
 
 import sys

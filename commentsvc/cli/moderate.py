@@ -1,7 +1,7 @@
 """Verbs: the commands that moderate.
 
-DESIGN. Commands that write take the lock on the data and do it themselves; while a server holds the
-lock, they ask it over its control socket instead (see `commands`). Each says what became of every
+Commands that write take the lock on the data and do it themselves; while a server holds the
+lock, they ask it over its control socket instead (see `client`). Each says what became of every
 comment it was given, so that nothing is left undone in silence.
 """
 

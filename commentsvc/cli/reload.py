@@ -1,6 +1,6 @@
 """`serve --reload`: run the server as a child and start it anew when a file changes.
 
-DESIGN. Modules cannot be unloaded, an extension least of all; so a small parent looks at the files
+Modules cannot be unloaded, an extension least of all; so a small parent looks at the files
 twice a second and replaces the whole child. (In an editable checkout, importing the package
 recompiles the core.) The child has a process group of its own: Ctrl-C reaches the parent alone,
 which passes it on, once. A child that fails is not restarted until a file changes.

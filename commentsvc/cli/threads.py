@@ -1,6 +1,6 @@
 """Thread verbs: the commands that moderate whole pages.
 
-DESIGN. As `verbs`. A page's address is brought to its canonical form here, by the settings of its
+As in `moderate`. A page's address is brought to its canonical form here, by the settings of its
 site, so that what a moderator copies from a browser names the thread that readers see.
 """
 

@@ -1,6 +1,6 @@
 """Adding: a submission is stored, or found to be stored already.
 
-DESIGN. A retry must never post twice, so every submission has a key. An *explicit* key is a secret
+A retry must never post twice, so every submission has a key. An *explicit* key is a secret
 of the client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest
 of the content: anybody can make one, so a repeat gets no token, and only an hour counts as a retry.
 

@@ -1,6 +1,6 @@
 """Markdown: a comment's Markdown becomes HTML that any page may show.
 
-DESIGN. Two independent gates. comrak parses GitHub's Markdown (autolinks, strikethrough, tables; a
+Two independent gates. comrak parses GitHub's Markdown (autolinks, strikethrough, tables; a
 newline is a line break, as readers expect of a comment field). It escapes raw HTML, which is thus
 shown as the text it is, so that ``List<String>`` survives; an image becomes a link to it, since
 loading it would tell its host who reads the page. Headings start at h4, below those of the page.

@@ -1,6 +1,6 @@
 """Where a list goes on: the opaque word that stands for a place in it.
 
-DESIGN. A place is the sort values of the last comment shown, not a number of comments to skip: so
+A place is the sort values of the last comment shown, not a number of comments to skip: so
 a comment that comes or goes between two pieces neither repeats nor hides another, and SQLite
 begins each piece by its index. A client can make such a word by itself and reads nothing by it
 that the list would not show, hence it is not signed.

@@ -1,14 +1,14 @@
 """What can be done with comments: sync functions for `Database.write` and `Database.read`.
 
-DESIGN. Counts are changed by the very transaction that changes what is counted, here and in
-`adding`, which stores submissions, and nowhere else.
+Counts are changed by the very transaction that changes what is counted, here and in
+`create`, which stores submissions, and nowhere else.
 
     CommentsError
-      UnknownSite      no site of that name is configured (see `adding`)
-      UnknownParent    the comment answered to is not in this thread, or was deleted (see `adding`)
-      KeyConflict      the key was used before, for other content (see `adding`)
-      ThreadClosed     the thread takes no more comments (see `adding`)
-    BadCursor          `after` was not made by `page`, or for another order (see `cursor`)
+      UnknownSite      no site of that name is configured (see `create`)
+      UnknownParent    the comment answered to is not in this thread, or was deleted (see `create`)
+      KeyConflict      the key was used before, for other content (see `create`)
+      ThreadClosed     the thread takes no more comments (see `create`)
+    BadCursor          `after` was not made by `pagination`, or for another order
 """
 
 from collections.abc import Iterable

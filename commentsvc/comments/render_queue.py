@@ -1,6 +1,6 @@
 """Render queue: what is rendered in one turn of the event loop, and no more than it can bear.
 
-DESIGN. What comes within a turn is rendered in one go when the turn is over: the code of one step
+What comes within a turn is rendered in one go when the turn is over: the code of one step
 stays in the processor's caches, which for forty submissions saves a fifth. A turn renders for TURN
 seconds at most, and ends the text it is at (16 ms for the slowest known one of 8,000 characters);
 the rest waits for the next turn, so that everybody else's requests come in between.

@@ -1,6 +1,6 @@
 """The hot statements, as static SQL.
 
-DESIGN. Building a query with peewee takes ten times as long as running it, so what every request
+Building a query with peewee takes ten times as long as running it, so what every request
 runs is written out here; tests hold each statement against the peewee query that it stands for,
 and each plan against its index. What runs rarely is written in peewee, where it is used.
 

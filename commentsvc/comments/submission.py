@@ -1,6 +1,6 @@
 """Submissions: what a client sent becomes a valid submission, or named errors, all at once.
 
-DESIGN. Pure functions. The quick path is msgspec's decoder for `Fields`, which checks types and
+Pure functions. The quick path is msgspec's decoder for `Fields`, which checks types and
 names in C; only when it refuses is the JSON read again, without types, to name everything that is
 wrong with it. Texts are cleaned rather than refused where the reader could not see what is wrong:
 control, bidirectional and invisible characters vanish from names, since they would disguise

@@ -1,6 +1,6 @@
 """Subscribing: who is told of answers to their comments, and who wants to be told no more.
 
-DESIGN. A wish comes with a submission; anybody can write somebody else's address there. So the
+A wish comes with a submission; anybody can write somebody else's address there. So the
 owner of the address is asked to confirm it, once for each site, and only when the comment is
 published: no program can make us send mail to strangers past a moderator. Until the owner has
 confirmed, nothing else is mailed there, and the question is repeated once a day at most. After

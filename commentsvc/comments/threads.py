@@ -1,6 +1,6 @@
 """Threads: closing them, and what happens when a page gets another address.
 
-DESIGN. A blog's pages move, and one page may have been talked about under two addresses. The old
+A blog's pages move, and one page may have been talked about under two addresses. The old
 address stays in the table as an alias, a row that names the thread it stands for; so whatever old
 pages, feeds and readers ask for leads to the same comments, and a submission that is under way
 lands with them. An alias never leads to an alias: what leads to a thread that moves is set anew.

@@ -1,6 +1,6 @@
 """Voting: what readers think of comments, one vote of each reader on each.
 
-DESIGN. A reader is who has the same browser: it makes a random word once, keeps it, and sends it
+A reader is who has the same browser: it makes a random word once, keeps it, and sends it
 with its votes; we keep a digest of it. Nothing else tells readers apart without a cookie or an
 address. Who makes up many words is bounded by the rate limit of a network, and by how many votes
 one network has on one comment: a family or an office, not a crowd. Networks are forgotten as those

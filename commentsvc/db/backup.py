@@ -1,6 +1,6 @@
 """Backup: a whole copy of the database while it is in use, and the way back.
 
-DESIGN. The copy is made by VACUUM INTO on a read-only connection. That neither writes the database
+The copy is made by VACUUM INTO on a read-only connection. That neither writes the database
 nor makes a checkpoint (see `sqlite`), so it needs no lock, and no server has to be asked: it reads
 one state of the data while the writer goes on. The copy grows under a name of its own, is checked
 as a whole and fsynced, and only then gets its name: a file with that name is complete, also after
@@ -10,7 +10,7 @@ To restore, the file is copied in the same way into the data folder, brought up 
 there, before anything is touched. The database that was there is kept beside it. What waits in the
 outbox of a backup may have been sent since it was made, so it is not sent unless that is wanted.
 
-Errors: BackupError, and those of `sqlite` and `datadir`.
+Errors: BackupError, and those of `sqlite` and `settings.data_dir`.
 """
 
 import contextlib

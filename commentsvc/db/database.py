@@ -1,6 +1,6 @@
 """The database as the service sees it: many writes in one transaction, and several readers.
 
-DESIGN. One OS thread, the `writer`, holds the only connection that writes; it groups what waits
+One thread, the `writer`, holds the only connection that writes; it groups what waits
 into transactions. Readers are `query_only` connections, one for `read_now` and one per reader OS
 thread. In WAL mode they neither wait for the writer nor hold it up, and what they begin after an
 acknowledgement sees what was acknowledged.
@@ -28,7 +28,7 @@ from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, hand_back
 
 P = ParamSpec("P")
 
-READERS: Final = 2  # OS threads for reads too long for the loop; SQLite reads rarely wait
+READERS: Final = 2  # threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
 WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
@@ -39,7 +39,7 @@ class Database:
 
     `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
     `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
-    `purge` gets the tags of each committed transaction, on the writer's OS thread.
+    `purge` gets the tags of each committed transaction, on the writer's thread.
 
     The `work` to run is a function of a Reader or Transaction and of the arguments that follow it,
     as in ``await database.read(find, comment_id)``.

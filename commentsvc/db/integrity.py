@@ -1,6 +1,6 @@
 """What must hold in the whole file, and whether it does: for `commentsvc check`.
 
-DESIGN. Counts are kept by the transactions that change what is counted, and nothing repairs them
+Counts are kept by the transactions that change what is counted, and nothing repairs them
 in silence: a difference is a fault of ours that somebody should report. So this only looks.
 """
 

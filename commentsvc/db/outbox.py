@@ -1,6 +1,6 @@
 """Posting: what is put into the outbox, and what becomes of it there.
 
-DESIGN. A row is written by the very transaction that stores or changes what it tells of, so that
+A row is written by the very transaction that stores or changes what it tells of, so that
 no crash comes between the two. Who is told stands in the table `target`, which a start brings in
 line with the settings: one statement then does it for a whole batch of submissions, and costs a
 look at an empty table where nobody wants to be told. (A command that works without a server writes

@@ -1,10 +1,10 @@
 """Backups: made by the running server, at the times of the settings, and the oldest removed.
 
-DESIGN. A backup is called after its moment, comments-20261121T120000Z.sqlite3, and nothing else is
+A backup is called after its moment, comments-20261121T120000Z.sqlite3, and nothing else is
 remembered: a restart neither makes one too early nor forgets one. One is due where no name is of
 the last hour, day or week; names of the future, left by a clock that went wrong, do not count.
 
-It is made on an OS thread that everything else goes before. A failure is told once in the log, by
+It is made on an thread that everything else goes before. A failure is told once in the log, by
 /metrics and on the dashboard, and tried again; no backup is removed before a newer one is whole.
 """
 

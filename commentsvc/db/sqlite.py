@@ -1,6 +1,6 @@
 """SQLite as we use it: how a connection is opened, what may be run on it, what its faults mean.
 
-DESIGN. SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the
+SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the
 same instant. Therefore exactly one connection does either (see `database`), all others are
 `query_only`, and memory mapping stays off. Only Litestream may be let make the checkpoints, all of
 them: the fault is in the program that makes one, and its versions since 0.5.17 are free of it.
@@ -86,7 +86,7 @@ def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
         uri=True,
         timeout=patience,
         isolation_level=None,
-        check_same_thread=False,  # opened here, used by one OS thread only from then on
+        check_same_thread=False,  # opened here, used by one thread only from then on
         cached_statements=STATEMENTS,
     )
     try:

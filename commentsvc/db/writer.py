@@ -85,7 +85,7 @@ class Job(Generic[T]):
         self.error: Exception | None = None
 
     def settle(self) -> None:
-        """Tell the outcome: on its loop's OS thread, or on any where there is no loop."""
+        """Tell the outcome: on its loop's thread, or on any where there is no loop."""
         if self.done is not None:
             self.done(self)
         elif self.future.done():
@@ -117,7 +117,7 @@ def hand_back(jobs: Sequence[Job[Any]]) -> None:
 
 
 class WorkQueue:
-    """Jobs that wait for an OS thread of ours: bounded, first in first out."""
+    """Jobs that wait for an thread of ours: bounded, first in first out."""
 
     def __init__(self, limit: int) -> None:
         self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()

@@ -1,10 +1,10 @@
 """Akismet: a third party's opinion on comments, where an operator wants one.
 
-DESIGN. It is asked by the outbox, after the comment is stored: so no submission waits for a server
+It is asked by the outbox, after the comment is stored: so no submission waits for a server
 of others or fails with it, and a question that finds nobody is asked again for a week. What it
 calls spam is filed as such, unless a moderator has decided meanwhile. Where a moderator decides
 otherwise than it did, it is told (submit-spam, submit-ham). The filter of our own learns nothing
-from it (see `lessons`).
+from it (see `spam.training`).
 
 It is told what readers see, the page, and the name, not the e-mail address; nor the reader's
 network address, which we do not have any more, though its protocol wants one: an address of the

@@ -1,6 +1,6 @@
 """Channels: what the settings say about who is told of comments, and how.
 
-DESIGN. `targets` is what the database has to know of it, `channels` what the outbox sends by. They
+`targets` is what the database has to know of it, `channels` what the outbox sends by. They
 name the same channels: a row for a channel that is no longer configured waits until it is again,
 or until it is too old. What mail needs is loaded where there is any: 1 MiB.
 """

@@ -1,11 +1,11 @@
 """Mail: the words of it. A row of the outbox becomes a message, in text and in HTML.
 
-DESIGN. What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
-what it is: in the text behind ">", in the HTML inside a frame, where `markup` has let nothing but
-its allow-list through; a mail loads no picture, so nobody learns when it is read. Headers are made
-by the standard library's email policy, which refuses line breaks but decodes encoded words
-(RFC 2047), where they may hide. So names and titles are made one line, and `=?`, which begins such
-a word, is broken, before they come near it; `smtp` looks once more.
+What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
+what it is: in the text behind ">", in the HTML inside a frame, where `comments.markdown` has let
+nothing but its allow-list through; a mail loads no picture, so nobody learns when it is read.
+Headers are made by the standard library's email policy, which refuses line breaks but decodes
+encoded words (RFC 2047), where they may hide. So names and titles are made one line, and `=?`,
+which begins such a word, is broken, before they come near it; `smtp` looks once more.
 
 A message has the same Message-ID at every attempt, made of its row. Mails about one page refer to
 the same message that never was, so that mail programs show them together.

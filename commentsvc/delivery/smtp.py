@@ -1,6 +1,6 @@
 """SMTP: a conversation with the server that takes our mail (RFC 5321, 3207, 4954).
 
-DESIGN. aiosmtplib speaks; here its many ways to fail become the three that the outbox knows. What
+aiosmtplib speaks; here its many ways to fail become the three that the outbox knows. What
 concerns the recipient or the text is Refused or Deferred, as the server's code says. All else,
 a refused login included, is Unreachable: an operator can mend it, and then every mail must go out.
 

@@ -1,6 +1,6 @@
 """Hooks: what other programs and messengers are told of comments, and how.
 
-DESIGN. A webhook gets JSON that is signed as Standard Webhooks 1.0 has it (webhook-id, -timestamp,
+A webhook gets JSON that is signed as Standard Webhooks 1.0 has it (webhook-id, -timestamp,
 -signature), so that ready-made libraries verify it; a delivery that comes twice has the same
 webhook-id. It is told of changes, too, each time with what the comment is by now. ntfy, Telegram,
 Slack and Discord get a short text for people, without any markup of theirs that a reader's words

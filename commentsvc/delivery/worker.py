@@ -1,6 +1,6 @@
 """The outbox: the loop that sends what was posted. Only `mail test` sends past it.
 
-DESIGN. Each channel has a task of its own, so that a mail server that hangs holds up no webhook. A
+Each channel has a task of its own, so that a mail server that hangs holds up no webhook. A
 task looks for due rows once a second (5 µs, and no signal has to find its way here), sends
 them one after the other on one connection, and notes what became of each before it goes on:
 

@@ -129,7 +129,7 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
 
 class Bridge:
     """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
-    `stats` and `take_trace`, which any OS thread may call."""
+    `stats` and `take_trace`, which any thread may call."""
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
         """Make the core; raises ValueError when `settings.listen` is no address.
@@ -178,7 +178,7 @@ class Bridge:
         return self._core.stats()
 
     def take_trace(self) -> bytes:
-        """Some lines about requests, whole ones, or none; for one OS thread at a time."""
+        """Some lines about requests, whole ones, or none; for one thread at a time."""
         return self._core.take_trace()
 
     def serve(

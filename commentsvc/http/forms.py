@@ -1,6 +1,6 @@
 """Forms: query strings, urlencoded bodies and multipart bodies become named texts.
 
-DESIGN. One reading for all three: WHATWG's URL standard 5.1 (a ``+`` is a space, a ``%`` without
+One reading for all three: WHATWG's URL standard 5.1 (a ``+`` is a space, a ``%`` without
 two hex digits is itself) and RFC 7578. Two things are strict. What is not UTF-8 is refused, with
 the name of its field, since guessing an encoding would store mojibake; and everything is
 bounded: the number of fields here, their bytes by the body's limit in the core.

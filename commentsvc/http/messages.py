@@ -1,6 +1,6 @@
 """Web: what a handler gets and gives, and who is asking.
 
-DESIGN. The core has parsed and bounded the request before; here its texts become values. Handlers
+The core has parsed and bounded the request before; here its texts become values. Handlers
 raise HttpError for every answer that is no success, and the router alone makes a response of
 it. Nothing here depends on cookies: a request is judged by what it says and where it comes from.
 

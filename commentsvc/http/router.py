@@ -1,10 +1,10 @@
 """Router: from method and path to handler, and from every error to its answer.
 
-DESIGN. A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and
+A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and
 then takes everything below it; a whole path wins over a pattern, the longest pattern over the
 others. A handler that is a plain
 function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
-is handed back to be awaited, a `web.Later` to be listened to. What an exception means in HTTP is
+is handed back to be awaited, a `Deferred` calls back. What an exception means in HTTP is
 said by `to_http`, which the router is given, and told in the language that `lang` in the query
 names; what is unexpected passes through, to be logged once by the server.
 """

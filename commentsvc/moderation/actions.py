@@ -1,7 +1,7 @@
 """Moderation: what becomes of a comment, who said so, and the way back.
 
-DESIGN. A comment's status changes here and nowhere else, as does its text by a moderator's hand.
-`models.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
+A comment's status changes here and nowhere else, as does its text by a moderator's hand.
+`model.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
 told. Every change is a row of the table `change` in the same transaction, those of one decision
 with the same `act`, so that a decision on a hundred comments is undone as one. A row is never taken
 away: undoing marks it. What a decision teaches about spam is written, and taken back, with it.
@@ -41,7 +41,7 @@ class ChangeResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
-    """A row of a comment's history. Moments are Unix milliseconds; see decisions.ChangeTable."""
+    """A row of a comment's history. Moments are Unix milliseconds; see db.schema.moderation."""
 
     id: int
     act: int

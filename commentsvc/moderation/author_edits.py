@@ -1,9 +1,9 @@
 """Revising: what an author does with a comment later, by the token that came with it.
 
-DESIGN. A new text is judged as a submission is, lest an approved comment be turned into spam once
+A new text is judged as a submission is, lest an approved comment be turned into spam once
 it is shown: where it would have had to wait, the comment waits again. Nothing that an author does
 shows a comment that was not shown before. All of it stands in the comment's history, where a
-moderator finds the old text; the filter learns nothing from it (see `lessons`).
+moderator finds the old text; the filter learns nothing from it (see `spam.training`).
 """
 
 from typing import Final

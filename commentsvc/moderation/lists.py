@@ -1,6 +1,6 @@
 """Review: the lists that moderators work through.
 
-DESIGN. Each is read in pieces, the newest first, by an index from where the last piece ended; so a
+Each is read in pieces, the newest first, by an index from where the last piece ended; so a
 piece takes the same time at the first comment and the millionth. What is not approved is ordered by
 id, by the index of the queue. The approved are ordered by their publication, each site by the
 index of its latest, and merged here, since there are few sites and no index of all of them.

@@ -1,6 +1,6 @@
 """Owned: all that is kept of somebody, who is known by an e-mail address.
 
-DESIGN. Comments are found by the index of words, which holds each address as one word, and, where
+Comments are found by the index of words, which holds each address as one word, and, where
 they are too new to be in it, one by one; so a million of others costs nothing. Addresses are
 the same in any case of ASCII's letters.
 """

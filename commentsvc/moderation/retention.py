@@ -1,14 +1,14 @@
 """Privacy: what is forgotten by itself, and what when its author asks.
 
-DESIGN. Hashes of networks, and spam that nobody has touched for long, are dropped in pieces when
-nobody waits (see `chores`). Of the spam a number for each day is kept, and what the filter learned
-of it; a comment that was answered stays.
+Hashes of networks, and spam that nobody has touched for long, are dropped in pieces when
+nobody waits (see `runtime.maintenance`). Of the spam a number for each day is kept, and what the
+filter learned of it; a comment that was answered stays.
 
 A person is known by the e-mail address. What that person wrote is emptied rather than removed:
 answers to it keep their place, and an empty, deleted comment says nothing. What only repeats it
 goes too: its history, which holds texts, the wish to be told of answers, mails that wait. The
-search index follows by triggers (see `derived`). Bans are kept: they are what a moderator decided.
-SQLite overwrites what was erased when it needs the room.
+search index follows by triggers (see `db.schema.search`). Bans are kept: they are what a moderator
+decided. SQLite overwrites what was erased when it needs the room.
 """
 
 from typing import Final
@@ -85,7 +85,7 @@ def removed(reader: Reader, since: int) -> int:
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     """Empty and delete all comments with that address, at the moment `now` (Unix milliseconds).
 
-    Returns their ids. This cannot be undone. `who` decided is a name as in `moderation`.
+    Returns their ids. This cannot be undone. `who` decided is a name as in `actions`.
     """
     ids = tuple(personal_data.ids(tx, email))
     actions.change(tx, ids, DELETED, who, now)

@@ -1,6 +1,6 @@
 """Embed: a thread as HTML, and a form that needs no script.
 
-DESIGN. The fragment has the structure and the class names of the widget's elements, so that one
+The fragment has the structure and the class names of the widget's elements, so that one
 stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
 static site's build may fetch it as often as it likes. What the widget needs of each comment is in
 it, and the moment from which on it asks for what is newer. The same as a page of its own is where

@@ -1,6 +1,6 @@
 """Link pages: where the links in mails lead. They need no session: the link is the key.
 
-DESIGN. Mail scanners follow links, so GET only shows what a link would do, on a page with one
+Mail scanners follow links, so GET only shows what a link would do, on a page with one
 button; POST does it. A page shows nothing that its mail did not tell. Its policy allows no script
 and no frame around it, and it sends no referrer, since its address is the key.
 """

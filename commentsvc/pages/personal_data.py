@@ -1,6 +1,6 @@
 """Own pages: an author gets all of theirs, or has it erased, by links that are mailed.
 
-DESIGN. Who reads an address's mail is its owner. So the address is asked for, two links are mailed
+Who reads an address's mail is its owner. So the address is asked for, two links are mailed
 there, each of which does one thing, and the page behind a link does it by POST alone, since mail
 scanners follow links. The answer to the question is always the same: nobody learns whether an
 address has written here, and no mail is sent where it has not. Each address and each

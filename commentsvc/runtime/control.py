@@ -1,6 +1,6 @@
 """The control socket: how a command reaches the server that runs on the same data.
 
-DESIGN. Only one program may write the database, so a command that writes while a server runs has
+Only one program may write the database, so a command that writes while a server runs has
 to ask it. It does so over a unix socket in the data folder (mode 0600: who may write the data may
 command the server). One connection carries one JSON line each way:
 
@@ -13,7 +13,7 @@ command the server). One connection carries one JSON line each way:
     {"do": "hand_over"}                                 see handover.py
     anything else                                       {"error": "…"}
 
-What a command may order is in `orders`.
+What a command may ask for is in `control_commands`.
 
     ControlError    the server that was asked cannot do it; the text says why
       NoServer      nobody listens there

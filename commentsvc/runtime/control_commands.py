@@ -1,7 +1,7 @@
 """Orders: what a command asks to be written.
 
-DESIGN. An order crosses the control socket as JSON where a server runs, and is written by the
-command itself where none does; either way by its own `work`, in one transaction. Urls in it are
+An order crosses the control socket as JSON where a server runs, and is written by the
+command itself where none does; either way by its own `apply`, in one transaction. Urls in it are
 canonical: whoever makes an order has read the settings.
 """
 

@@ -1,6 +1,6 @@
 """The hand-over: a new server takes the place of the one that runs, and no client notices.
 
-DESIGN. The listening sockets are passed on, and with them the clients that wait in them: a second
+The listening sockets are passed on, and with them the clients that wait in them: a second
 socket on the same port (SO_REUSEPORT) would lose those. Idle connections are passed on, too, so
 that nobody's next request meets a close. And the lock on the data goes along, still locked, so
 that at every moment exactly one process may write.

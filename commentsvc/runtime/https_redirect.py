@@ -1,6 +1,6 @@
 """Redirect: a second listener, for plain HTTP alone, that sends everybody to HTTPS.
 
-DESIGN. A program that does TLS and nothing else, as hitch, knows no plain HTTP. So this is a core
+A program that does TLS and nothing else, as hitch, knows no plain HTTP. So this is a core
 of its own, with the core's limits and deadlines, in which nothing is stored and each request gets
 the same answer. The way leads to the host of `server.public_url`, whatever host a client names.
 """

@@ -1,6 +1,6 @@
 """Chores: what can wait until nobody does.
 
-DESIGN. Feeding the index of words costs as much as storing the comment. So it is done in pieces,
+Feeding the index of words costs as much as storing the comment. So it is done in pieces,
 after a pause in which no comment came, and stops as soon as one comes: submissions never wait for
 more than one piece. Under a load that never pauses nothing is fed, and search says how much is
 missing. In such a pause old hashes of networks and old spam are dropped too.
@@ -22,7 +22,7 @@ from commentsvc.util.client_network import DAY_S
 PAUSE: Final = 1.0
 # Comments that are fed at once: about 20 ms, as long as a submission may wait for a slow disk.
 PIECE: Final = 200
-# Between two looks for old spam where there was none; in seconds. It takes a reader's OS thread.
+# Between two looks for old spam where there was none; in seconds. It takes a reader's thread.
 ROUND: Final = 600.0
 
 

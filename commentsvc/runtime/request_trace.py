@@ -1,6 +1,6 @@
 """Trace: the core's lines about requests, on their way to whoever follows them.
 
-DESIGN. The workers put lines into bounded rings and never wait. An OS thread of ours looks into
+The workers put lines into bounded rings and never wait. An thread of ours looks into
 them several times a second and writes what it finds; when that is not read, it alone waits, the
 rings fill up, and the core counts the lines that are lost.
 """

@@ -1,6 +1,6 @@
 """Rerender: stored HTML is brought up to date after the renderer has changed.
 
-DESIGN. Each start compares all stored HTML with what the renderer makes of its source now, in the
+Each start compares all stored HTML with what the renderer makes of its source now, in the
 background and in pieces, and stores what differs. So no version of the renderer has to be
 remembered, or raised by hand. A piece takes BUDGET seconds of a reader's thread, once a second.
 """

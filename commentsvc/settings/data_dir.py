@@ -1,6 +1,6 @@
 """The data folder: what lies in it, and whether it can be used.
 
-DESIGN. Most first starts that fail, fail here: a volume that belongs to root, another uid in the
+Most first starts that fail, fail here: a volume that belongs to root, another uid in the
 container. So we look before anything else does, and name the path, its owner, our uid and the
 command that helps.
 

@@ -1,13 +1,13 @@
 """The settings: one TOML file, then environment variables, checked as a whole.
 
-DESIGN. `settings` says which there are and what is allowed; `configread` finds what was given and
-what is wrong with it; what two settings together must not say is here.
+`schema` says which there are and what is allowed; `reader` finds what was given and what is
+wrong with it; what two settings together must not say is here.
 
 `COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file
 that holds the value (for secrets). Lists are written with commas there. Only this module and
-`manager` read the environment.
+`runtime.systemd` read the environment.
 
-Errors: configread.SettingsError, alone.
+Errors: reader.SettingsError, alone.
 """
 
 import os

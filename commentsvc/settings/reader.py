@@ -1,6 +1,6 @@
 """What an operator wrote, in a file and in variables, and what is wrong with it.
 
-DESIGN. A wrong value does not stop the reading: each problem becomes one line that names the key,
+A wrong value does not stop the reading: each problem becomes one line that names the key,
 what was found, what is allowed and what to do, and the caller raises all of them together, since
 an operator wants to repair a file once. The first annotation (`msgspec.Meta`) of a struct's field
 says what is allowed; in its `extra`, "tidy" is a function that returns the value in its one form

@@ -1,7 +1,7 @@
 """The settings, as values: the only list of them.
 
-DESIGN. The annotations say what is `allowed`, both to the machine (`Meta`) and to the operator (its
-`description`), so that names, bounds and messages cannot drift apart. `config` fills them.
+The annotations say what is allowed, both to the machine (`Meta`) and to the operator (its
+`description`), so that names, bounds and messages cannot drift apart. `loader` fills them.
 """
 
 from collections.abc import Iterable

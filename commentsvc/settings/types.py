@@ -1,7 +1,7 @@
 """What the value of a setting may be: to the machine, and in words to the operator.
 
-DESIGN. Each is a `msgspec.Meta`: its bounds or pattern check a value, its `description` completes
-"allowed is ...", and in its `extra` are what `configread` knows: "tidy", a function that returns
+Each is a `msgspec.Meta`: its bounds or pattern check a value, its `description` completes
+"allowed is ...", and in its `extra` are what `reader` knows: "tidy", a function that returns
 the value in its one form or raises ValueError, and "secret", which keeps it out of messages.
 """
 
@@ -79,7 +79,7 @@ UNWANTED = Meta(
     description=f"a list of at most {WORDS} words or phrases of 1 to 100 characters",
     extra={"tidy": _tidy_words},
 )
-# As `rules` tells them.
+# As `spam.text_rules` names them.
 SCRIPTS = (
     "arabic",
     "armenian",

@@ -1,13 +1,13 @@
 """Bans: whom and what moderators do not want here any more, for good or for a time.
 
-DESIGN. A ban files comments as spam: nothing is lost, a moderator still finds them, and who is
+A ban files comments as spam: nothing is lost, a moderator still finds them, and who is
 banned is not told. The list is small and asked by every submission, so it is kept in memory; the
 transaction that changes it names the tag `TAG`, and whoever purges calls `Bans.forget`, so that the
 submission after the acknowledgement meets the new list.
 
 An author is banned by name, in any case and width (NFKC), or by e-mail address; a network by the
-hash that its comments keep (see `network`), which ends with them; a word as in `rules`; a domain
-with all below it, in links of the text and as the author's site.
+hash that its comments keep (see `util.client_network`), which ends with them; a word as in
+`text_rules`; a domain with all below it, in links of the text and as the author's site.
 
     CommentsError
       BanRefused   what was given cannot be banned; the text says why
@@ -60,7 +60,7 @@ class Ban(msgspec.Struct, frozen=True, gc=False):
 def add(
     tx: Transaction, kind: str, value: str, who: str, now: int, expires: int | None = None
 ) -> int:
-    """Ban a `value` of a `kind` (see models.BANS) at the moment `now`; return the ban's id.
+    """Ban a `value` of a `kind` (see model.BANS) at the moment `now`; return the ban's id.
 
     One that is there gets the new end. Raises BanRefused.
     """
@@ -112,7 +112,7 @@ class Bans:
         self._values: dict[str, frozenset[str]] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
-        """Be no longer current if `tags` are purged for that; on any OS thread."""
+        """Be no longer current if `tags` are purged for that; on any thread."""
         if TAG in tags:
             self._stale = True
 

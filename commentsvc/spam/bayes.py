@@ -66,7 +66,7 @@ CERTAIN, LIKELY, GOOD = 0.999, 0.95, 0.02
 
 
 class Bayes:
-    """The filter; `odds` are those of `lessons.odds`, replaced as a whole."""
+    """The filter; `odds` are those of `training.odds`, replaced as a whole."""
 
     def __init__(self) -> None:
         self.odds: Mapping[int, float] = {}

@@ -1,6 +1,6 @@
 """Layers: all that a submission passes before it is judged.
 
-DESIGN. Each layer knows one thing and can be off. All are asked, so that a moderator sees every
+Each layer knows one thing and can be off. All are asked, so that a moderator sees every
 reason. Nothing here reads the disk, and nothing waits.
 
 Who writes in the widget gets a stamp and some work for it when the form is opened (`invite`). A

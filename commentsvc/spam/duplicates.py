@@ -1,6 +1,6 @@
 """Duplicates: the same text, from another network.
 
-DESIGN. A person says a thing once, a program says it everywhere. Of each text of some length we
+A person says a thing once, a program says it everywhere. Of each text of some length we
 keep a hash, and who sent it, for a day, in memory; a restart forgets. That a network sends its own
 text again is no doubt: people do when they are not sure that it arrived, and the rate limit counts
 them. A retry, known by its key or by its author and page, is none either.

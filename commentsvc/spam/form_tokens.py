@@ -1,6 +1,6 @@
 """Stamps: a form that was opened by somebody a moment ago, and is sent once.
 
-DESIGN. Whoever begins to write asks for a stamp: the moment, a random word and the site, signed
+Whoever begins to write asks for a stamp: the moment, a random word and the site, signed
 (HMAC-SHA256 of itsdangerous). A stamp younger than a person types, older than a page stays open,
 or used for another submission before is a doubt. Nothing is stored when it is made. Of used
 ones we remember the word and which submission it was, so that a retry of the same one is none;

@@ -1,7 +1,7 @@
 """School: keeps the filter at what moderators have taught by now.
 
-DESIGN. A submission asks the filter in memory. At most once in PAUSE seconds it also asks whether
-something was taught since; then the odds of all words are read anew, by a reader's OS thread, while
+A submission asks the filter in memory. At most once in PAUSE seconds it also asks whether
+something was taught since; then the odds of all words are read anew, by a reader's thread, while
 the filter goes on with the former ones. Only the very first submission waits for that.
 """
 

@@ -1,6 +1,6 @@
 """Standing: how a site takes comments, and what its moderators said of such as this one.
 
-DESIGN. The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
+The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
 only ``suspicious`` ones, or ``none``. An author earns trust by approved comments on the site, and
 is known by name and e-mail address together: nobody sees the address of another, so nobody
 easily takes over the trust in somebody. Who gives no address is never trusted. Only where a site

@@ -1,6 +1,6 @@
 """Work: what a reader's browser computes before a comment is taken, as a bot would have to.
 
-DESIGN. ALTCHA's format, second version (https://altcha.org/docs/v2/proof-of-work-v2/): find the
+ALTCHA's format, second version (https://altcha.org/docs/v2/proof-of-work-v2/): find the
 number for which PBKDF2 gives the key that begins as asked. We choose the number, so that the time
 it takes has an upper bound, and sign the whole key, so that checking costs two HMACs. The work is
 for one stamp, which it names, and thereby used once and as old as that.

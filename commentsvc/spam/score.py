@@ -1,9 +1,9 @@
 """Spam: what is refused, what waits for a moderator, what is shown at once.
 
-DESIGN. Each layer of the defence gives findings, a reason with its points, and `judge` adds
+Each layer of the defence gives findings, a reason with its points, and `judge` adds
 them up. No single doubt of ours decides over a person: a reader without JavaScript, with an unusual
 text or an unlucky network is held at worst. Only a field that no person can see, filled, is
-refused. What several layers doubt is filed as spam (the setting `spam.score`), and so is what says
+refused. What several checks doubt is filed as spam (the setting `spam.score`), and so is what says
 nearly the same as what moderators called spam before; there it costs no moderator's time, and can
 still be found and undone.
 
@@ -50,7 +50,7 @@ CROWD: Final = HOLD
 # No doubt but a moderator's decision: a banned author, network, word or domain.
 BANNED: Final = 100
 
-# From how many points a comment waits, by the site's policy; for "first" see `standing`.
+# From how many points a comment waits, by the site's policy; for "first" see `policy`.
 HOLDS_FROM: Final = {"all": 0, "first": 0, "suspicious": HOLD, "none": BANNED}
 
 TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))

@@ -1,6 +1,6 @@
 """Rules: what the text of a comment tells by itself: links, words, scripts.
 
-DESIGN. Rules are the operator's, and each can be off. They look at text as it was typed, in
+Rules are the operator's, and each can be off. They look at text as it was typed, in
 linear time. A word matches as a whole word in any case and width (NFKC), so that a rule against
 "casino" meets "ＣＡＳＩＮＯ" but no "casinos". A language is told by its script alone: a few words
 are too little to tell English from Dutch, and a guess would hold people.

@@ -1,6 +1,6 @@
 """Lessons: what moderators' decisions teach the filter, kept in step with them.
 
-DESIGN. A comment whose last decision was to approve it, or to mark it as spam, is a lesson: of each
+A comment whose last decision was to approve it, or to mark it as spam, is a lesson: of each
 of its tokens (see `tokens`) one more is counted in good comments, or in spam. The lesson is noted
 with the tokens' numbers, in the decision's own transaction, so that undoing it, or deciding
 otherwise, takes back just what was counted, whatever the comment says by then. What nobody has

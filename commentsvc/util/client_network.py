@@ -1,10 +1,10 @@
 """Networks: what we keep of an address, which is never the address.
 
-DESIGN. One person has a whole IPv6 /56 and providers share an IPv4 /24, so limits and bans count
+One person has a whole IPv6 /56 and providers share an IPv4 /24, so limits and bans count
 networks. A comment keeps a keyed hash of its network, 64 bits of BLAKE2b (RFC 7693): enough to see
 that two comments came from one place, and nothing to somebody who has the database without the
 key. The hash's key is another one in each period and hashes are forgotten a period after they were
-made (see `privacy`), so nobody is known again for longer than two periods. Periods are
+made (see `moderation.retention`), so nobody is known again for longer than two periods. Periods are
 made from the secret key: nothing has to be stored, and rotating that key parts all ties.
 """
 

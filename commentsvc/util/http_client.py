@@ -1,6 +1,6 @@
 """Remote: a request to another server, to a public address only, and bounded.
 
-DESIGN. An address that an operator has typed, or copied from somewhere, must not become a way into
+An address that an operator has typed, or copied from somewhere, must not become a way into
 the machine's own network. So the name is resolved here; where any of its addresses is not public
 (private, loopback, link-local, metadata, multicast, or such a one inside an IPv6 address) nothing
 is sent, unless the operator allows that network; and the connection goes to the address that was

@@ -1,6 +1,6 @@
 """Languages: the widget's words, for what readers see of us without it.
 
-DESIGN. The words stand in static/lang, a file for each language, and nowhere else: each is a module
+The words stand in static/lang, a file for each language, and nowhere else: each is a module
 for browsers that holds one literal, which is JSON but for bare keys and last commas. A language is
 chosen as the widget does it, so both speak the same on one page.
 """

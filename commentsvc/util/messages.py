@@ -1,6 +1,6 @@
 """Faults: what the service refuses, told in the language of the page that the reader wrote on.
 
-DESIGN. What readers can cause stands here by a code, in English and the widget's other languages;
+What readers can cause stands here by a code, in English and the widget's other languages;
 what only a programmer can is said where it is found, in English. Unlike the widget's words these
 are not sent with each page: most readers never see one.
 """

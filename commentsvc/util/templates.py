@@ -1,6 +1,6 @@
 """Templating: how jinja2 is set up for all that we write, pages and mails.
 
-DESIGN. Every text is escaped in HTML, and a name that is not given is an error. Templates are read
+Every text is escaped in HTML, and a name that is not given is an error. Templates are read
 by importlib.resources, since jinja2's own loader does not find the package where it is installed
 as editable.
 """

@@ -1,4 +1,4 @@
-"""Advice: the line to change, for each fault that `doctor` and `checkup` find."""
+"""Hints: the line to change, for each fault that `remote` and `local` find."""
 
 from typing import Final
 

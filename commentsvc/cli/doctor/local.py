@@ -1,4 +1,4 @@
-"""Checkup: what `doctor` looks at on the machine itself, given the data folder and the settings.
+"""Local checks of `doctor`: on the machine itself, given the data folder and the settings.
 
 What the proxy does between itself and the service shows nowhere else than in the service's own
 counters; whether mail works, only by trying; and who may read the files, only by looking.

@@ -1,6 +1,6 @@
 """Doctor: looks at a running service from outside, as a browser does, for usual mistakes.
 
-DESIGN. Each check asks something and gives one finding: well, or what is wrong. How a proxy is told
+Each check asks something and gives one finding: well, or what is wrong. How a proxy is told
 to do it right is in `advice`, by the check's name. Nothing is written: no comment is sent, and what
 is posted is a preview.
 """

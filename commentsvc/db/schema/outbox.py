@@ -1,6 +1,6 @@
 """What goes out of the service: the tables of it, and the values that leave them.
 
-DESIGN. As `models`, whose rules hold here too. A row of the outbox says what is to be told, not in
+The rules of `schema.comments` hold here too. A row of the outbox says what is to be told, not in
 which words: those are made when it is sent, from what the comment is by then. So nothing that was
 erased is mailed, and writing a row costs a submission next to nothing.
 """
