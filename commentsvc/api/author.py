@@ -13,7 +13,7 @@ from commentsvc.api.serialize import CommentSerializer, Revised, status
 from commentsvc.api.submit import SubmissionService
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, voting
-from commentsvc.comments.errors import UnknownComment
+from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.submission import MalformedError, Submission, is_key, message_from_json
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
@@ -35,11 +35,13 @@ from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.settings.schema import Settings
-from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.ratelimit import RateLimiter
 
 # What one may vote, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
+# Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
+WIDE_VOTES: Final = f"{3 * voting.CROWD}/day"
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
 
@@ -75,6 +77,7 @@ class AuthorActions:
         """Take the settings and what was built of them; both clocks are in seconds."""
         self._votes = VALUES[settings.comments.votes]
         self._limiter = RateLimiter(settings.spam.vote_limit)
+        self._wide = RateLimiter(WIDE_VOTES)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
@@ -144,6 +147,9 @@ class AuthorActions:
         if wait:
             message = f"These were many votes. Please wait {wait} s, then vote again."
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+        wide = wide_network(place)
+        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._monotonic()):
+            raise TooManyVotes("your network has many votes on this comment already")
         networks, moment = self._hashes.hashes(place, now), int(now * 1_000)
         votes = await self._database.write(voting.vote, number, voter, value, networks, moment)
         headers = (("Content-Type", JSON), NOT_STORED, *headers)

@@ -177,6 +177,7 @@ class CommentsApi:
         403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
         the site; `site` in the body is the author's.
         """
+        self._submissions.admit(request)
         body, locate = request.json(), self._submissions.locator(request)
         submission = from_json(body, self._submissions.bounds, locate)
         return self._submissions.begin(
@@ -206,7 +207,7 @@ class CommentsApi:
         """
         site, _ = self._place(request.parameters())
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
-        return Response(200, headers, encode(self._submissions.invite(site)))
+        return Response(200, headers, encode(self._submissions.invite(request, site)))
 
     def _receipt(self, site: str, accepted: Accepted) -> Response:
         """Tell an author what became of a submission."""

@@ -97,6 +97,7 @@ class Stacosys:
         return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
 
     async def _submit(self, request: Request, legacy: Legacy) -> None:
+        self._submissions.admit(request)
         locate = self._submissions.locator(request)
         fields = Fields(
             legacy.url,

@@ -48,6 +48,9 @@ from commentsvc.util.timestamps import MINUTE_MS
 # A text of 8,000 characters takes up to 16 ms, so a network takes 2 % of the loop at most.
 PREVIEWS: Final = "60/minute"
 
+# Attempts for each comment that a network may send: people have to correct themselves.
+ATTEMPTS: Final = 6
+
 # What becomes of a submission by the verdict on it.
 STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
@@ -114,6 +117,7 @@ class SubmissionService:
         self._spam_checker = SpamChecker(settings, keys)
         self._spam_policy = SpamPolicy(settings, database, bans)
         self._limiter = RateLimiter(settings.spam.rate_limit)
+        self._attempts = RateLimiter(settings.spam.rate_limit, ATTEMPTS)
         self._pending_limit = PendingLimit(settings.spam, database)
         self._previews = RateLimiter(PREVIEWS)
         self._rendering = RenderQueue(monotonic)
@@ -137,13 +141,21 @@ class SubmissionService:
         """Give a form of `site` a stamp alone: it cannot do any work."""
         return self._spam_checker.form_token(site, self._now())
 
-    def invite(self, site: str) -> dict[str, Any]:
+    def invite(self, request: Request, site: str) -> dict[str, Any]:
         """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
 
         Any: JSON for the client.
         """
-        invitation = self._spam_checker.invite(site, self._now(), self._monotonic())
+        place = network(self._proxies.client(request))
+        invitation = self._spam_checker.invite(site, self._now(), self._monotonic(), place)
         return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
+
+    def admit(self, request: Request) -> None:
+        """Count an attempt to submit, before it is read. Raises HttpError 429.
+
+        Reading costs time, also where nothing comes of it. What is refused then counts here alone.
+        """
+        self._visit(request, self._attempts, TOO_FAST)
 
     async def submit(self, request: Request, submission: Submission) -> Accepted:
         """Judge and store a submission.

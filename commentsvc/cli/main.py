@@ -5,6 +5,7 @@ beside this one; `common` holds what they share. What a command needs is importe
 that `healthcheck` does not load the web server.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -115,11 +116,16 @@ def init(data: Path, settings_file: Path | None) -> None:
     file = settings_file or data / data_dir.SETTINGS
     text = resources.files("commentsvc").joinpath(data_dir.SETTINGS).read_bytes()
     try:
-        with file.open("xb") as new:
+        with open(file, "xb", opener=_private) as new:
             new.write(text)
     except FileExistsError as error:
         raise Failure([f"{file} already exists; not overwritten."]) from error
     click.echo(f"{file} is written. Change it, then try: commentsvc check --data {data}")
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, since passwords may be written into it."""
+    return os.open(path, flags, mode=0o600)
 
 
 @main.command()

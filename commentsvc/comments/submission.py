@@ -24,6 +24,7 @@ from commentsvc.util.text import one_line, whole_number
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
+FIELDS = 256  # of a JSON object, as of a form; ours has a dozen
 UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
 NAME_LENGTH = 40
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
@@ -193,6 +194,8 @@ def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
         raise MalformedError("The body is not valid JSON in UTF-8.") from None
     if not isinstance(values, dict):
         raise MalformedError('The body must be a JSON object, as in {"url": …, "author": …}.')
+    if len(values) > FIELDS:
+        raise MalformedError(f"There are more than {FIELDS} fields.")
     return _convert(values, problems)
 
 

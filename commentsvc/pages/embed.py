@@ -219,6 +219,7 @@ class Embed:
         values: dict[str, str] = {}
         try:
             values.update((name, texts[0]) for name, texts in request.form().items())
+            self._submissions.admit(request)
             locate = self._submissions.locator(request)
             submission = from_form(values, self._submissions.bounds, locate)
             accepted = await self._submissions.submit(request, submission)

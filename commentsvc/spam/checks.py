@@ -21,6 +21,7 @@ from commentsvc.spam.policy import PolicyResult
 from commentsvc.spam.proof_of_work import ProofOfWork
 from commentsvc.spam.score import HOLD, Signal, Verdict
 from commentsvc.spam.text_rules import TextRules
+from commentsvc.util.client_network import wide_network
 from commentsvc.util.ratelimit import RateLimiter
 
 _UNSTAMPED = TokenCheck(False, Signal(score.UNSTAMPED, "no form stamp"))
@@ -49,13 +50,19 @@ class SpamChecker:
         """Give a form of `site` a stamp, at the moment `now` (Unix seconds)."""
         return self._form_tokens.make(site, now)
 
-    def invite(self, site: str, now: float, monotonic: float) -> dict[str, Any]:
+    def invite(
+        self, site: str, now: float, monotonic: float, network: bytes = b""
+    ) -> dict[str, Any]:
         """Give a form of `site` what it needs: ``{"stamp", "work"?}``. Any: see Work.
 
-        `now` is Unix time, both clocks are in seconds.
+        `network` asks for it; `now` is Unix time, both clocks are in seconds.
         """
         stamp = self.form_token(site, now)
-        work = {"work": self._work.challenge(stamp, monotonic)} if self._work else {}
+        work = (
+            {"work": self._work.challenge(stamp, monotonic, wide_network(network))}
+            if self._work
+            else {}
+        )
         return {"stamp": stamp, **work}
 
     def check(

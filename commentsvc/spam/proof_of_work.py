@@ -5,7 +5,8 @@ number for which PBKDF2 gives the key that begins as asked. We choose the number
 it takes has an upper bound, and sign the whole key, so that checking costs two HMACs. The work is
 for one stamp, which it names, and thereby used once and as old as that.
 
-It gets harder with the number of forms that were lately opened, to STEEPEST times. A slow phone
+It gets harder with the number of forms that the asking network has lately opened, to STEEPEST
+times: who asks often pays for it, and nobody else does. A slow phone
 does half a million rounds a second, so that it takes such a phone 0.2 s and 2 s at most; the widget
 works while its reader writes, and sends a comment without it rather than let anybody wait.
 
@@ -17,12 +18,15 @@ from collections.abc import Callable, Sequence
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any, Final
 
+from cachetools import LRUCache
+
 if TYPE_CHECKING:
     from altcha import Payload
 
 ROUNDS: Final = 1_000  # of PBKDF2 for each number: 0.25 ms for us, once for each form
 STEEPEST: Final = 10  # times as hard as in quiet hours
-QUIET: Final = 30.0  # forms opened in HALF seconds that make nothing harder
+QUIET: Final = 30.0  # forms opened by a network in HALF seconds that make nothing harder
+NETWORKS: Final = 10_000  # whose numbers are remembered, about 2 MiB
 HALF: Final = 60.0  # seconds after which an opened form counts half
 LENGTH: Final = 4_000  # characters of an answer; an honest one has 900
 
@@ -37,19 +41,20 @@ class ProofOfWork:
         self._secrets = [(_secret(key, b"work asked"), _secret(key, b"work done")) for key in keys]
         self._numbers = numbers
         self._random = random
-        self._opened = 0.0
-        self._since = 0.0
+        # How many forms a network has lately opened, and when it did so last.
+        self._opened: LRUCache[bytes, tuple[float, float]] = LRUCache(NETWORKS)
 
-    def challenge(self, stamp: str, now: float) -> dict[str, Any]:
-        """Give a challenge for who has `stamp`; `now` is a monotonic clock in seconds.
+    def challenge(self, stamp: str, now: float, network: bytes = b"") -> dict[str, Any]:
+        """Return a challenge for who has `stamp`, in `network`; b"" where that is not known.
 
-        Any: JSON as ALTCHA defines it.
+        `now` is a monotonic clock in seconds. Any: JSON as ALTCHA defines it.
         """
         from altcha import create_challenge
 
-        self._opened = self._opened * 0.5 ** (max(0.0, now - self._since) / HALF) + 1
-        self._since = now
-        harder = min(STEEPEST, max(1.0, self._opened / QUIET))
+        opened, since = self._opened.get(network, (0.0, now))
+        opened = opened * 0.5 ** (max(0.0, now - since) / HALF) + 1
+        self._opened[network] = opened, now
+        harder = min(STEEPEST, max(1.0, opened / QUIET))
         asked, done = self._secrets[0]
         challenge = create_challenge(
             "PBKDF2/SHA-256",

@@ -32,6 +32,14 @@ def network(address: str) -> bytes:
     return packed[12:15] if packed.startswith(_MAPPED) else packed[:7]
 
 
+def wide_network(network: bytes) -> bytes:
+    """Return the IPv6 /48 of a `network`, as an organisation may have; an IPv4 /24 is itself.
+
+    It has 256 networks of the usual size, so what must not be multiplied is bounded by it too.
+    """
+    return network[:6]
+
+
 class NetworkHashes:
     """Hashes networks by a key that changes every `days` days; with 0 there are no hashes."""
 

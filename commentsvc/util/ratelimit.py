@@ -17,13 +17,16 @@ _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 class RateLimiter:
     """Counts what each key does against one rate."""
 
-    def __init__(self, rate: str) -> None:
-        """Take the rate as in the settings: ``10/minute`` (second, hour, day) or ``off``."""
+    def __init__(self, rate: str, times: int = 1) -> None:
+        """Take the rate as in the settings, and how many times of it are allowed.
+
+        A rate is ``10/minute`` (second, hour, day) or ``off``.
+        """
         self._buckets: LRUCache[bytes | str, tuple[float, float]] = LRUCache(BUCKETS)
         self._size = 0.0
         if rate != "off":
             count, _, unit = rate.partition("/")
-            self._size = float(count)
+            self._size = float(count) * times
             self._per_second = self._size / _SECONDS[unit]
 
     def take(self, key: bytes | str, now: float) -> int:

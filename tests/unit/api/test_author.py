@@ -49,6 +49,12 @@ def vote(service: Served, value: object, number: int = 1, **changes: Any) -> Res
     return service.post(f"/api/comments/{number}/votes", fields)
 
 
+def vote_from(service: Served, peer: str, voter: str) -> Response:
+    body = json.dumps({"vote": 1, "voter": voter}).encode()
+    target = "/api/comments/1/votes"
+    return service.ask("POST", target, body, peer, content_type="application/json")
+
+
 def listed(service: Served, query: str = "") -> Any:
     return data(service.get(f"/api/comments?url=/p/{query}"))
 
@@ -210,3 +216,12 @@ def test_too_many_votes_of_a_network_are_a_conflict(service: Served) -> None:
     service.submit()
     answers = [vote(service, 1, voter=f"{VOTER}-{number}") for number in range(21)]
     assert [answer.status for answer in answers] == [200] * 20 + [409]
+
+
+def test_many_networks_of_one_ipv6_48_are_no_crowd(service: Served) -> None:
+    service.submit()
+    statuses = [
+        vote_from(service, f"2001:db8:1:{n:x}00::1", f"{VOTER}-{n}").status for n in range(61)
+    ]
+    assert statuses == [200] * 60 + [409]
+    assert vote_from(service, "2001:db8:2::1", VOTER).status == 200

@@ -73,6 +73,15 @@ def test_what_is_invalid_or_foreign_does_not_count_as_fast(service: Served) -> N
     assert service.submit().status == 201
 
 
+def test_attempts_are_counted_before_they_are_read(service: Served) -> None:
+    statuses = [service.submit("").status for _ in range(13)]
+    assert statuses == [400] * 12 + [429]
+    body = b'{"' + b'x":1,"' * 5_000 + b'y":1}'
+    assert service.post("/api/comments", {}).status == 429
+    answer = service.ask("POST", "/api/comments", body, content_type="application/json")
+    assert answer.status == 429
+
+
 def test_a_filled_honeypot_is_refused_and_nothing_is_stored(service: Served) -> None:
     answer = service.submit(subject="cheap watches")
     assert (answer.status, data(answer)["error"]["code"]) == (400, "rejected")

@@ -152,6 +152,7 @@ def test_init_writes_the_shipped_file_once(run: Run, tmp_path: Path) -> None:
     assert run("init", "--data", data).exit_code == 0
     file = data / "commentsvc.toml"
     assert file.read_bytes() == SHIPPED.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o600, "passwords may be written into it"
     file.write_text("mine")
     result = run("init", "--data", data)
     assert result.exit_code == 1

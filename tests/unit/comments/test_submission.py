@@ -217,6 +217,14 @@ def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
     assert read(message=" a\r\nb\rc\n\td\x00\x0b\x7f ").message == "a\nb\nc\n\td"
 
 
+def test_the_number_of_fields_is_bounded() -> None:
+    """Names that begin alike are one in the answer, but each was compared with all of ours."""
+    names = [f"{'x' * 40}{number}" for number in range(257)]
+    with pytest.raises(MalformedError) as caught:
+        from_json(json.dumps(dict.fromkeys(names, 1)).encode(), BOUNDS, SITES.locate)
+    assert "more than 256 fields" in caught.value.message
+
+
 def test_a_title_is_cut_rather_than_refused() -> None:
     assert len(read(title="a " * 400).title) == 300
 

@@ -109,6 +109,20 @@ def test_a_wave_makes_it_harder_to_an_upper_bound() -> None:
     assert asked[-1] == 100 * STEEPEST
 
 
+def test_who_asks_often_makes_it_harder_for_nobody_else() -> None:
+    asked: list[int] = []
+
+    def choose(count: int) -> int:
+        asked.append(count)
+        return 0
+
+    work = ProofOfWork([KEY], 100, choose)
+    for _ in range(1_000):
+        work.challenge(STAMP, 0.0, b"bot")
+    work.challenge(STAMP, 0.0, b"reader")
+    assert asked[-2:] == [100 * STEEPEST, 100]
+
+
 def test_a_quiet_blog_asks_for_little() -> None:
     assert set(numbers(500, HALF / 10)) == {100}
 
