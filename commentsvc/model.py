@@ -39,7 +39,7 @@ MOVES: Final = {
 class Comment(msgspec.Struct, frozen=True, gc=False):
     """A comment as stored. `site` is the author's own web site, "" where there is none.
 
-    Moments are Unix milliseconds; `published` is None until the comment is approved, `edited`
+    Moments are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
     until its author changes it. `email` must never stand in an answer.
     """
 
@@ -53,9 +53,9 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     site: str
     source: str
     html: str
-    created: int
-    published: int | None
-    edited: int | None
+    created_at: int
+    published_at: int | None
+    edited_at: int | None
     votes: int
 
 

@@ -174,7 +174,7 @@ class AccessControl:
         return RequestContext(token, None, int(self._now() * 1_000)), given
 
     async def _touch(self, session: Session, now: int) -> None:
-        if now - session.seen >= sessions.TOUCH:
+        if now - session.seen_at >= sessions.TOUCH:
             await self._database.write(sessions.touch, session.id, now)
 
 

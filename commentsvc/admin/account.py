@@ -66,7 +66,7 @@ class Account:
         name = context.moderator.name
         self._limiter.count("", name, self._monotonic(), known=True)
         account = await self._database.read(accounts.find, name)
-        stored = account.password if account else passwords.NOBODY
+        stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):
             return await self._show(context, 403, problem="This is not your present password.")
         if first(form, "new") != first(form, "again"):

@@ -66,7 +66,7 @@ class CommentPage:
         who = context.moderator.name
         outcome = await self._database.write(actions.edit, comment_id, message, who, context.now)
         return redirect(
-            f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.act}"
+            f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.decision_id}"
         )
 
     async def _show(

@@ -54,8 +54,8 @@ def view(
     return CommentView(
         entry,
         told.get(comment.id),
-        render.ago(comment.created, now),
-        "" if comment.edited is None else render.ago(comment.edited, now),
+        render.ago(comment.created_at, now),
+        "" if comment.edited_at is None else render.ago(comment.edited_at, now),
         origins.get(entry.site, ""),
         len(sites) > 1,
         found,

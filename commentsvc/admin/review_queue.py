@@ -194,7 +194,7 @@ def _decision(form: Form) -> tuple[str, list[int]]:
 def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
     """Send the browser back to where it decided, with what was done."""
     back = target(first(form, "back"))
-    done = f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.act}"
+    done = f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
     return redirect(f"{back}{'&' if '?' in back else '?'}done={done}")
 
 

@@ -91,7 +91,7 @@ class SignIn:
         account = await self._database.read(accounts.find, name)
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
-        stored = account.password if account else passwords.NOBODY
+        stored = account.password_hash if account else passwords.NOBODY
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
             _log.warning("somebody could not sign in as %s", ascii(name[:40]))

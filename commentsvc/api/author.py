@@ -173,7 +173,7 @@ class AuthorActions:
         if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
             message = "Only its author can change a comment, by the token that came with it."
             raise HttpError(401, "token", message, headers=CHALLENGE)
-        if own.token_expires <= self._moment():
+        if own.token_expires_at <= self._moment():
             message = "The time in which this comment could be changed is over."
             raise HttpError(403, "too_late", message)
         return AuthorizedComment(entry, headers)

@@ -212,7 +212,7 @@ class CommentsApi:
     def _receipt(self, site: str, accepted: Accepted) -> Response:
         """Tell an author what became of a submission."""
         comment = accepted.comment
-        expires = rfc3339(accepted.token_expires) if accepted.token else None
+        expires = rfc3339(accepted.token_expires_at) if accepted.token else None
         shown = self._serializer.item(comment, site)
         receipt = Receipt(status(comment), shown, accepted.token, expires)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)

@@ -187,7 +187,7 @@ def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[
 
 def _entry(source: Source, entry: Entry) -> FeedEntry:
     comment = entry.comment
-    published = comment.published or comment.created
+    published = comment.published_at or comment.created_at
     return FeedEntry(
         id=_id(source.site, f"comment {comment.id}"),
         title=_text(f"{comment.author} on {entry.title or entry.url}"),
@@ -195,7 +195,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         author=_text(comment.author),
         author_site=_text(comment.site),
         published=published,
-        updated=comment.edited or published,
+        updated=comment.edited_at or published,
         html=_text(comment.html),
     )
 

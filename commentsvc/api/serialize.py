@@ -94,7 +94,7 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
 
     `pictures` is the address of an author's picture, with ``*`` for the digest; "" without any.
     """
-    shown = comment.created if comment.published is None else comment.published
+    shown = comment.created_at if comment.published_at is None else comment.published_at
     return Item(
         comment.id,
         comment.parent_id,
@@ -103,10 +103,10 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
         comment.source,
         comment.html,
         local(shown),
-        None if comment.published is None else rfc3339(comment.published),
+        None if comment.published_at is None else rfc3339(comment.published_at),
         comment.votes,
         comment.site,
-        None if comment.edited is None else rfc3339(comment.edited),
+        None if comment.edited_at is None else rfc3339(comment.edited_at),
         pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
     )
 

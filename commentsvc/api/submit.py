@@ -63,12 +63,12 @@ REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("stamp")}
 class Accepted(NamedTuple):
     """A stored comment, and the CORS fields of the answer that tells of it.
 
-    `token` edits the comment until `token_expires` (Unix milliseconds); None where there is none.
+    `token` edits the comment until `token_expires_at` (Unix milliseconds), if there is one.
     """
 
     comment: Comment
     token: str | None
-    token_expires: int
+    token_expires_at: int
     headers: Headers
 
 
@@ -250,7 +250,7 @@ class SubmissionService:
     def _accept(self, draft: PreparedComment, added: InsertResult) -> Accepted:
         valid = added.token_valid and self._edit > 0
         token = draft.token if valid else None
-        return Accepted(added.comment, token, draft.new.token_expires, draft.headers)
+        return Accepted(added.comment, token, draft.new.token_expires_at, draft.headers)
 
     def _check_pending(self, site: str, place: bytes, monotonic: float) -> None:
         """Count a comment that has to wait. Raises HttpError 429 where too many do."""
@@ -302,7 +302,7 @@ class SubmissionService:
             key=submission.key or encode((*content, submission.parent)).decode(),
             derived=not submission.key,
             token_hash=token[0],
-            token_expires=token[1],
+            token_expires_at=token[1],
             open_for=self._sites.open_for(site),
             score=verdict.score,
             reasons="\n".join(verdict.reasons),

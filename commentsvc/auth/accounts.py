@@ -18,7 +18,7 @@ import msgspec
 from commentsvc.db.sqlite import Reader, Transaction
 
 _NAME: Final = re.compile(r"[\w@.+-]{1,40}")
-_COLUMNS: Final = "id, name, password, created"
+_COLUMNS: Final = "id, name, password_hash, created_at"
 
 
 class ModeratorError(Exception):
@@ -47,12 +47,12 @@ class NameRefused(ModeratorError):
 
 
 class Moderator(msgspec.Struct, frozen=True):
-    """An account. `password` is a hash; `created` is in Unix milliseconds."""
+    """An account. `created_at` is in Unix milliseconds."""
 
     id: int
     name: str
-    password: str
-    created: int
+    password_hash: str
+    created_at: int
 
     def __repr__(self) -> str:
         return f"Moderator({self.name!r})"
@@ -63,7 +63,7 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
     if not _NAME.fullmatch(name):
         raise NameRefused
     sql = (
-        "INSERT INTO moderator (name, password, created) VALUES (?, ?, ?)"
+        "INSERT INTO moderator (name, password_hash, created_at) VALUES (?, ?, ?)"
         " ON CONFLICT (name) DO NOTHING"
     )
     if not tx.execute(sql, (name, password, now)).rowcount:
@@ -79,7 +79,7 @@ def remove(tx: Transaction, name: str) -> None:
 def set_password(tx: Transaction, name: str, password: str) -> None:
     """Store the hash of a new password and end the account's sessions. Raises UnknownModerator."""
     account = named(tx, name)
-    tx.execute("UPDATE moderator SET password = ? WHERE id = ?", (password, account.id))
+    tx.execute("UPDATE moderator SET password_hash = ? WHERE id = ?", (password, account.id))
     tx.execute("DELETE FROM session WHERE moderator_id = ?", (account.id,))
 
 

@@ -53,9 +53,9 @@ class Session(msgspec.Struct, frozen=True):
     id: int
     moderator_id: int
     name: str
-    created: int
-    seen: int
-    agent: str
+    created_at: int
+    seen_at: int
+    user_agent: str
 
 
 class Cookies:
@@ -106,7 +106,7 @@ def _value(header: str | None, name: str) -> str:
 
 
 def _mark(moderator: Moderator) -> str:
-    return f"{moderator.id}-{_digest(moderator.password, b'known', 16).hex()}"
+    return f"{moderator.id}-{_digest(moderator.password_hash, b'known', 16).hex()}"
 
 
 def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
@@ -126,20 +126,21 @@ def is_form_token(sent: str, token: str) -> bool:
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
     """Make the cookie's `token` a session of the moderator."""
     tx.execute(
-        "INSERT INTO session (digest, moderator_id, created, seen, agent) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO session (digest, moderator_id, created_at, seen_at, user_agent) VALUES"
+        " (?, ?, ?, ?, ?)",
         (_digest(token, b"session"), moderator.id, now, now, agent[:AGENT_LENGTH]),
     )
 
 
 _SESSION: Final = (
-    "SELECT s.id, s.moderator_id, m.name, s.created, s.seen, s.agent FROM session AS s"
+    "SELECT s.id, s.moderator_id, m.name, s.created_at, s.seen_at, s.user_agent FROM session AS s"
     " JOIN moderator AS m ON m.id = s.moderator_id"
 )
 
 
 def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
     """The session of a cookie's `token`; None if it never was one, ended, or expired."""
-    sql = f"{_SESSION} WHERE s.digest = ? AND s.created > ? AND s.seen > ?"
+    sql = f"{_SESSION} WHERE s.digest = ? AND s.created_at > ? AND s.seen_at > ?"
     since = (now - lifetime.most, now - lifetime.idle)
     row = reader.execute(sql, (_digest(token, b"session"), *since)).fetchone()
     return row and Session(*row)
@@ -147,15 +148,15 @@ def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | 
 
 def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
     """The moderator's sessions that have not expired, the last seen first."""
-    sql = f"{_SESSION} WHERE s.moderator_id = ? AND s.created > ? AND s.seen > ?"
+    sql = f"{_SESSION} WHERE s.moderator_id = ? AND s.created_at > ? AND s.seen_at > ?"
     since = (now - lifetime.most, now - lifetime.idle)
-    rows = reader.execute(f"{sql} ORDER BY s.seen DESC, s.id", (moderator_id, *since))
+    rows = reader.execute(f"{sql} ORDER BY s.seen_at DESC, s.id", (moderator_id, *since))
     return [Session(*row) for row in rows]
 
 
 def touch(tx: Transaction, session_id: int, now: int) -> None:
     """Note that a session is used."""
-    tx.execute("UPDATE session SET seen = ? WHERE id = ?", (now, session_id))
+    tx.execute("UPDATE session SET seen_at = ? WHERE id = ?", (now, session_id))
 
 
 def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
@@ -166,5 +167,5 @@ def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
 
 def sweep(tx: Transaction, lifetime: Lifetime, now: int) -> None:
     """Delete the rows of expired sessions."""
-    sql = "DELETE FROM session WHERE created <= ? OR seen <= ?"
+    sql = "DELETE FROM session WHERE created_at <= ? OR seen_at <= ?"
     tx.execute(sql, (now - lifetime.most, now - lifetime.idle))

@@ -24,8 +24,8 @@ LENGTH: Final = 512
 # Days that a link to all of one's own works: who asks for it does so now, and it may do much.
 OWN_DAYS: Final = 2
 
-SPEND: Final = "INSERT INTO used_link (digest, expires) VALUES (?, ?) ON CONFLICT DO NOTHING"
-FORGET: Final = "DELETE FROM used_link WHERE expires < ?"
+SPEND: Final = "INSERT INTO used_link (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
+FORGET: Final = "DELETE FROM used_link WHERE expires_at < ?"
 
 
 class LinkError(Exception):

@@ -144,7 +144,7 @@ def database_file(data: Path) -> Path:
 def as_line(entry: Entry) -> str:
     """One line for a terminal: id, status, date, page, author, the first line of the text."""
     comment = entry.comment
-    date = timestamps.local(comment.created).rpartition(":")[0]
+    date = timestamps.local(comment.created_at).rpartition(":")[0]
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
     short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
     page = f"{entry.site}:{entry.url}"
@@ -155,10 +155,10 @@ def as_line(entry: Entry) -> str:
 
 def change_line(change: HistoryEntry) -> str:
     """One line for a terminal: when, from what to what, who, and who took it back."""
-    what = "another text" if change.what == TEXT else f"{change.was} -> {change.became}"
-    line = f"{timestamps.local(change.made)}  {what}  by {change.who}"
-    if change.undone is not None:
-        line += f"; undone {timestamps.local(change.undone)} by {change.undone_by}"
+    what = "another text" if change.field == TEXT else f"{change.old} -> {change.new}"
+    line = f"{timestamps.local(change.created_at)}  {what}  by {change.actor}"
+    if change.undone_at is not None:
+        line += f"; undone {timestamps.local(change.undone_at)} by {change.undone_by}"
     return _printable(line)
 
 
@@ -170,8 +170,8 @@ def thread_line(thread: ThreadSummary) -> str:
 
 def ban_line(ban: Ban) -> str:
     """One line for a terminal: id, kind, what is banned, by whom, until when."""
-    end = "for good" if ban.expires is None else f"until {timestamps.local(ban.expires)}"
-    return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.who}, {end}")
+    end = "for good" if ban.expires_at is None else f"until {timestamps.local(ban.expires_at)}"
+    return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
 
 
 def _printable(text: str) -> str:
@@ -184,7 +184,11 @@ def _printable(text: str) -> str:
 def as_json(entry: Entry) -> str:
     """One line for a program; times are RFC 3339."""
     comment = entry.comment
-    when = {"created": comment.created, "published": comment.published, "edited": comment.edited}
+    when = {
+        "created": comment.created_at,
+        "published": comment.published_at,
+        "edited": comment.edited_at,
+    }
     return msgspec.json.encode(
         {
             "id": comment.id,

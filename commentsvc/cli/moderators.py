@@ -69,7 +69,7 @@ def list_(data: Path) -> None:
 
     everyone = client.everyone(data)
     for one in everyone:
-        click.echo(f"{one.name}  since {timestamps.local(one.created)}")
+        click.echo(f"{one.name}  since {timestamps.local(one.created_at)}")
     if not everyone:
         click.echo("no moderators")
 

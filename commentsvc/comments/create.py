@@ -48,8 +48,8 @@ class NotPlain(CommentsError):
 class NewComment(msgspec.Struct, frozen=True, gc=False):
     """A submission, ready to be stored. `url` is canonical, `html` is clean.
 
-    `key` is the client's own or, where `derived`, made of the content. `token_expires` is in Unix
-    milliseconds. `open_for` is how long after its first publication a thread of the site takes
+    `key` is the client's own or, where `derived`, made of the content. `token_expires_at` is in
+    Unix milliseconds. `open_for` is how long after its first publication a thread of the site takes
     comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
     `network` is a keyed hash.
     """
@@ -68,7 +68,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     key: str
     derived: bool
     token_hash: bytes
-    token_expires: int
+    token_expires_at: int
     open_for: int = 0
     score: int = 0
     reasons: str = ""
@@ -106,7 +106,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     if comment is None:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
-            if not new.derived or now - stored.created < RETRY:
+            if not new.derived or now - stored.created_at < RETRY:
                 return _repeat(tx, new, stored, ref)
             tx.execute(statements.CLEAR_KEY, (stored.id,))
         if closed:
@@ -227,7 +227,7 @@ def _row(new: NewComment, now: int, ref: ThreadRef, key: bytes) -> Row:
         now if new.status == APPROVED else None,
         key,
         new.token_hash,
-        new.token_expires,
+        new.token_expires_at,
         new.score,
         new.reasons,
         new.network,
@@ -264,7 +264,7 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
         stored.source,
     ):
         raise KeyConflict("the key was used before, for another comment")
-    tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires, stored.id))
+    tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires_at, stored.id))
     return InsertResult(stored, token_valid=True, repeated=True)
 
 

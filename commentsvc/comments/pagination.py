@@ -25,7 +25,7 @@ _TEXT = re.compile(r"(oldest|newest|top)\.(-?[0-9]{1,18})\.([0-9]{1,18})\.([0-9]
 
 def encode(sort: Sort, last: Comment) -> str:
     """The cursor behind the approved comment `last`."""
-    text = f"{sort}.{last.votes}.{last.published}.{last.id}"
+    text = f"{sort}.{last.votes}.{last.published_at}.{last.id}"
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 

@@ -15,7 +15,7 @@ from typing import Final
 # A comment's columns in the order of Comment's fields; c is the comment in every query.
 COLUMNS: Final = (
     "c.id, c.thread_id, c.parent_id, c.status, c.author, c.email, c.avatar, c.author_site,"
-    " c.source, c.html, c.created, c.published, c.edited, c.votes"
+    " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes"
 )
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
@@ -28,8 +28,8 @@ FIND_THREAD: Final = (
 )
 FIND_ALIASED: Final = "SELECT site_id, url, id, title, state, alias_id FROM thread WHERE id = ?"
 FIRST_PUBLISHED: Final = (
-    "SELECT published FROM comment WHERE thread_id = ? AND status = 'approved'"
-    " ORDER BY published LIMIT 1"
+    "SELECT published_at FROM comment WHERE thread_id = ? AND status = 'approved'"
+    " ORDER BY published_at LIMIT 1"
 )
 INSERT_THREAD: Final = "INSERT INTO thread (site_id, url, title) VALUES (?, ?, '')"
 TITLE_THREAD: Final = "UPDATE thread SET title = ? WHERE id = ?"
@@ -37,7 +37,8 @@ FIND_PARENT: Final = "SELECT 1 FROM comment WHERE id = ? AND thread_id = ? AND s
 # Without RETURNING, for which SQLite builds a table: 7.4 instead of 11.4 µs.
 INSERT_COMMENT: Final = (
     "INSERT INTO comment (site_id, thread_id, parent_id, status, author, email, avatar,"
-    " author_site, source, html, created, published, key, token_hash, token_expires, score,"
+    " author_site, source, html, created_at, published_at, key, token_hash, token_expires_at,"
+    " score,"
     " reasons, network)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
 )
@@ -46,18 +47,18 @@ RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
 RAISE_SITE: Final = "UPDATE site SET count = count + ? WHERE id = ?"
 FIND_KEY: Final = f"SELECT {COLUMNS} FROM comment AS c WHERE c.key = ?"
 CLEAR_KEY: Final = "UPDATE comment SET key = NULL WHERE id = ?"
-RENEW_TOKEN: Final = "UPDATE comment SET token_hash = ?, token_expires = ? WHERE id = ?"  # noqa: S105 - SQL
+RENEW_TOKEN: Final = "UPDATE comment SET token_hash = ?, token_expires_at = ? WHERE id = ?"  # noqa: S105 - SQL
 
 # Moderation.
 FIND_COMMENT: Final = (
-    "SELECT s.name, t.url, c.site_id, c.thread_id, c.status, c.published FROM comment AS c"
+    "SELECT s.name, t.url, c.site_id, c.thread_id, c.status, c.published_at FROM comment AS c"
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id WHERE c.id = ?"
 )
-TEXT_OF: Final = "SELECT source, edited FROM comment WHERE id = ?"
-SET_TEXT: Final = "UPDATE comment SET source = ?, html = ?, edited = ? WHERE id = ?"
-SET_STATUS: Final = "UPDATE comment SET status = ?, published = ? WHERE id = ?"
+TEXT_OF: Final = "SELECT source, edited_at FROM comment WHERE id = ?"
+SET_TEXT: Final = "UPDATE comment SET source = ?, html = ?, edited_at = ? WHERE id = ?"
+SET_STATUS: Final = "UPDATE comment SET status = ?, published_at = ? WHERE id = ?"
 INSERT_CHANGE: Final = (
-    "INSERT INTO change (act, comment_id, what, was, became, moment, made, who)"
+    "INSERT INTO change (decision_id, comment_id, field, old, new, old_at, created_at, actor)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -65,23 +66,24 @@ INSERT_CHANGE: Final = (
 NEXT_ACT: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) + 1"
 # Changes that can be undone: their place, and whether the comment was changed again.
 _CHANGES = (
-    "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.what, h.was,"
-    " h.moment,"
+    "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.field, h.old,"
+    " h.old_at,"
     " EXISTS (SELECT 1 FROM change AS n WHERE n.comment_id = h.comment_id AND n.id > h.id"
-    " AND n.what = h.what AND n.undone IS NULL)"
+    " AND n.field = h.field AND n.undone_at IS NULL)"
     " FROM change AS h JOIN comment AS c ON c.id = h.comment_id"
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id"
-    " WHERE h.undone IS NULL AND h.what <> 'thread'"
+    " WHERE h.undone_at IS NULL AND h.field <> 'thread'"
 )
-CHANGES_OF_ACT: Final = f"{_CHANGES} AND h.act = ? ORDER BY h.id"
+CHANGES_OF_ACT: Final = f"{_CHANGES} AND h.decision_id = ? ORDER BY h.id"
 LAST_CHANGE: Final = f"{_CHANGES} AND h.comment_id = ? ORDER BY h.id DESC LIMIT 1"
-MARK_UNDONE: Final = "UPDATE change SET undone = ?, undone_by = ? WHERE id = ?"
+MARK_UNDONE: Final = "UPDATE change SET undone_at = ?, undone_by = ? WHERE id = ?"
 LAST_ACT: Final = (
-    "SELECT act FROM change WHERE who = ? AND undone IS NULL AND what <> 'thread'"
+    "SELECT decision_id FROM change WHERE actor = ? AND undone_at IS NULL AND field <> 'thread'"
     " ORDER BY id DESC LIMIT 1"
 )
 HISTORY: Final = (
-    "SELECT id, act, comment_id, what, was, became, made, who, undone, undone_by FROM change"
+    "SELECT id, decision_id, comment_id, field, old, new, created_at, actor, undone_at,"
+    " undone_by FROM change"
     " WHERE comment_id = ? ORDER BY id DESC"
 )
 
@@ -97,21 +99,23 @@ _LIST = f"SELECT {COLUMNS} FROM comment AS c WHERE c.thread_id = ? AND c.status 
 # A list goes on after the comment whose sort values are bound: published and id, for the top
 # list votes twice before them. LIMIT is the last parameter.
 LIST: Final = {
-    "oldest": f"{_LIST} AND (c.published, c.id) > (?, ?) ORDER BY c.published, c.id LIMIT ?",
+    "oldest": f"{_LIST} AND (c.published_at, c.id) > (?, ?) ORDER BY c.published_at, c.id LIMIT ?",
     "newest": (
-        f"{_LIST} AND (c.published, c.id) < (?, ?) ORDER BY c.published DESC, c.id DESC LIMIT ?"
+        f"{_LIST} AND (c.published_at, c.id) < (?, ?) ORDER BY c.published_at DESC, c.id DESC"
+        " LIMIT ?"
     ),
     "top": (
-        f"{_LIST} AND c.votes <= ? AND (c.votes < ? OR (c.published, c.id) > (?, ?))"
-        " ORDER BY c.votes DESC, c.published, c.id LIMIT ?"
+        f"{_LIST} AND c.votes <= ? AND (c.votes < ? OR (c.published_at, c.id) > (?, ?))"
+        " ORDER BY c.votes DESC, c.published_at, c.id LIMIT ?"
     ),
 }
 
 # What was published, or came back or was changed, at a moment (bound twice) or later: for who knows
 # what there was before. It looks at each comment of the thread, as the list does.
 CHANGED: Final = (
-    f"{_LIST} AND (c.published >= ? OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
-    " AND max(h.made, coalesce(h.undone, 0)) >= ?)) ORDER BY c.published, c.id LIMIT ?"
+    f"{_LIST} AND (c.published_at >= ? OR EXISTS (SELECT 1 FROM change AS h WHERE"
+    " h.comment_id = c.id"
+    " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?)) ORDER BY c.published_at, c.id LIMIT ?"
 )
 
 VOTES: Final = (
@@ -124,7 +128,7 @@ ENTRIES: Final = (
     " JOIN site AS s ON s.id = c.site_id"
 )
 _LATEST = f"{ENTRIES} WHERE c.status = 'approved'"
-_NEWEST = "ORDER BY c.published DESC, c.id DESC LIMIT ?"
+_NEWEST = "ORDER BY c.published_at DESC, c.id DESC LIMIT ?"
 LATEST_OF_SITE: Final = f"{_LATEST} AND c.site_id = (SELECT id FROM site WHERE name = ?) {_NEWEST}"
 LATEST_OF_THREAD: Final = (
     f"{_LATEST} AND c.thread_id = (SELECT coalesce(t.alias_id, t.id) FROM thread AS t"

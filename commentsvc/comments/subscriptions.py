@@ -30,7 +30,8 @@ SUBSCRIBE: Final = (
     " WHERE c.id = ? AND s.consent <> 'stopped'"
 )
 _ROW: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created, due, deadline)"
+    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
+    " expires_at)"
 )
 # A comment is told of once, when it is published for the first time.
 TELL_ANSWERS: Final = (

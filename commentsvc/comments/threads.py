@@ -154,7 +154,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     moved = 0
     for condition in (_APPROVED, _OTHERS):
         tx.execute(
-            "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+            "INSERT INTO change (decision_id, comment_id, field, old, new, created_at, actor)"
             f" SELECT ?, id, ?, ?, ?, ?, ? FROM comment WHERE {condition}",
             (act, THREAD, source.url, target.url, now, who, source.thread_id),
         )

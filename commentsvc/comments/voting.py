@@ -27,15 +27,15 @@ CAST: Final = "SELECT value FROM vote WHERE comment_id = ? AND voter = ?"
 OF_NETWORK: Final = "SELECT count(*) FROM vote WHERE comment_id = ? AND network IN (?, ?)"
 TAKE_BACK: Final = "DELETE FROM vote WHERE comment_id = ? AND voter = ?"
 PUT: Final = (
-    "INSERT INTO vote (comment_id, voter, value, network, made) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO vote (comment_id, voter, value, network, created_at) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (comment_id, voter) DO UPDATE SET value = excluded.value"
 )
 ADD: Final = "UPDATE comment SET votes = votes + ? WHERE id = ? RETURNING votes"
 
-DUE: Final = "SELECT 1 FROM vote WHERE network IS NOT NULL AND made < ? LIMIT 1"
+DUE: Final = "SELECT 1 FROM vote WHERE network IS NOT NULL AND created_at < ? LIMIT 1"
 DROP: Final = (
     "UPDATE vote SET network = NULL WHERE rowid IN"
-    " (SELECT rowid FROM vote WHERE network IS NOT NULL AND made < ? LIMIT ?)"
+    " (SELECT rowid FROM vote WHERE network IS NOT NULL AND created_at < ? LIMIT ?)"
 )
 
 

@@ -214,7 +214,7 @@ def _hold(path: Path) -> int:
 def _summary(reader: Reader) -> tuple[int, int | None]:
     if not reader.execute("SELECT 1 FROM sqlite_schema WHERE name = 'comment'").fetchone():
         raise BackupError("There is nothing in this file: it is no backup.")
-    [row] = reader.execute("SELECT count(*), max(created) FROM comment")
+    [row] = reader.execute("SELECT count(*), max(created_at) FROM comment")
     return row  # type: ignore[no-any-return]  # the database's columns have no types
 
 

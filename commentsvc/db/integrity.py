@@ -27,7 +27,7 @@ CHECKS: Final = (
     ),
     (
         "comment {0} is approved, but has no moment of publication",
-        "SELECT id FROM comment WHERE status = 'approved' AND published IS NULL",
+        "SELECT id FROM comment WHERE status = 'approved' AND published_at IS NULL",
     ),
     (
         "comment {0} is filed under another site than its thread",

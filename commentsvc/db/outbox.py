@@ -41,37 +41,40 @@ HOURLY: Final = 20
 ERROR_LENGTH: Final = 500  # characters kept of what a server said
 
 _COLUMNS: Final = (
-    "id, channel, kind, recipient, comment_id, until, state, created, due, deadline, tries, error"
+    "id, channel, kind, recipient, comment_id, last_comment_id, state, created_at, due_at,"
+    " expires_at, attempts, error"
 )
 # CROSS JOIN keeps SQLite from looking at the comments before it knows that there is a target.
 TELL: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created, due, deadline)"
-    " SELECT t.channel, iif(t.period, 'digest', 'submitted'), t.recipient, c.id,"
-    " iif(t.period, 'open', 'queued'), ?3, ?3 + t.period, ?3 + t.period + ?4"
+    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
+    " expires_at)"
+    " SELECT t.channel, iif(t.digest_ms, 'digest', 'submitted'), t.recipient, c.id,"
+    " iif(t.digest_ms, 'open', 'queued'), ?3, ?3 + t.digest_ms, ?3 + t.digest_ms + ?4"
     " FROM target AS t CROSS JOIN comment AS c"
     " WHERE c.id BETWEEN ?1 AND ?2 AND c.status <> 'spam' ON CONFLICT DO NOTHING"
 )
 # One row tells of several changes: it says what the comment is by the time it is sent.
 TELL_CHANGE: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created, due, deadline)"
+    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
+    " expires_at)"
     " SELECT t.channel, 'changed', t.recipient, ?1, 'queued', ?2, ?2, ?2 + ?3 FROM target AS t"
     " WHERE t.changes AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = ?1"
-    " AND o.channel = t.channel AND o.kind = 'changed' AND o.state = 'queued' AND o.tries = 0)"
+    " AND o.channel = t.channel AND o.kind = 'changed' AND o.state = 'queued' AND o.attempts = 0)"
 )
 # Who asked waits for it: a day later it is of no use.
 TELL_OWN: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, state, created, due, deadline)"
+    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at)"
     " VALUES (?, 'own', ?, ?, ?, ?, ?)"
 )
 # (moment, channel, recipient, limit): so many were sent since then.
 TOLD: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE state = 'sent'"
-    " AND state IN ('sent', 'failed') AND due > ? AND channel = ? AND recipient = ?"
+    " AND state IN ('sent', 'failed') AND due_at > ? AND channel = ? AND recipient = ?"
     " AND kind = 'submitted' LIMIT ?)"
 )
 # A single mail becomes a digest, unless one is open; that tells of all from the first of them on.
 _COLLECT: Final = (
-    "UPDATE outbox SET kind = 'digest', state = 'open', due = ?1, deadline = ?2 WHERE id = ?3"
+    "UPDATE outbox SET kind = 'digest', state = 'open', due_at = ?1, expires_at = ?2 WHERE id = ?3"
     " AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.state = 'open'"
     " AND o.channel = ?4 AND o.recipient = ?5)"
 )
@@ -81,31 +84,35 @@ _WIDEN: Final = (
 )
 DUE: Final = (
     f"SELECT {_COLUMNS} FROM outbox"  # noqa: S608 - a constant
-    " WHERE state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?"
+    " WHERE state = 'queued' AND channel = ? AND due_at <= ? ORDER BY due_at LIMIT ?"
 )
 _PUT_OFF: Final = (
-    "UPDATE outbox SET tries = tries + 1, error = ?1, state = iif(?2 >= deadline, 'failed', state),"
-    " due = iif(?2 >= deadline, ?2, min(deadline, ?2 + min(?4, ?3 << min(tries, 30))))"
+    "UPDATE outbox SET attempts = attempts + 1, error = ?1, state = iif(?2 >= expires_at,"
+    " 'failed', state),"
+    " due_at = iif(?2 >= expires_at, ?2, min(expires_at, ?2 + min(?4, ?3 << min(attempts, 30))))"
     " WHERE state = 'queued' AND "
 )
 PUT_OFF: Final = f"{_PUT_OFF} id = ?5"
-PUT_OFF_ALL: Final = f"{_PUT_OFF} channel = ?5 AND due <= ?2"
-SETTLE: Final = "UPDATE outbox SET state = ?, due = ?, error = ?, tries = tries + 1 WHERE id = ?"
+PUT_OFF_ALL: Final = f"{_PUT_OFF} channel = ?5 AND due_at <= ?2"
+SETTLE: Final = (
+    "UPDATE outbox SET state = ?, due_at = ?, error = ?, attempts = attempts + 1 WHERE id = ?"
+)
 CLOSE: Final = (
-    "UPDATE outbox SET state = 'queued', until = (SELECT max(id) FROM comment)"
-    " WHERE state = 'open' AND due <= ?"
+    "UPDATE outbox SET state = 'queued', last_comment_id = (SELECT max(id) FROM comment)"
+    " WHERE state = 'open' AND due_at <= ?"
 )
 HOLD: Final = (
-    "UPDATE outbox SET state = 'failed', due = ?1, error = ?2,"
-    " until = iif(state = 'open', (SELECT max(id) FROM comment), until)"
+    "UPDATE outbox SET state = 'failed', due_at = ?1, error = ?2,"
+    " last_comment_id = iif(state = 'open', (SELECT max(id) FROM comment), last_comment_id)"
     " WHERE state IN ('open', 'queued')"
 )
 TIDY: Final = (
     "DELETE FROM outbox WHERE id IN"
-    " (SELECT id FROM outbox WHERE state = ? AND state IN ('sent', 'failed') AND due < ? LIMIT ?)"
+    " (SELECT id FROM outbox WHERE state = ? AND state IN ('sent', 'failed') AND due_at < ?"
+    " LIMIT ?)"
 )
 WAITING: Final = (
-    "SELECT channel, count(*), min(created) FROM outbox WHERE state = 'queued' GROUP BY channel"
+    "SELECT channel, count(*), min(created_at) FROM outbox WHERE state = 'queued' GROUP BY channel"
 )
 FAILURES: Final = (
     "SELECT channel, count(*) FROM outbox WHERE state = 'failed' AND state IN ('sent', 'failed')"
@@ -139,8 +146,8 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
             gone,
         )
     tx.execute_many(
-        "INSERT INTO target (channel, recipient, period, changes) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET period = excluded.period, changes = excluded.changes",
+        "INSERT INTO target (channel, recipient, digest_ms, changes) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET digest_ms = excluded.digest_ms, changes = excluded.changes",
         [msgspec.structs.astuple(target) for target in wanted.values()],
     )
 
@@ -195,7 +202,7 @@ def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
 
 
 def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
-    """As `put_off`, for all rows that are due on `channel`."""
+    """As `retry_later`, for all rows that are due on `channel`."""
     tx.execute(PUT_OFF_ALL, (_bounded(error), now, FIRST_PAUSE, LONGEST_PAUSE, channel))
 
 
@@ -247,7 +254,7 @@ def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
     for post_id in dict.fromkeys(ids):
         values = (QUEUED, now, now + PATIENCE, post_id)
         if tx.execute(
-            "UPDATE outbox SET state = ?, due = ?, deadline = ?, tries = 0"
+            "UPDATE outbox SET state = ?, due_at = ?, expires_at = ?, attempts = 0"
             " WHERE id = ? AND state IN ('queued', 'failed')",
             values,
         ).rowcount:

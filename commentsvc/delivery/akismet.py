@@ -99,7 +99,7 @@ class Akismet:
                 "comment_author": comment.author,
                 "comment_author_url": comment.site,
                 "comment_content": comment.source,
-                "comment_date_gmt": rfc3339(comment.created),
+                "comment_date_gmt": rfc3339(comment.created_at),
             }
         ).encode()
 
@@ -107,12 +107,14 @@ class Akismet:
 def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
     """What is to be said of a comment, "" for nothing; `history` has the newest change first."""
     decisions = [
-        one for one in history if one.what == STATUS and one.undone is None and one.who != AUTHOR
+        one
+        for one in history
+        if one.field == STATUS and one.undone_at is None and one.actor != AUTHOR
     ]
-    asked = any(one.what == STATUS and one.who == AKISMET for one in history)
+    asked = any(one.field == STATUS and one.actor == AKISMET for one in history)
     if kind == "submitted":
         return "" if decisions or entry.comment.status not in (PENDING, APPROVED) else CHECK
-    if not history or history[0].what != STATUS or history[0].who == AUTHOR:
+    if not history or history[0].field != STATUS or history[0].actor == AUTHOR:
         return ""  # the text or the page was changed, or no moderator did it
     if asked and entry.comment.status in (PENDING, APPROVED):
         return NO_SPAM

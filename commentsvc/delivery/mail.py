@@ -90,12 +90,14 @@ class MailComposer:
         subject = f"{entry.comment.author} commented on “{self._title(entry)}”"
         told = self._told(entry, post)
         return self._letter(
-            "submitted", post.recipient, subject, post.id, post.created, entry, told=told
+            "submitted", post.recipient, subject, post.id, post.created_at, entry, told=told
         )
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """All comments of a time, to a moderator."""
-        rows = reader.execute(COLLECTED, (post.comment_id, post.until, COUNTED)).fetchall()
+        rows = reader.execute(
+            COLLECTED, (post.comment_id, post.last_comment_id, COUNTED)
+        ).fetchall()
         found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
         entries = [entry for entry in found if entry]
         if not entries:
@@ -107,7 +109,7 @@ class MailComposer:
             post.recipient,
             subject,
             post.id,
-            post.created,
+            post.created_at,
             entries[0],
             told=[self._told(entry, post) for entry in entries],
             number=number,
@@ -119,13 +121,13 @@ class MailComposer:
         if found is None:
             return None
         entry, number, email = found
-        expires = post.created + CONFIRM_DAYS * DAY_MS
+        expires = post.created_at + CONFIRM_DAYS * DAY_MS
         return self._letter(
             "confirm",
             email,
             "Do you want a mail when someone replies to you?",
             post.id,
-            post.created,
+            post.created_at,
             entry,
             page=self._page(entry) or entry.url,
             link=self._link("confirm", number, expires=expires),
@@ -141,7 +143,7 @@ class MailComposer:
         if found is None:
             return None
         parent, number, email = found
-        stop = self._link("stop", number, expires=post.created + STOP_DAYS * DAY_MS)
+        stop = self._link("stop", number, expires=post.created_at + STOP_DAYS * DAY_MS)
         subject = f"{entry.comment.author} replied to you on “{self._title(entry)}”"
         page = self._page(entry)
         letter = self._letter(
@@ -149,7 +151,7 @@ class MailComposer:
             email,
             subject,
             post.id,
-            post.created,
+            post.created_at,
             entry,
             told=self._quote(entry),
             answered=self._quote(parent),
@@ -164,13 +166,13 @@ class MailComposer:
         """The links to all that was written with an address, to that address."""
         if not personal_data.is_known(reader, post.recipient):
             return None
-        expires = post.created + OWN_DAYS * DAY_MS
+        expires = post.created_at + OWN_DAYS * DAY_MS
         return self._letter(
             "own",
             post.recipient,
             "Your comments",
             post.id,
-            post.created,
+            post.created_at,
             None,
             export=self._link("export", post.recipient, expires=expires),
             erase=self._link("erase", post.recipient, post.id, expires=expires),
@@ -200,7 +202,7 @@ class MailComposer:
     def _told(self, entry: Entry, post: OutboxRow) -> dict[str, Any]:  # Any: what templates show
         """What a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
-        expires = post.created + self._mail.link_days * DAY_MS
+        expires = post.created_at + self._mail.link_days * DAY_MS
         actions = [
             (name, self._link("comment", action, comment.id, post.id, expires=expires))
             for action, name in ACTIONS.items()

@@ -110,7 +110,7 @@ def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
 
     def form(told: Notification) -> WebhookRequest:
         body = msgspec.json.encode(_event(told))
-        number = f"commentsvc-{told.post.id}-{told.post.created}"
+        number = f"commentsvc-{told.post.id}-{told.post.created_at}"
         signed = f"{number}.{told.now}.".encode() + body
         signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
         headers = {
@@ -128,7 +128,7 @@ def _event(told: Notification) -> Json:
     comment = told.entry.comment
     return {
         "type": f"comment.{told.post.kind}",
-        "timestamp": rfc3339(told.post.created),
+        "timestamp": rfc3339(told.post.created_at),
         "data": {
             "id": comment.id,
             "parent": comment.parent_id,
@@ -141,7 +141,7 @@ def _event(told: Notification) -> Json:
             "author_site": comment.site,
             "message": comment.source,
             "html": comment.html,
-            "created": rfc3339(comment.created),
+            "created": rfc3339(comment.created_at),
         },
     }
 

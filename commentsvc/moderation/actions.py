@@ -35,7 +35,7 @@ class ChangeResult(msgspec.Struct, frozen=True, gc=False):
     `unchanged` are the ids that it left alone, with the status they are in.
     """
 
-    act: int
+    decision_id: int
     changed: tuple[int, ...]
     unchanged: dict[int, str]
 
@@ -44,14 +44,14 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     """A row of a comment's history. Moments are Unix milliseconds; see db.schema.moderation."""
 
     id: int
-    act: int
+    decision_id: int
     comment_id: int
-    what: str
-    was: str
-    became: str
-    made: int
-    who: str
-    undone: int | None
+    field: str
+    old: str
+    new: str
+    created_at: int
+    actor: str
+    undone_at: int | None
     undone_by: str | None
 
 

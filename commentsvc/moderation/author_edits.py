@@ -18,7 +18,7 @@ from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
 from commentsvc.spam.score import Verdict
 
-OWN: Final = "SELECT token_hash, token_expires FROM comment WHERE id = ?"
+OWN: Final = "SELECT token_hash, token_expires_at FROM comment WHERE id = ?"
 _SET_VERDICT: Final = "UPDATE comment SET score = ?, reasons = ? WHERE id = ?"
 _STATUS: Final = "SELECT status FROM comment WHERE id = ?"
 
@@ -34,7 +34,7 @@ class EditCredentials(msgspec.Struct, frozen=True, gc=False):
     """By what an author is known: the hash of the edit token, and until when it is good (ms)."""
 
     token_hash: bytes
-    token_expires: int
+    token_expires_at: int
 
 
 def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:

@@ -22,7 +22,7 @@ from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 _LAST: Final = 2**63 - 1
 _AFTER: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
-_PUBLISHED: Final = list(Comment.__struct_fields__).index("published")
+_PUBLISHED: Final = list(Comment.__struct_fields__).index("published_at")
 
 # The second condition lets SQLite use the index, the site is looked up there too.
 UNAPPROVED: Final = (
@@ -32,7 +32,7 @@ UNAPPROVED: Final = (
 UNAPPROVED_OF_SITE: Final = UNAPPROVED.replace("WHERE", "WHERE c.site_id = ? AND")
 APPROVED_OF_SITE: Final = (
     f"{statements.ENTRIES} WHERE c.site_id = ? AND c.status = 'approved'"
-    " AND (c.published, c.id) < (?, ?) ORDER BY c.published DESC, c.id DESC LIMIT ?"
+    " AND (c.published_at, c.id) < (?, ?) ORDER BY c.published_at DESC, c.id DESC LIMIT ?"
 )
 COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
 NUMBER: Final = (
@@ -70,7 +70,7 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
     more = None
     if len(rows) > limit:
         last = items[-1].comment
-        more = f"{last.published if status == APPROVED else 0}.{last.id}"
+        more = f"{last.published_at if status == APPROVED else 0}.{last.id}"
     return ReviewPage(items, more)
 
 

@@ -85,7 +85,7 @@ def _written(entry: Entry) -> ExportedComment:
     comment = entry.comment
     created, published, edited = (
         None if moment is None else rfc3339(moment)
-        for moment in (comment.created, comment.published, comment.edited)
+        for moment in (comment.created_at, comment.published_at, comment.edited_at)
     )
     assert created, "every comment has a moment when it came"
     return ExportedComment(

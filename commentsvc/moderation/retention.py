@@ -19,14 +19,14 @@ from commentsvc.moderation import actions, personal_data
 from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
 
-DUE: Final = "SELECT 1 FROM comment WHERE network IS NOT NULL AND created < ? LIMIT 1"
+DUE: Final = "SELECT 1 FROM comment WHERE network IS NOT NULL AND created_at < ? LIMIT 1"
 DROP: Final = (
     "UPDATE comment SET network = NULL WHERE id IN"
-    " (SELECT id FROM comment WHERE network IS NOT NULL AND created < ? LIMIT ?)"
+    " (SELECT id FROM comment WHERE network IS NOT NULL AND created_at < ? LIMIT ?)"
 )
 _EMPTY: Final = (
     "UPDATE comment SET author = '', email = '', avatar = '', author_site = '', source = '',"
-    " html = '', key = NULL, token_hash = x'', token_expires = 0, score = 0, reasons = '',"
+    " html = '', key = NULL, token_hash = x'', token_expires_at = 0, score = 0, reasons = '',"
     " network = NULL WHERE id = ?"
 )
 _TRACES: Final = (
@@ -42,8 +42,8 @@ _OWN: Final = (
 # Filed, or last decided on, before that moment. The second condition lets SQLite use the index.
 OLD_SPAM: Final = (
     "SELECT c.id FROM comment AS c WHERE c.status = 'spam' AND c.status <> 'approved'"
-    " AND c.created < ?1 AND NOT EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
-    " AND max(h.made, coalesce(h.undone, 0)) >= ?1)"
+    " AND c.created_at < ?1 AND NOT EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
+    " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?1)"
     " AND NOT EXISTS (SELECT 1 FROM comment AS a WHERE a.parent_id = c.id) ORDER BY c.id LIMIT ?2"
 )
 _COUNT: Final = (

@@ -98,7 +98,9 @@ def _known(comment: Item) -> str:
 
 def _since(page: CommentList) -> str:
     """The moment from which on a reader of all of `page` has to ask for more; "" without any."""
-    newest = max((max(each.published or 0, each.edited or 0) for each in page.items), default=0)
+    newest = max(
+        (max(each.published_at or 0, each.edited_at or 0) for each in page.items), default=0
+    )
     return rfc3339(newest - OVERLAP) if newest else ""
 
 

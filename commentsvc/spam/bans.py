@@ -52,9 +52,9 @@ class Ban(msgspec.Struct, frozen=True, gc=False):
     id: int
     kind: str
     value: str
-    made: int
-    who: str
-    expires: int | None
+    created_at: int
+    actor: str
+    expires_at: int | None
 
 
 def add(
@@ -74,8 +74,8 @@ def add(
     if number >= MOST:
         raise BanRefused(f"there are {MOST} bans already: take some away")
     rows = tx.execute(
-        "INSERT INTO ban (kind, value, made, who, expires) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (kind, value) DO UPDATE SET expires = excluded.expires RETURNING id",
+        "INSERT INTO ban (kind, value, created_at, actor, expires_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (kind, value) DO UPDATE SET expires_at = excluded.expires_at RETURNING id",
         (kind, plain, now, who, expires),
     ).fetchall()
     tx.purge(TAG)
@@ -91,7 +91,9 @@ def remove(tx: Transaction, ban_id: int) -> None:
 
 def listing(reader: Reader) -> list[Ban]:
     """All bans, the newest first, those that have ended too."""
-    rows = reader.execute("SELECT id, kind, value, made, who, expires FROM ban ORDER BY id DESC")
+    rows = reader.execute(
+        "SELECT id, kind, value, created_at, actor, expires_at FROM ban ORDER BY id DESC"
+    )
     return [Ban(*row) for row in rows.fetchall()]
 
 
@@ -123,8 +125,8 @@ class Bans:
     def load(self, reader: Reader, now: int) -> None:
         """Load the bans that hold at the moment `now`."""
         self._stale = False  # before the read: what comes meanwhile makes it stale again
-        bans = [ban for ban in listing(reader) if ban.expires is None or ban.expires > now]
-        self._until = min((ban.expires for ban in bans if ban.expires), default=math.inf)
+        bans = [ban for ban in listing(reader) if ban.expires_at is None or ban.expires_at > now]
+        self._until = min((ban.expires_at for ban in bans if ban.expires_at), default=math.inf)
         self._values = {
             kind: frozenset(ban.value for ban in bans if ban.kind == kind) for kind in _SHAPES
         }

@@ -26,9 +26,9 @@ LEAST: Final = 10  # lessons of both kinds, before which the filter says nothing
 DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
 DECIDED: Final = (
-    "SELECT c.author, c.author_site, c.source, (SELECT h.became FROM change AS h"  # noqa: S608 - a constant
-    " WHERE h.comment_id = c.id AND h.what = 'status' AND h.undone IS NULL"
-    f" AND h.who NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.label, l.tokens"
+    "SELECT c.author, c.author_site, c.source, (SELECT h.new FROM change AS h"  # noqa: S608 - a constant
+    " WHERE h.comment_id = c.id AND h.field = 'status' AND h.undone_at IS NULL"
+    f" AND h.actor NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.label, l.tokens"
     " FROM comment AS c LEFT JOIN training_comment AS l ON l.comment_id = c.id WHERE c.id = ?"
 )
 # Of all words with the same change of their counts: of a comment that is approved these are all.

@@ -78,7 +78,7 @@ def _add_comments(tx: Transaction, first: int, last: int, pages: int, words: int
         f" m AS MATERIALIZED (SELECT i, 1 + {_SKEWED.format(91, pages)} AS page,"
         f" {_STATUS} AS status, {text} AS text FROM n)"
         " INSERT INTO comment (site_id, thread_id, status, author, email, avatar, author_site,"
-        " source, html, created, published, token_hash, token_expires)"
+        " source, html, created_at, published_at, token_hash, token_expires_at)"
         " SELECT t.site_id, t.id, m.status, 'Reader ' || (i % 9973), CASE WHEN i % 3 = 0 THEN"
         " 'reader' || (i % 9973) || '@mail' || (i % 97) || '.example' ELSE '' END, '', '', text,"
         f" '<p>' || text || '</p>' || char(10), {FIRST} + i * {STEP},"
@@ -88,8 +88,8 @@ def _add_comments(tx: Transaction, first: int, last: int, pages: int, words: int
         (first, last),
     )
     tx.execute(
-        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
-        " SELECT id, id, 'status', 'pending', status, created, 'Mo' FROM comment"
+        "INSERT INTO change (decision_id, comment_id, field, old, new, created_at, actor)"
+        " SELECT id, id, 'status', 'pending', status, created_at, 'Mo' FROM comment"
         " WHERE status <> 'pending' AND id BETWEEN ? AND ?",
         (first, last),
     )

@@ -81,6 +81,6 @@ def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:
         key=f"seeded-{number}",
         derived=False,
         token_hash=hashlib.sha256(b"%d" % number).digest(),
-        token_expires=now,
+        token_expires_at=now,
     )
     return new, now

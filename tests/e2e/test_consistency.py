@@ -171,7 +171,7 @@ class Agreement(RuleBasedStateMachine):
 
     def note(self, number: int, what: str, was: str) -> None:
         """Note what an author has changed; the history knows the number of the act."""
-        sql = "SELECT max(act) FROM change WHERE comment_id = ? AND what = ? AND was = ?"
+        sql = "SELECT max(decision_id) FROM change WHERE comment_id = ? AND field = ? AND old = ?"
         [(act,)] = self.rows.execute(sql, (number, what, was)).fetchall()
         self.model.changes.append(Done(act, number, what, was))
 
@@ -325,7 +325,7 @@ class Agreement(RuleBasedStateMachine):
         """The approved rows of a page, in their order."""
         return self.rows.execute(
             "SELECT c.id, c.source FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
-            " WHERE t.url = ? AND c.status = 'approved' ORDER BY c.published, c.id",
+            " WHERE t.url = ? AND c.status = 'approved' ORDER BY c.published_at, c.id",
             (self.url(self.model.root(page)),),
         ).fetchall()
 

@@ -34,7 +34,7 @@ _PLAIN = NewComment(
     key="",
     derived=False,
     token_hash=b"first token",
-    token_expires=NOW + HOUR,
+    token_expires_at=NOW + HOUR,
 )
 COMMENT = Comment(
     id=7,
@@ -47,9 +47,9 @@ COMMENT = Comment(
     site="",
     source="Hi",
     html="<p>Hi</p>\n",
-    created=1_500_000_000_000,
-    published=1_500_000_060_000,
-    edited=None,
+    created_at=1_500_000_000_000,
+    published_at=1_500_000_060_000,
+    edited_at=None,
     votes=0,
 )
 _keys = iter(range(10**9))

@@ -198,7 +198,12 @@ class Answers:
         new = comment(number, sent["message"], author=sent["author"], parent=sent.get("parent"))
         if self.status == "approved":
             self.comments.append(new)
-        body = {"status": self.status, "comment": new, "token": "t", "token_expires": self.expires}
+        body = {
+            "status": self.status,
+            "comment": new,
+            "token": "t",
+            "token_expires": self.expires,
+        }
         self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
 
     def _act(self, route: Route, number: int) -> None:

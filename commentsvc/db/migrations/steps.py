@@ -13,9 +13,9 @@ INITIAL: Final = (
         kind TEXT NOT NULL
             CHECK (kind = 'author' OR kind = 'network' OR kind = 'word' OR kind = 'domain'),
         value TEXT NOT NULL,
-        made INTEGER NOT NULL,
-        who TEXT NOT NULL,
-        expires INTEGER
+        created_at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        expires_at INTEGER
     ) STRICT
     """,
     "CREATE UNIQUE INDEX ban_kind_value ON ban (kind, value)",
@@ -50,13 +50,13 @@ INITIAL: Final = (
         status TEXT NOT NULL
             CHECK (status = 'pending' OR status = 'approved' OR status = 'spam'
                 OR status = 'deleted'),
-        created INTEGER NOT NULL,
-        published INTEGER,
-        edited INTEGER,
+        created_at INTEGER NOT NULL,
+        published_at INTEGER,
+        edited_at INTEGER,
         votes INTEGER NOT NULL DEFAULT 0,
         key BLOB,
         token_hash BLOB NOT NULL,
-        token_expires INTEGER NOT NULL,
+        token_expires_at INTEGER NOT NULL,
         author TEXT NOT NULL,
         email TEXT NOT NULL,
         avatar TEXT NOT NULL,
@@ -69,10 +69,10 @@ INITIAL: Final = (
     ) STRICT
     """,
     "CREATE UNIQUE INDEX comment_key ON comment (key)",
-    "CREATE INDEX comment_by_time ON comment (thread_id, published) WHERE status = 'approved'",
-    "CREATE INDEX comment_latest ON comment (site_id, published) WHERE status = 'approved'",
+    "CREATE INDEX comment_by_time ON comment (thread_id, published_at) WHERE status = 'approved'",
+    "CREATE INDEX comment_latest ON comment (site_id, published_at) WHERE status = 'approved'",
     "CREATE INDEX comment_by_status ON comment (status, id, site_id) WHERE status <> 'approved'",
-    "CREATE INDEX comment_by_network ON comment (created, network) WHERE network IS NOT NULL",
+    "CREATE INDEX comment_by_network ON comment (created_at, network) WHERE network IS NOT NULL",
     """
     CREATE INDEX comment_by_email ON comment (email, site_id)
         WHERE status = 'approved' AND email <> ''
@@ -81,21 +81,21 @@ INITIAL: Final = (
     """
     CREATE TABLE change (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-        act INTEGER NOT NULL,
+        decision_id INTEGER NOT NULL,
         comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
-        what TEXT NOT NULL CHECK (what = 'status' OR what = 'text' OR what = 'thread'),
-        was TEXT NOT NULL,
-        became TEXT NOT NULL,
-        moment INTEGER,
-        made INTEGER NOT NULL,
-        who TEXT NOT NULL,
-        undone INTEGER,
+        field TEXT NOT NULL CHECK (field = 'status' OR field = 'text' OR field = 'thread'),
+        old TEXT NOT NULL,
+        new TEXT NOT NULL,
+        old_at INTEGER,
+        created_at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        undone_at INTEGER,
         undone_by TEXT
     ) STRICT
     """,
     "CREATE INDEX change_comment_id ON change (comment_id)",
-    "CREATE INDEX change_act ON change (act)",
-    "CREATE INDEX change_by_who ON change (who) WHERE undone IS NULL",
+    "CREATE INDEX change_decision_id ON change (decision_id)",
+    "CREATE INDEX change_by_actor ON change (actor) WHERE undone_at IS NULL",
     """
     CREATE TABLE daily_stats (
         day INTEGER NOT NULL,
@@ -109,8 +109,8 @@ INITIAL: Final = (
     CREATE TABLE moderator (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL COLLATE NOCASE,
-        password TEXT NOT NULL,
-        created INTEGER NOT NULL
+        password_hash TEXT NOT NULL,
+        created_at INTEGER NOT NULL
     ) STRICT
     """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
@@ -121,20 +121,26 @@ INITIAL: Final = (
         kind TEXT NOT NULL,
         recipient TEXT NOT NULL,
         comment_id INTEGER REFERENCES comment (id) ON DELETE CASCADE,
-        until INTEGER,
+        last_comment_id INTEGER,
         state TEXT NOT NULL
             CHECK (state = 'open' OR state = 'queued' OR state = 'sent' OR state = 'failed'),
-        created INTEGER NOT NULL,
-        due INTEGER NOT NULL,
-        deadline INTEGER NOT NULL,
-        tries INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        due_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
         error TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE INDEX outbox_comment_id ON outbox (comment_id)",
-    "CREATE INDEX outbox_by_due ON outbox (state, channel, due, created) WHERE state = 'queued'",
+    """
+    CREATE INDEX outbox_by_due ON outbox (state, channel, due_at, created_at)
+        WHERE state = 'queued'
+    """,
     "CREATE UNIQUE INDEX outbox_open ON outbox (channel, recipient) WHERE state = 'open'",
-    "CREATE INDEX outbox_done ON outbox (state, due, channel) WHERE state IN ('sent', 'failed')",
+    """
+    CREATE INDEX outbox_done ON outbox (state, due_at, channel)
+        WHERE state IN ('sent', 'failed')
+    """,
     """
     CREATE TABLE proposed_title (
         comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
@@ -166,9 +172,9 @@ INITIAL: Final = (
         id INTEGER NOT NULL PRIMARY KEY,
         digest BLOB NOT NULL,
         moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
-        created INTEGER NOT NULL,
-        seen INTEGER NOT NULL,
-        agent TEXT NOT NULL
+        created_at INTEGER NOT NULL,
+        seen_at INTEGER NOT NULL,
+        user_agent TEXT NOT NULL
     ) STRICT
     """,
     "CREATE UNIQUE INDEX session_digest ON session (digest)",
@@ -196,7 +202,7 @@ INITIAL: Final = (
         id INTEGER NOT NULL PRIMARY KEY,
         channel TEXT NOT NULL,
         recipient TEXT NOT NULL,
-        period INTEGER NOT NULL,
+        digest_ms INTEGER NOT NULL,
         changes INTEGER NOT NULL
     ) STRICT
     """,
@@ -234,7 +240,7 @@ INITIAL: Final = (
     """
     CREATE TABLE used_link (
         digest BLOB NOT NULL PRIMARY KEY,
-        expires INTEGER NOT NULL
+        expires_at INTEGER NOT NULL
     ) STRICT
     """,
     """
@@ -243,12 +249,12 @@ INITIAL: Final = (
         voter BLOB NOT NULL,
         value INTEGER NOT NULL CHECK (value IN (-1, 1)),
         network BLOB,
-        made INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
         PRIMARY KEY (comment_id, voter)
     ) STRICT
     """,
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
-    "CREATE INDEX vote_by_age ON vote (made) WHERE network IS NOT NULL",
+    "CREATE INDEX vote_by_age ON vote (created_at) WHERE network IS NOT NULL",
     """
     CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,
         tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
@@ -271,14 +277,14 @@ INITIAL: Final = (
     """
     CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment WHEN OLD.status <> NEW.status
         AND OLD.id <= (SELECT indexed_until FROM search_state) BEGIN UPDATE daily_stats SET count =
-        count - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status =
-        OLD.status; INSERT INTO daily_stats (day, site_id, status, count) VALUES (NEW.created /
+        count - 1 WHERE day = OLD.created_at / 86400000 AND site_id = OLD.site_id AND status =
+        OLD.status; INSERT INTO daily_stats (day, site_id, status, count) VALUES (NEW.created_at /
         86400000, NEW.site_id, NEW.status, 1) ON CONFLICT DO UPDATE SET count = count + 1; END
     """,
     """
     CREATE TRIGGER comment_erased AFTER DELETE ON comment WHEN OLD.id <= (SELECT indexed_until FROM
         search_state) BEGIN DELETE FROM search WHERE rowid = OLD.id; UPDATE daily_stats SET count =
-        count - 1 WHERE day = OLD.created / 86400000 AND site_id = OLD.site_id AND status =
+        count - 1 WHERE day = OLD.created_at / 86400000 AND site_id = OLD.site_id AND status =
         OLD.status; END
     """,
 )

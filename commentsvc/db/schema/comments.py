@@ -92,13 +92,13 @@ class CommentTable(Table):
     thread = peewee.ForeignKeyField(ThreadTable, index=False)
     parent = peewee.ForeignKeyField("self", null=True, index=False)
     status = peewee.TextField(constraints=[one_of("status", STATUSES)])
-    created = peewee.IntegerField()
-    published = peewee.IntegerField(null=True)
-    edited = peewee.IntegerField(null=True)
+    created_at = peewee.IntegerField()
+    published_at = peewee.IntegerField(null=True)
+    edited_at = peewee.IntegerField(null=True)
     votes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     key = peewee.BlobField(null=True, unique=True)
     token_hash = peewee.BlobField()
-    token_expires = peewee.IntegerField()
+    token_expires_at = peewee.IntegerField()
     author = peewee.TextField()
     email = peewee.TextField()
     avatar = peewee.TextField()
@@ -119,12 +119,12 @@ class CommentTable(Table):
 _approved = peewee.SQL("status = 'approved'")
 CommentTable.add_index(
     CommentTable.index(
-        CommentTable.thread, CommentTable.published, where=_approved, name="comment_by_time"
+        CommentTable.thread, CommentTable.published_at, where=_approved, name="comment_by_time"
     )
 )
 CommentTable.add_index(
     CommentTable.index(
-        CommentTable.site, CommentTable.published, where=_approved, name="comment_latest"
+        CommentTable.site, CommentTable.published_at, where=_approved, name="comment_latest"
     )
 )
 # The queue is short, however many comments are approved. The id makes it grow at the end of each
@@ -142,7 +142,7 @@ CommentTable.add_index(
 # Those that still have one, by age: it grows at its end, so that a submission changes no page more.
 CommentTable.add_index(
     CommentTable.index(
-        CommentTable.created,
+        CommentTable.created_at,
         CommentTable.network,
         where=peewee.SQL("network IS NOT NULL"),
         name="comment_by_network",
@@ -178,26 +178,26 @@ class ProposedTitleTable(Table):
 
 
 class ModeratorTable(Table):
-    """Who decides. `password` is an Argon2 hash with its parameters."""
+    """A moderator. `password_hash` is an Argon2 hash with its parameters."""
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     name = peewee.TextField(unique=True, collation="NOCASE")
-    password = peewee.TextField()
-    created = peewee.IntegerField()
+    password_hash = peewee.TextField()
+    created_at = peewee.IntegerField()
 
     class Meta:
         table_name = "moderator"
 
 
 class SessionTable(Table):
-    """A browser that is signed in. `digest` is that of its cookie, `agent` what it calls itself."""
+    """A browser that is signed in. `digest` is that of its cookie."""
 
     id = peewee.AutoField()
     digest = peewee.BlobField(unique=True)
     moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
-    created = peewee.IntegerField()
-    seen = peewee.IntegerField()
-    agent = peewee.TextField()
+    created_at = peewee.IntegerField()
+    seen_at = peewee.IntegerField()
+    user_agent = peewee.TextField()
 
     class Meta:
         table_name = "session"
@@ -240,7 +240,7 @@ class VoteTable(Table):
     voter = peewee.BlobField()
     value = peewee.IntegerField(constraints=[peewee.Check("value IN (-1, 1)")])
     network = peewee.BlobField(null=True)
-    made = peewee.IntegerField()
+    created_at = peewee.IntegerField()
 
     class Meta:
         table_name = "vote"
@@ -251,7 +251,7 @@ _networked = peewee.SQL("network IS NOT NULL")
 VoteTable.add_index(
     VoteTable.index(VoteTable.comment, VoteTable.network, where=_networked, name="vote_by_network")
 )
-VoteTable.add_index(VoteTable.index(VoteTable.made, where=_networked, name="vote_by_age"))
+VoteTable.add_index(VoteTable.index(VoteTable.created_at, where=_networked, name="vote_by_age"))
 
 
 TABLES: Final = (

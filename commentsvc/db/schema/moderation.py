@@ -14,9 +14,9 @@ class BanTable(Table):
     id = peewee.AutoField()
     kind = peewee.TextField(constraints=[one_of("kind", BANS)])
     value = peewee.TextField()
-    made = peewee.IntegerField()
-    who = peewee.TextField()
-    expires = peewee.IntegerField(null=True)
+    created_at = peewee.IntegerField()
+    actor = peewee.TextField()
+    expires_at = peewee.IntegerField(null=True)
 
     class Meta:
         table_name = "ban"
@@ -24,31 +24,33 @@ class BanTable(Table):
 
 
 class ChangeTable(Table):
-    """One change of one comment: of what, from what to what, who made it, when, was it undone.
+    """One change of one comment: which field, its old and new value, who made it, who undid it.
 
-    The changes that one decision made share an `act`. For a status, `moment` is what `published`
-    was before; for a text, what `edited` was.
+    The changes that one decision made share a `decision_id`. `old_at` is what `published_at` was
+    before a change of the status, and `edited_at` before one of the text.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
-    act = peewee.IntegerField()
+    decision_id = peewee.IntegerField()
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
-    what = peewee.TextField(constraints=[one_of("what", CHANGES)])
-    was = peewee.TextField()
-    became = peewee.TextField()
-    moment = peewee.IntegerField(null=True)
-    made = peewee.IntegerField()
-    who = peewee.TextField()
-    undone = peewee.IntegerField(null=True)
+    field = peewee.TextField(constraints=[one_of("field", CHANGES)])
+    old = peewee.TextField()
+    new = peewee.TextField()
+    old_at = peewee.IntegerField(null=True)
+    created_at = peewee.IntegerField()
+    actor = peewee.TextField()
+    undone_at = peewee.IntegerField(null=True)
     undone_by = peewee.TextField(null=True)
 
     class Meta:
         table_name = "change"
-        indexes = ((("comment_id",), False), (("act",), False))
+        indexes = ((("comment_id",), False), (("decision_id",), False))
 
 
 ChangeTable.add_index(
-    ChangeTable.index(ChangeTable.who, where=peewee.SQL("undone IS NULL"), name="change_by_who")
+    ChangeTable.index(
+        ChangeTable.actor, where=peewee.SQL("undone_at IS NULL"), name="change_by_actor"
+    )
 )
 
 

@@ -30,16 +30,16 @@ CONSENTS: Final = (ASKED, CONFIRMED, STOPPED)
 
 
 class TargetTable(Table):
-    """Who is told of every new comment, as the settings say. Both moments are lengths of time.
+    """Who is told of every new comment, as the settings say.
 
-    `period` is what one digest collects, 0 where each comment is told by itself; `changes` says
-    whether later changes of a comment are told too.
+    A digest collects comments for `digest_ms`; 0 sends each by itself. `changes` is whether later
+    changes of a comment are sent too.
     """
 
     id = peewee.AutoField()
     channel = peewee.TextField()
     recipient = peewee.TextField()
-    period = peewee.IntegerField()
+    digest_ms = peewee.IntegerField()
     changes = peewee.IntegerField()
 
     class Meta:
@@ -50,8 +50,8 @@ class TargetTable(Table):
 class OutboxTable(Table):
     """What is to be told to whom, by which `channel`, and what became of it.
 
-    `recipient` is empty where the comment's row has the address. `until` is the last comment that a
-    digest tells of, `deadline` the moment after which no further attempt is made.
+    `recipient` is empty where the comment's row has the address. `last_comment_id` is the last
+    comment of a digest. After `expires_at` no further attempt is made.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -59,12 +59,12 @@ class OutboxTable(Table):
     kind = peewee.TextField()
     recipient = peewee.TextField()
     comment = peewee.ForeignKeyField(CommentTable, null=True, on_delete="CASCADE", index=False)
-    until = peewee.IntegerField(null=True)
+    last_comment_id = peewee.IntegerField(null=True)
     state = peewee.TextField(constraints=[one_of("state", STATES)])
-    created = peewee.IntegerField()
-    due = peewee.IntegerField()
-    deadline = peewee.IntegerField()
-    tries = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    created_at = peewee.IntegerField()
+    due_at = peewee.IntegerField()
+    expires_at = peewee.IntegerField()
+    attempts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     error = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
@@ -77,8 +77,8 @@ OutboxTable.add_index(
     OutboxTable.index(
         OutboxTable.state,
         OutboxTable.channel,
-        OutboxTable.due,
-        OutboxTable.created,
+        OutboxTable.due_at,
+        OutboxTable.created_at,
         where=peewee.SQL("state = 'queued'"),
         name="outbox_by_due",
     )
@@ -95,7 +95,7 @@ OutboxTable.add_index(
 OutboxTable.add_index(
     OutboxTable.index(
         OutboxTable.state,
-        OutboxTable.due,
+        OutboxTable.due_at,
         OutboxTable.channel,
         where=_done,
         name="outbox_done",
@@ -107,7 +107,7 @@ class UsedLinkTable(Table):
     """A link in a mail that was used: each works once. `expires` is the link's."""
 
     digest = peewee.BlobField(primary_key=True)
-    expires = peewee.IntegerField()
+    expires_at = peewee.IntegerField()
 
     class Meta:
         table_name = "used_link"
@@ -144,11 +144,11 @@ TABLES: Final = (TargetTable, OutboxTable, UsedLinkTable, SubscriberTable, Subsc
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """Who is told of every new comment: see TargetTable. `period` is in milliseconds."""
+    """Who is told of every new comment: see TargetTable."""
 
     channel: str
     recipient: str
-    period: int = 0
+    digest_ms: int = 0
     changes: bool = False
 
 
@@ -160,10 +160,10 @@ class OutboxRow(msgspec.Struct, frozen=True, gc=False):
     kind: str
     recipient: str
     comment_id: int | None
-    until: int | None
+    last_comment_id: int | None
     state: str
-    created: int
-    due: int
-    deadline: int
-    tries: int
+    created_at: int
+    due_at: int
+    expires_at: int
+    attempts: int
     error: str

@@ -56,7 +56,7 @@ _INDEX: Final = (
 )
 _INDEXED: Final = "OLD.id <= (SELECT indexed_until FROM search_state)"
 _COUNT_LESS: Final = (
-    f"UPDATE daily_stats SET count = count - 1 WHERE day = OLD.created / {DAY_MS}"
+    f"UPDATE daily_stats SET count = count - 1 WHERE day = OLD.created_at / {DAY_MS}"
     " AND site_id = OLD.site_id AND status = OLD.status"
 )
 
@@ -76,7 +76,7 @@ EXTRAS: Final = (
     "CREATE TRIGGER comment_decided AFTER UPDATE OF status ON comment"
     f" WHEN OLD.status <> NEW.status AND {_INDEXED} BEGIN {_COUNT_LESS};"
     " INSERT INTO daily_stats (day, site_id, status, count)"
-    f" VALUES (NEW.created / {DAY_MS}, NEW.site_id,"
+    f" VALUES (NEW.created_at / {DAY_MS}, NEW.site_id,"
     " NEW.status, 1) ON CONFLICT DO UPDATE SET count = count + 1; END",
     "CREATE TRIGGER comment_erased AFTER DELETE ON comment"
     f" WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id; {_COUNT_LESS}; END",
@@ -86,6 +86,7 @@ EXTRAS: Final = (
 INDEX: Final = f"{_INDEX} BETWEEN ? AND ?"
 COUNT: Final = (
     "INSERT INTO daily_stats (day, site_id, status, count)"
-    f" SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment WHERE id BETWEEN ? AND ?"
+    f" SELECT created_at / {DAY_MS}, site_id, status, count(*) FROM comment WHERE id BETWEEN"
+    " ? AND ?"
     " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET count = count + excluded.count"
 )

@@ -205,7 +205,7 @@ def test_a_session_ends_after_a_month_however_much_it_is_used(service: Served, s
 
 def test_a_session_that_is_used_all_the_time_is_noted_seldom(service: Served, seat: Seat) -> None:
     def seen() -> int:
-        sql = "SELECT seen FROM session"
+        sql = "SELECT seen_at FROM session"
         return int(service.database.read_now(lambda r: r.execute(sql).fetchone())[0])
 
     service.now = NOW + sessions.TOUCH / 1_000 - 1

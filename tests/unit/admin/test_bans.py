@@ -25,8 +25,8 @@ def test_a_ban_is_made_shown_and_lifted(service: Served, seat: Seat) -> None:
     assert header(answer, "Location") == "bans?done=added"
     [ban] = listed(service)
     now = int(NOW * 1_000)
-    assert (ban.kind, ban.value, ban.who) == ("domain", "spam.example", "ann")
-    assert ban.expires == now + 30 * DAY_MS
+    assert (ban.kind, ban.value, ban.actor) == ("domain", "spam.example", "ann")
+    assert ban.expires_at == now + 30 * DAY_MS
     html = text(seat.get("bans?done=added"))
     assert "Ban added" in html
     found = re.search(r'name="id" value="(\d+)"', html)

@@ -49,7 +49,7 @@ def test_a_new_text_is_stored_rendered_and_noted(service: Served, seat: Seat) ->
 def test_the_same_text_changes_nothing(service: Served, seat: Seat) -> None:
     answer = seat.send("edit", id="1", message="Hello *you*")
     assert "Nothing was changed" in text(seat.get(header(answer, "Location")))
-    assert service.stored()[0].comment.edited is None
+    assert service.stored()[0].comment.edited_at is None
 
 
 @pytest.mark.parametrize("message", ["", " \n ", "x" * 201])

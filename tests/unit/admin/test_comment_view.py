@@ -26,9 +26,9 @@ def entry(**fields: object) -> Entry:
         site="",
         source="Hello",
         html="<p>Hello</p>",
-        created=NOW - 90_000,
-        published=None,
-        edited=None,
+        created_at=NOW - 90_000,
+        published_at=None,
+        edited_at=None,
         votes=0,
     )
     return Entry(msgspec.structs.replace(comment, **fields), "blog", "/a/", "")
@@ -63,7 +63,7 @@ def test_what_changes_is_shown_at_once(field: str, value: object, told: str) -> 
 def test_ages_go_on() -> None:
     assert ">1 min ago<" in html(entry())
     assert ">2 min ago<" in html(entry(), NOW + 60_000)
-    assert ">yesterday<" in html(entry(edited=NOW - DAY_MS))
+    assert ">yesterday<" in html(entry(edited_at=NOW - DAY_MS))
 
 
 def test_a_card_tells_what_its_list_wants_to_know() -> None:

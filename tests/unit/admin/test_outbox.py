@@ -46,7 +46,7 @@ def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
     fail(service, "550 no")
     assert header(seat.send("outbox", id="1"), "Location") == "outbox?done=again"
     [row] = service.database.read_now(outbox.due, "mail", MS, 10)
-    assert (row.state, row.tries) == ("queued", 0)
+    assert (row.state, row.attempts) == ("queued", 0)
     assert "sent in a moment" in text(seat.get("outbox?done=again"))
     assert header(seat.send("outbox", id="77"), "Location") == "outbox?done=nothing"
     assert seat.send("outbox", id="x").status == 404

@@ -61,7 +61,7 @@ def test_the_feed_of_a_page_is_called_after_it() -> None:
 
 
 def test_an_edited_comment_is_updated() -> None:
-    entry = replace(ENTRY, comment=replace(COMMENT, edited=1_500_000_120_000))
+    entry = replace(ENTRY, comment=replace(COMMENT, edited_at=1_500_000_120_000))
     assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"
 
 

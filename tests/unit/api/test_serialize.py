@@ -75,13 +75,13 @@ def test_a_digest_that_a_client_sent_is_nobodys_without_pictures() -> None:
 
 
 def test_site_and_edited_are_shown_only_where_there_are_any() -> None:
-    data = shown(replace(COMMENT, site="https://ann.example/", edited=1_500_000_120_000))
+    data = shown(replace(COMMENT, site="https://ann.example/", edited_at=1_500_000_120_000))
     assert data["site"] == "https://ann.example/"
     assert data["edited"] == "2017-07-14T02:42:00Z"
 
 
 def test_a_pending_comment_has_the_date_of_its_creation() -> None:
-    data = shown(replace(COMMENT, status="pending", published=None))
+    data = shown(replace(COMMENT, status="pending", published_at=None))
     assert (data["date"], data["published"]) == (local(1_500_000_000_000), None)
 
 

@@ -29,7 +29,7 @@ def test_an_account_is_found_by_its_name_in_capitals_or_not(database: Database) 
     for name in ("Ann", "ann", "ANN"):
         found = database.read_now(accounts.find, name=name)
         assert found
-        assert (found.name, found.password, found.created) == ("Ann", "hash of Ann", NOW)
+        assert (found.name, found.password_hash, found.created_at) == ("Ann", "hash of Ann", NOW)
     assert database.read_now(accounts.find, "Bob") is None
 
 
@@ -87,7 +87,7 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(database: Database) -> 
     database.write_now(accounts.set_password, "ANN", "another")
     found = database.read_now(accounts.find, "Ann")
     assert found
-    assert found.password == "another"
+    assert found.password_hash == "another"
     assert not has_session(database, "Ann")
     assert has_session(database, "Bob")
 

@@ -173,4 +173,4 @@ def test_a_browser_that_calls_itself_at_length_is_cut_short(database: Database) 
     database.write_now(sessions.begin, "token", ANN, "x" * 9_000, NOW)
     session = find(database, "token")
     assert session
-    assert len(session.agent) == sessions.AGENT_LENGTH
+    assert len(session.user_agent) == sessions.AGENT_LENGTH

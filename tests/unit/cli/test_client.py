@@ -38,9 +38,9 @@ COMMENT = Comment(
     site="https://ann.example/",
     source="\n  First line\nSecond line",
     html="<p>…</p>",
-    created=1_790_000_000_123,
-    published=None,
-    edited=None,
+    created_at=1_790_000_000_123,
+    published_at=None,
+    edited_at=None,
     votes=0,
 )
 ENTRY = Entry(comment=COMMENT, site="blog", url="/post/", title="A post")

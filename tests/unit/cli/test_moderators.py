@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Run:
 def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_path: Path) -> None:
     def fits(password: str) -> bool:
         [ann] = client.everyone(tmp_path)
-        return passwords.verify(password, ann.password)
+        return passwords.verify(password, ann.password_hash)
 
     assert run("list").output == "no moderators\n"
     assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
@@ -49,11 +49,13 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
 def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:
     run("add", "ann", given=PASSWORD)
     with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
-        rows.execute("INSERT INTO factor VALUES (1, x'00', 0, 1)")
-        rows.execute("INSERT INTO recovery (moderator_id, digest) VALUES (1, x'00')")
+        rows.execute("INSERT INTO two_factor VALUES (1, x'00', 0, 1)")
+        rows.execute("INSERT INTO recovery_code (moderator_id, digest) VALUES (1, x'00')")
     assert run("no-code", "Ann").output.startswith("Ann needs no code any more")
     with closing(sqlite3.connect(tmp_path / DATABASE)) as rows:
-        left = rows.execute("SELECT 1 FROM factor UNION ALL SELECT 1 FROM recovery").fetchall()
+        left = rows.execute(
+            "SELECT 1 FROM two_factor UNION ALL SELECT 1 FROM recovery_code"
+        ).fetchall()
         assert left == []
 
 
@@ -100,4 +102,4 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
     moderators._write(tmp_path, "add", "ann", moderators._new_hash())
     assert asked == [("Password", True, "Again")]
     [ann] = client.everyone(tmp_path)
-    assert passwords.verify(PASSWORD, ann.password)
+    assert passwords.verify(PASSWORD, ann.password_hash)

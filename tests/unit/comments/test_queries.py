@@ -39,13 +39,13 @@ def shown(
 
 
 def stored(reader: Reader) -> list[tuple[object, ...]]:
-    return reader.execute("SELECT key, token_hash, token_expires FROM comment").fetchall()
+    return reader.execute("SELECT key, token_hash, token_expires_at FROM comment").fetchall()
 
 
 def test_an_approved_submission_is_shown_and_counted(database: Database, purged: list[str]) -> None:
     added = add(database, author="Ann", author_site="https://ann.example", email="a@b.example")
     assert (added.token_valid, added.repeated) == (True, False)
-    assert added.comment.published == added.comment.created == NOW
+    assert added.comment.published_at == added.comment.created_at == NOW
     assert shown(database).items == [added.comment]
     assert database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count) == 1
     assert database.read_now(queries.site_count, "blog") == 1
@@ -56,7 +56,7 @@ def test_a_pending_submission_is_neither_shown_nor_counted_nor_purges(
     database: Database, purged: list[str]
 ) -> None:
     added = add(database, status="pending")
-    assert added.comment.published is None
+    assert added.comment.published_at is None
     assert shown(database).items == []
     assert database.read_now(queries.site_count, "blog") == 0
     assert database.read_now(queries.pending_ids) == [added.comment.id]
@@ -100,7 +100,7 @@ def test_a_retry_with_the_clients_key_gives_the_same_comment_and_a_new_token(
 ) -> None:
     first = submit(database, new(key="secret"))
     purged.clear()
-    retry = new(key="secret", token_hash=b"second token", token_expires=NOW + 2 * HOUR)
+    retry = new(key="secret", token_hash=b"second token", token_expires_at=NOW + 2 * HOUR)
     again = submit(database, retry, NOW + 30 * HOUR)
     assert again == create.InsertResult(first.comment, token_valid=True, repeated=True)
     [row] = database.read_now(stored)

@@ -33,7 +33,7 @@ def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
     """What the index and the daily statistics must hold."""
     joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
     words = f"SELECT c.id, {search_schema.WORDS} FROM {joined}"
-    days = f"SELECT created / {DAY_MS}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
+    days = f"SELECT created_at / {DAY_MS}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
     return (
         reader.execute(f"{words} ORDER BY 1").fetchall(),
         reader.execute(f"{days} ORDER BY 1, 2, 3").fetchall(),

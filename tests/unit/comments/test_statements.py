@@ -32,12 +32,12 @@ COLUMNS = (
     C.author_site,
     C.source,
     C.html,
-    C.created,
-    C.published,
-    C.edited,
+    C.created_at,
+    C.published_at,
+    C.edited_at,
     C.votes,
 )
-PLACE = peewee.Tuple(C.published, C.id)
+PLACE = peewee.Tuple(C.published_at, C.id)
 
 
 def in_list(*where: object) -> Any:  # Any: peewee's queries are typed by what they select
@@ -62,9 +62,11 @@ found = (
     .join(T, peewee.JOIN.LEFT_OUTER, on=(T.site == S.id) & (T.url == "/3/"))
     .where(S.name == "blog")
 )
-moderated = C.select(S.name, T.url, C.site, C.thread, C.status, C.published)
+moderated = C.select(S.name, T.url, C.site, C.thread, C.status, C.published_at)
 N = ChangeTable.alias("n")
-again = N.select(1).where(N.comment == H.comment, N.id > H.id, N.what == H.what, N.undone.is_null())
+again = N.select(1).where(
+    N.comment == H.comment, N.id > H.id, N.field == H.field, N.undone_at.is_null()
+)
 changes = H.select(
     S.name,
     T.url,
@@ -73,14 +75,14 @@ changes = H.select(
     H.comment,
     C.status,
     H.id,
-    H.what,
-    H.was,
-    H.moment,
+    H.field,
+    H.old,
+    H.old_at,
     fn.EXISTS(again),
-).where(H.undone.is_null(), H.what != "thread")
+).where(H.undone_at.is_null(), H.field != "thread")
 moment = NOW + 500
 touched = H.select(1).where(
-    H.comment == C.id, (H.made >= moment) | (fn.coalesce(H.undone, 0) >= moment)
+    H.comment == C.id, (H.created_at >= moment) | (fn.coalesce(H.undone_at, 0) >= moment)
 )
 
 # What each reading statement stands for: its parameters, and the peewee query.
@@ -97,7 +99,7 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     statements.FIND_COMMENT: ((9,), placed(moderated).where(C.id == 9)),
     statements.CHANGES_OF_ACT: (
         (1,),
-        placed(changes.join(C, on=H.comment == C.id)).where(H.act == 1).order_by(H.id),
+        placed(changes.join(C, on=H.comment == C.id)).where(H.decision_id == 1).order_by(H.id),
     ),
     statements.LAST_CHANGE: (
         (9,),
@@ -108,15 +110,24 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.LAST_ACT: (
         ("Mo",),
-        H.select(H.act)
-        .where(H.who == "Mo", H.undone.is_null(), H.what != "thread")
+        H.select(H.decision_id)
+        .where(H.actor == "Mo", H.undone_at.is_null(), H.field != "thread")
         .order_by(H.id.desc())
         .limit(1),
     ),
     statements.HISTORY: (
         (9,),
         H.select(
-            H.id, H.act, H.comment, H.what, H.was, H.became, H.made, H.who, H.undone, H.undone_by
+            H.id,
+            H.decision_id,
+            H.comment,
+            H.field,
+            H.old,
+            H.new,
+            H.created_at,
+            H.actor,
+            H.undone_at,
+            H.undone_by,
         )
         .where(H.comment == 9)
         .order_by(H.id.desc()),
@@ -132,27 +143,29 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.FIRST_PUBLISHED: (
         (3,),
-        C.select(C.published).where(C.thread == 3, APPROVED).order_by(C.published).limit(1),
+        C.select(C.published_at).where(C.thread == 3, APPROVED).order_by(C.published_at).limit(1),
     ),
-    statements.TEXT_OF: ((9,), C.select(C.source, C.edited).where(C.id == 9)),
+    statements.TEXT_OF: ((9,), C.select(C.source, C.edited_at).where(C.id == 9)),
     statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
     statements.LIST["oldest"]: (
         (3, moment, 40, 9),
-        in_list((moment, 40) < PLACE).order_by(C.published, C.id).limit(9),
+        in_list((moment, 40) < PLACE).order_by(C.published_at, C.id).limit(9),
     ),
     statements.LIST["newest"]: (
         (3, moment, 40, 9),
-        in_list((moment, 40) > PLACE).order_by(C.published.desc(), C.id.desc()).limit(9),
+        in_list((moment, 40) > PLACE).order_by(C.published_at.desc(), C.id.desc()).limit(9),
     ),
     statements.LIST["top"]: (
         (3, 2, 2, moment, 40, 9),
         in_list((C.votes < 2) | ((C.votes == 2) & ((moment, 40) < PLACE)))
-        .order_by(C.votes.desc(), C.published, C.id)
+        .order_by(C.votes.desc(), C.published_at, C.id)
         .limit(9),
     ),
     statements.CHANGED: (
         (3, moment, moment, 9),
-        in_list((C.published >= moment) | fn.EXISTS(touched)).order_by(C.published, C.id).limit(9),
+        in_list((C.published_at >= moment) | fn.EXISTS(touched))
+        .order_by(C.published_at, C.id)
+        .limit(9),
     ),
     statements.VOTES: (
         (3,),
@@ -160,12 +173,12 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.LATEST_OF_SITE: (
         ("blog", 9),
-        entries(S.name == "blog", APPROVED).order_by(C.published.desc(), C.id.desc()).limit(9),
+        entries(S.name == "blog", APPROVED).order_by(C.published_at.desc(), C.id.desc()).limit(9),
     ),
     statements.LATEST_OF_THREAD: (
         ("blog", "/3/", 9),
         entries(S.name == "blog", T.url == "/3/", APPROVED)
-        .order_by(C.published.desc(), C.id.desc())
+        .order_by(C.published_at.desc(), C.id.desc())
         .limit(9),
     ),
     statements.ENTRY_BY_ID: ((9,), entries(C.id == 9)),
@@ -188,26 +201,26 @@ inserted: dict[str, object] = {
     "author_site": "",
     "source": "Hi",
     "html": "<p>Hi</p>",
-    "created": NOW,
-    "published": None,
+    "created_at": NOW,
+    "published_at": None,
     "key": b"key",
     "token_hash": b"t",
-    "token_expires": 5,
+    "token_expires_at": 5,
     "score": 5,
     "reasons": "9 links (+5)",
     "network": b"network",
 }
-token = {CommentTable.token_hash: b"new", CommentTable.token_expires: 6}
+token = {CommentTable.token_hash: b"new", CommentTable.token_expires_at: 6}
 
 changed: dict[str, object] = {
-    "act": 5,
+    "decision_id": 5,
     "comment_id": 9,
-    "what": "status",
-    "was": "pending",
-    "became": "spam",
-    "moment": None,
-    "made": NOW,
-    "who": "Mo",
+    "field": "status",
+    "old": "pending",
+    "new": "spam",
+    "old_at": None,
+    "created_at": NOW,
+    "actor": "Mo",
 }
 
 # What each writing statement stands for.
@@ -241,18 +254,18 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.SET_TEXT: (
         ("New", "<p>New</p>", moment, 9),
-        CommentTable.update(source="New", html="<p>New</p>", edited=moment).where(
+        CommentTable.update(source="New", html="<p>New</p>", edited_at=moment).where(
             CommentTable.id == 9
         ),
     ),
     statements.SET_STATUS: (
         ("spam", moment, 9),
-        CommentTable.update(status="spam", published=moment).where(CommentTable.id == 9),
+        CommentTable.update(status="spam", published_at=moment).where(CommentTable.id == 9),
     ),
     statements.INSERT_CHANGE: (tuple(changed.values()), ChangeTable.insert(changed)),
     statements.MARK_UNDONE: (
         (moment, "Mo", 3),
-        ChangeTable.update(undone=moment, undone_by="Mo").where(ChangeTable.id == 3),
+        ChangeTable.update(undone_at=moment, undone_by="Mo").where(ChangeTable.id == 3),
     ),
 }
 

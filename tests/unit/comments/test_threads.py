@@ -136,14 +136,14 @@ def test_a_page_that_was_merged_is_not_closed_when_it_stands_for_itself(
 
 def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) -> None:
     [pending] = database.read_now(queries.pending_ids)
-    act = decide(database, "approved", pending).act
+    act = decide(database, "approved", pending).decision_id
     do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5)
     [moved, approved] = database.read_now(actions.history, pending)
-    assert (moved.what, moved.was, moved.became, moved.who) == ("thread", "/a/", "/b/", "Mo")
-    assert approved.act == act
+    assert (moved.field, moved.old, moved.new, moved.actor) == ("thread", "/a/", "/b/", "Mo")
+    assert approved.decision_id == act
     assert database.read_now(actions.last_act, "Mo") == act
     with pytest.raises(errors.NothingToUndo):
-        database.write_now(actions.undo, moved.act, "Mo", NOW)
+        database.write_now(actions.undo, moved.decision_id, "Mo", NOW)
     database.write_now(actions.undo_last, [pending], "Mo", NOW)
     assert counts(database, "/b/") == [3]
 

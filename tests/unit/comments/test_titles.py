@@ -60,7 +60,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
     for number, comment in enumerate((first, second, third)):
         decide(database, "approved", comment, now=NOW + number)
     assert title(database) == "Pills"
-    act = decide(database, "spam", first).act
+    act = decide(database, "spam", first).decision_id
     assert title(database) == "Post"
     database.write_now(actions.undo, act, "Mo", NOW)
     assert title(database) == "Post", "the page has a name"
@@ -74,7 +74,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
 
 def test_taking_back_an_approval_takes_back_the_title(database: Database) -> None:
     pending = add(database, title="Post", status="pending").comment.id
-    act = decide(database, "approved", pending).act
+    act = decide(database, "approved", pending).decision_id
     database.write_now(actions.undo, act, "Mo", NOW)
     assert title(database) == ""
 

@@ -47,7 +47,7 @@ def test_a_sound_database_has_no_faults(database: Database) -> None:
             "the site blog says that it has 5 approved comments, but it has 1",
         ),
         (
-            "UPDATE comment SET published = NULL",
+            "UPDATE comment SET published_at = NULL",
             "comment 1 is approved, but has no moment of publication",
         ),
     ],

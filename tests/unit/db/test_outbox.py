@@ -85,7 +85,7 @@ def test_a_digest_collects_until_it_is_due_and_then_a_new_one_begins(database: D
     database.write_now(outbox.close_digests, NOW + HOUR_MS)
     later = add(database, NOW + HOUR_MS).comment.id
     [post] = due(database, NOW + HOUR_MS)
-    assert (post.comment_id, post.until) == (ids[0], ids[2])
+    assert (post.comment_id, post.last_comment_id) == (ids[0], ids[2])
     assert told(database)[1:] == [("digest", "mo@blog.example", later)]
 
 
@@ -108,8 +108,8 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
         rows = database.read_now(outbox.listing, "queued", 1 << 62, 1)
         if not rows:
             break
-        pauses.append(rows[0].due - now)
-        now = rows[0].due
+        pauses.append(rows[0].due_at - now)
+        now = rows[0].due_at
     minutes = [pause // 60_000 for pause in pauses]
     assert minutes[:11] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]
     assert now == NOW + PATIENCE, "the last attempt is made at the deadline"
@@ -129,8 +129,8 @@ def test_all_that_is_due_is_put_off_together_each_by_its_own_pause(database: Dat
     add(database, NOW + 60_000)
     database.write_now(outbox.retry_all_later, "mail", "down", NOW + 60_000)
     assert due(database, NOW + 60_000 + 59_999) == []
-    assert [post.tries for post in due(database, NOW + 120_000)] == [1]
-    assert [post.tries for post in due(database, NOW + 180_000)] == [1, 2]
+    assert [post.attempts for post in due(database, NOW + 120_000)] == [1]
+    assert [post.attempts for post in due(database, NOW + 180_000)] == [1, 2]
 
 
 def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Database) -> None:
@@ -143,7 +143,7 @@ def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Databa
     again = database.write_now(outbox.retry, [post.id, post.id, 999], later)
     assert again == [post.id]
     [row] = due(database, later)
-    assert (row.deadline, row.created, row.error) == (later + PATIENCE, NOW, "550 no")
+    assert (row.expires_at, row.created_at, row.error) == (later + PATIENCE, NOW, "550 no")
 
 
 def test_what_was_sent_is_not_sent_again_on_request(database: Database) -> None:
@@ -224,4 +224,4 @@ def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) 
     held = [1, 2]
     assert database.write_now(outbox.retry, held, NOW) == held
     [_, digest, _] = sorted(due(database), key=lambda post: post.id)
-    assert (digest.kind, digest.until) == ("digest", last)
+    assert (digest.kind, digest.last_comment_id) == ("digest", last)

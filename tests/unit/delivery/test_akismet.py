@@ -108,7 +108,7 @@ def test_what_it_calls_spam_is_filed_as_such_and_the_rest_left_alone(asking: Ask
     assert asking.statuses() == ["spam", "approved"]
     assert asking.service.purged == ["thread:blog:/p/", "site:blog"]
     [change] = asking.service.database.read_now(actions.history, 1)
-    assert change.who == "Akismet"
+    assert change.actor == "Akismet"
     assert asking.deliver() == [], "what it did itself is not told it"
     assert waiting(asking.service) == []
 
@@ -195,7 +195,7 @@ def test_a_wrong_key_is_told_and_asked_with_again(
         channel = Akismet(settings("wrong"), service.database, now, url)
         asyncio.run(OutboxWorker(service.database, {"Akismet": channel}, now).deliver("Akismet"))
         [post] = waiting(service)
-        assert post.tries == 1
+        assert post.attempts == 1
         assert post.error == "200 invalid: see spam.akismet_key"
         assert service.stored()[0].comment.status == "approved"
 
@@ -204,7 +204,7 @@ def test_a_server_that_is_down_is_asked_later(asking: Asking) -> None:
     asking.service.submit("Buy", author=SPAMMER)
     port, asking.server.server_address = asking.server.server_address, ("127.0.0.1", 9)
     assert asking.deliver() == []
-    assert [post.tries for post in waiting(asking.service)] == [1]
+    assert [post.attempts for post in waiting(asking.service)] == [1]
     asking.server.server_address = port
     asking.service.now += outbox_queue.FIRST_PAUSE / 1_000
     assert asking.deliver() == [("comment-check", SPAMMER)]

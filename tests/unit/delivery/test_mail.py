@@ -218,7 +218,7 @@ def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: s
 def digest(database: Database, number: int) -> EmailMessage:
     for each in range(number):
         add(database, status="pending", source=f"No {each}", author=f"A{each}")
-    return composed(database, replace(POST, kind="digest", until=number))
+    return composed(database, replace(POST, kind="digest", last_comment_id=number))
 
 
 def test_a_digest_tells_of_all_comments_with_links_for_each(database: Database) -> None:
@@ -238,7 +238,7 @@ def test_a_long_digest_is_cut_and_says_so(database: Database) -> None:
 
 def test_a_digest_of_what_is_spam_by_now_is_not_sent(database: Database) -> None:
     add(database, status="spam")
-    post = replace(POST, kind="digest", until=1)
+    post = replace(POST, kind="digest", last_comment_id=1)
     assert database.read_now(MAILS.compose, post) is None
 
 

@@ -131,7 +131,8 @@ def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Pa
             async with mail_server(port=port) as server:
                 await pass_time(after, clock, DAY_MS)
                 assert sorted(server.mails[n]["Message-ID"] for n in range(20)) == sorted(
-                    f"<submitted.{post.id}.{post.created}@blog.example>" for post in rows(database)
+                    f"<submitted.{post.id}.{post.created_at}@blog.example>"
+                    for post in rows(database)
                 )
                 assert len(server.mails) == len(ids)
                 assert server.sessions == 1, "all by one connection"
@@ -371,7 +372,7 @@ def test_the_round_closes_digests_and_looks_how_much_waits(tmp_path: Path) -> No
     async def talk() -> None:
         with opened(tmp_path) as database:
             aim(database)
-            database.write_now(lambda tx: tx.execute("UPDATE target SET period = ?", (HOUR_MS,)))
+            database.write_now(lambda tx: tx.execute("UPDATE target SET digest_ms = ?", (HOUR_MS,)))
             add(database)
             box = outbox(database, 1, clock)
             await box.round()

@@ -29,7 +29,7 @@ def added(database: Database, status: str = "pending") -> int:
 
 
 def state(database: Database) -> list[tuple[int, str, int | None]]:
-    query = "SELECT id, status, published FROM comment ORDER BY id"
+    query = "SELECT id, status, published_at FROM comment ORDER BY id"
     return database.read_now(lambda reader: reader.execute(query).fetchall())
 
 
@@ -91,7 +91,7 @@ def test_a_status_changes_as_the_table_of_moves_says_and_undoing_restores_it(
     if status in model.MOVES[to]:
         assert outcome.changed == (comment,)
         assert state(database)[0][1] == to
-        assert undo(database, outcome.act).changed == (comment,)
+        assert undo(database, outcome.decision_id).changed == (comment,)
     else:
         assert outcome == ChangeResult(0, (), {comment: status})
     assert state(database) == before
@@ -121,7 +121,7 @@ def test_a_decision_on_several_threads_and_sites_counts_each(database: Database)
 
 def test_a_comment_comes_back_to_its_old_place(database: Database) -> None:
     ids = [add(database, NOW + number).comment.id for number in range(3)]
-    act = decide(database, "deleted", ids[1], now=NOW + 9).act
+    act = decide(database, "deleted", ids[1], now=NOW + 9).decision_id
     undo(database, act, now=NOW + 10)
     assert shown(database) == ids
     decide(database, "spam", ids[1], now=NOW + 11)
@@ -133,11 +133,13 @@ def test_a_decision_is_undone_as_one_and_only_once(database: Database, purged: l
     ids = [added(database) for _ in range(3)]
     first = decide(database, "approved", *ids)
     purged.clear()
-    assert undo(database, first.act).changed == tuple(ids)
+    assert undo(database, first.decision_id).changed == tuple(ids)
     assert shown(database) == []
     assert set(purged) == TAGS
-    with pytest.raises(NothingToUndo, match=f"act {first.act} does not exist, or is undone"):
-        undo(database, first.act)
+    with pytest.raises(
+        NothingToUndo, match=f"act {first.decision_id} does not exist, or is undone"
+    ):
+        undo(database, first.decision_id)
     with pytest.raises(NothingToUndo):
         undo(database, 0)
 
@@ -146,9 +148,9 @@ def test_a_later_decision_is_not_overruled_by_undoing_an_earlier_one(database: D
     ids = [added(database) for _ in range(2)]
     first = decide(database, "approved", *ids)
     second = decide(database, "spam", ids[0])
-    assert undo(database, first.act) == ChangeResult(0, (ids[1],), {ids[0]: "spam"})
-    assert undo(database, second.act).changed == (ids[0],)
-    assert undo(database, first.act).changed == (ids[0],)
+    assert undo(database, first.decision_id) == ChangeResult(0, (ids[1],), {ids[0]: "spam"})
+    assert undo(database, second.decision_id).changed == (ids[0],)
+    assert undo(database, first.decision_id).changed == (ids[0],)
     assert [row[1:] for row in state(database)] == [("pending", None)] * 2
 
 
@@ -171,8 +173,8 @@ def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> N
     def last(who: str) -> int:
         return database.read_now(actions.last_act, who)
 
-    first = decide(database, "approved", *ids, who="Ann").act
-    second = decide(database, "spam", ids[0], who="Bob").act
+    first = decide(database, "approved", *ids, who="Ann").decision_id
+    second = decide(database, "spam", ids[0], who="Bob").decision_id
     assert (last("Ann"), last("Bob"), last("Eve")) == (first, second, 0)
     undo(database, second, who="Ann")
     assert (last("Ann"), last("Bob")) == (first, 0)
@@ -182,28 +184,38 @@ def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: D
     comment = added(database)
     first = decide(database, "approved", comment, who="Ann", now=NOW + 1)
     second = decide(database, "spam", comment, who="Bob", now=NOW + 2)
-    undo(database, second.act, who="Eve", now=NOW + 3)
+    undo(database, second.decision_id, who="Eve", now=NOW + 3)
     changes = database.read_now(actions.history, comment)
     assert [
-        (each.act, each.was, each.became, each.who, each.made, each.undone, each.undone_by)
+        (
+            each.decision_id,
+            each.old,
+            each.new,
+            each.actor,
+            each.created_at,
+            each.undone_at,
+            each.undone_by,
+        )
         for each in changes
     ] == [
-        (second.act, "approved", "spam", "Bob", NOW + 2, NOW + 3, "Eve"),
-        (first.act, "pending", "approved", "Ann", NOW + 1, None, None),
+        (second.decision_id, "approved", "spam", "Bob", NOW + 2, NOW + 3, "Eve"),
+        (first.decision_id, "pending", "approved", "Ann", NOW + 1, None, None),
     ]
 
 
 def test_the_history_of_an_erased_comment_goes_with_it(database: Database) -> None:
     comment = added(database)
-    act = decide(database, "deleted", comment).act
+    act = decide(database, "deleted", comment).decision_id
     database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = ?", (comment,)))
     assert database.read_now(actions.history, comment) == []
-    assert decide(database, "deleted", added(database)).act > act, "no act is numbered twice"
+    assert decide(database, "deleted", added(database)).decision_id > act, (
+        "no act is numbered twice"
+    )
 
 
 def text(database: Database) -> tuple[str, str, int | None]:
     [entry] = database.read_now(queries.listing, None, 9)
-    return entry.comment.source, entry.comment.html, entry.comment.edited
+    return entry.comment.source, entry.comment.html, entry.comment.edited_at
 
 
 def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> ChangeResult:
@@ -223,7 +235,7 @@ def test_an_edit_changes_what_is_shown_and_is_undone(database: Database, purged:
     )
     assert set(purged) == TAGS
     purged.clear()
-    assert undo(database, outcome.act).changed == (comment,)
+    assert undo(database, outcome.decision_id).changed == (comment,)
     assert text(database) == (before[0], "<p>Hello <em>you</em></p>\n", None)
     assert set(purged) == TAGS
 
@@ -247,6 +259,6 @@ def test_a_text_and_a_status_are_undone_each_by_itself(database: Database) -> No
     comment = added(database)
     first = edit(database, comment, "Better")
     second = decide(database, "approved", comment)
-    assert undo(database, first.act).changed == (comment,)
-    assert undo(database, second.act).changed == (comment,)
+    assert undo(database, first.decision_id).changed == (comment,)
+    assert undo(database, second.decision_id).changed == (comment,)
     assert (text(database)[0], state(database)) == ("Hello *you*", [(comment, "pending", None)])

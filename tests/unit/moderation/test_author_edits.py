@@ -55,7 +55,7 @@ def test_an_edit_never_shows_what_was_not_shown(
 ) -> None:
     number = add(database, status=before).comment.id
     comment = revise(database, number, "*New*", verdict)
-    assert (comment.status, comment.source, comment.edited) == (after, "*New*", LATER)
+    assert (comment.status, comment.source, comment.edited_at) == (after, "*New*", LATER)
     assert comment.html == "<p><em>New</em></p>\n"
     assert count(database) == (after == APPROVED)
 
@@ -64,7 +64,7 @@ def test_the_history_has_the_old_text_and_says_who_changed_it(database: Database
     number = add(database).comment.id
     revise(database, number, "New", HOLD)
     changes = database.read_now(actions.history, number)
-    assert [(change.what, change.was, change.became, change.who) for change in changes] == [
+    assert [(change.field, change.old, change.new, change.actor) for change in changes] == [
         ("status", APPROVED, PENDING, AUTHOR),
         ("text", "Hello *you*", "New", AUTHOR),
     ]

@@ -58,7 +58,7 @@ def test_a_list_has_each_comment_once_the_newest_first(
         if entry.comment.status == status and site in ("", entry.site)
     ]
     if status == "approved":
-        right.sort(key=lambda comment: (comment.published, comment.id), reverse=True)
+        right.sort(key=lambda comment: (comment.published_at, comment.id), reverse=True)
     assert walk(database, status, site, limit) == [comment.id for comment in right]
 
 

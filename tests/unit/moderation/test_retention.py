@@ -99,7 +99,7 @@ def test_old_hashes_are_found_by_their_index(database: Database, sql: str) -> No
     steps = database.read_now(
         lambda reader: [r[3] for r in reader.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
     )
-    assert any("comment_by_network (created<?)" in step for step in steps)
+    assert any("comment_by_network (created_at<?)" in step for step in steps)
 
 
 def old_spam(database: Database, before: int) -> list[int]:
@@ -111,7 +111,7 @@ def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
 ) -> None:
     spam = [add(database, NOW + n, status="spam").comment.id for n in range(4)]
     add(database, NOW + 5, parent=spam[1])
-    act = decide(database, "approved", spam[2], now=NOW + 6).act
+    act = decide(database, "approved", spam[2], now=NOW + 6).decision_id
     database.write_now(actions.undo, act, "Mo", NOW + 20)
     assert old_spam(database, NOW + 3) == [spam[0]], "one is too young"
     assert old_spam(database, NOW + 10) == [spam[0], spam[3]]

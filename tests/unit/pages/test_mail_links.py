@@ -65,7 +65,7 @@ def test_the_button_does_what_the_link_is_for(service: Served, action: str) -> N
     assert "comment is" in title(answer)
     assert status(service) == action
     [change] = service.database.read_now(actions.history, 1)
-    assert change.who == "mo@blog.example"
+    assert change.actor == "mo@blog.example"
 
 
 def test_a_publication_is_seen_at_once(service: Served) -> None:

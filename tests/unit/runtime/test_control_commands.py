@@ -97,7 +97,12 @@ def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
 def test_a_ban_is_made_and_lifted(database: Database) -> None:
     [ban_id] = do(database, AddBan(kind="word", value="Tea", expires=NOW)).changed
     [ban] = database.read_now(bans.listing)
-    assert (ban.value, ban.who, ban.made, ban.expires) == ("tea", "command line", NOW, NOW)
+    assert (ban.value, ban.actor, ban.created_at, ban.expires_at) == (
+        "tea",
+        "command line",
+        NOW,
+        NOW,
+    )
     assert do(database, RemoveBan(id=ban_id)).changed == (ban_id,)
     with pytest.raises(errors.UnknownBan):
         do(database, RemoveBan(id=ban_id))

@@ -105,7 +105,12 @@ def test_the_same_ban_again_gets_the_new_end(database: Database) -> None:
     first = ban(database, "word", "Tea", NOW + 5)
     assert ban(database, "word", "tea") == first
     [again] = database.read_now(bans.listing)
-    assert (again.expires, again.value, again.who, again.made) == (None, "tea", "Mo", NOW)
+    assert (again.expires_at, again.value, again.actor, again.created_at) == (
+        None,
+        "tea",
+        "Mo",
+        NOW,
+    )
 
 
 def test_there_is_a_bound_for_all_of_them(

@@ -62,7 +62,7 @@ def test_each_decision_is_counted_and_another_one_takes_its_place(database: Data
 def test_undoing_takes_back_what_was_taught_and_teaches_what_was_before(database: Database) -> None:
     number = said(database, "cheap pills", "spam")
     decide(database, "approved", number)
-    act = decide(database, "spam", number).act
+    act = decide(database, "spam", number).decision_id
     assert counted(database, "pills") == {"pills": (1, 0)}
     database.write_now(actions.undo, act, "Mo", NOW)
     assert counted(database, "pills") == {"pills": (0, 1)}
@@ -119,7 +119,7 @@ def test_one_act_teaches_a_bounded_number_of_comments(
 ) -> None:
     monkeypatch.setattr(training, "LEARNED", 3)
     ids = [said(database, f"text {n}") for n in range(5)]
-    act = decide(database, "spam", *ids).act
+    act = decide(database, "spam", *ids).decision_id
     assert totals(database) == (3, 0)
     database.write_now(actions.undo, act, "Mo", NOW)
     assert totals(database) == (0, 0)

@@ -52,7 +52,7 @@ def test_an_id_is_never_given_twice(tmp_path: Path) -> None:
 def test_a_comment_has_the_tables_columns_but_for_the_secret_ones() -> None:
     columns = {field.column_name for field in CommentTable._meta.sorted_fields}
     shown = set(Comment.__struct_fields__) - {"site"} | {"author_site"}
-    assert columns - shown == {"site_id", "key", "token_hash", "token_expires"} | {
+    assert columns - shown == {"site_id", "key", "token_hash", "token_expires_at"} | {
         "score",
         "reasons",
         "network",

@@ -12,7 +12,7 @@ from tests.unit.database_fixture import NOW, add, opened
 
 @pytest.mark.parametrize("kind", model.BANS)
 def test_every_kind_of_ban_has_its_place_once(tmp_path: Path, kind: str) -> None:
-    insert = f"INSERT INTO ban (kind, value, made, who) VALUES ('{kind}', 'x', 0, 'Mo')"
+    insert = f"INSERT INTO ban (kind, value, created_at, actor) VALUES ('{kind}', 'x', 0, 'Mo')"
     with opened(tmp_path) as database:
         database.write_now(lambda tx: tx.execute(insert))
         assert len(database.read_now(bans.listing)) == 1
@@ -23,10 +23,10 @@ def test_every_kind_of_ban_has_its_place_once(tmp_path: Path, kind: str) -> None
 @pytest.mark.parametrize(
     "sql",
     [
-        "INSERT INTO ban (kind, value, made, who) VALUES ('person', 'x', 0, 'Mo')",
-        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+        "INSERT INTO ban (kind, value, created_at, actor) VALUES ('person', 'x', 0, 'Mo')",
+        "INSERT INTO change (decision_id, comment_id, field, old, new, created_at, actor)"
         f" VALUES (1, 1, 'votes', '1', '2', {NOW}, 'Mo')",
-        "INSERT INTO change (act, comment_id, what, was, became, made, who)"
+        "INSERT INTO change (decision_id, comment_id, field, old, new, created_at, actor)"
         f" VALUES (1, 77, 'status', 'pending', 'spam', {NOW}, 'Mo')",
     ],
 )
