@@ -13,7 +13,6 @@ import logging
 import os
 import secrets
 import signal
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -57,6 +56,7 @@ from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
+from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -129,20 +129,20 @@ async def _compose(
         database = _open(settings, data / data_dir.DATABASE, bridge, bans)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
-        ways = channels.channels(settings, SignedLinks(keys), time.time, database)
-        outbox = OutboxWorker(database, ways, time.time)
-        backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, time.time)
-        ops = Health(settings, database, bridge.stats, outbox, backups, time.time)
+        clock = Clock()
+        ways = channels.channels(settings, SignedLinks(keys), clock, database)
+        outbox = OutboxWorker(database, ways, clock)
+        backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
+        ops = Health(settings, database, bridge.stats, outbox, backups, clock)
         files = Files(settings, start.blog)
-        admin_pages = AdminPages(
-            settings, database, keys, bridge.stats, backups, time.time, time.monotonic
-        )
+        admin_pages = AdminPages(settings, database, keys, bridge.stats, backups, clock)
         router = _router(
             settings,
             database,
             keys,
             bans,
             bridge,
+            clock,
             [*admin_pages.routes(), *ops.routes(), *files.routes()],
         )
         await stack.enter_async_context(redirecting(settings.server, succession))
@@ -155,7 +155,7 @@ async def _compose(
         control = _control(start, settings, database, address, succession)
         await control.start()
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (maintenance.run(database, settings), rerender.run(database), backups.run())
+        works = (maintenance.run(database, settings, clock), rerender.run(database), backups.run())
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
         start.announce(address)
@@ -201,7 +201,7 @@ def _control(
         database=database,
         address=address,
         prefaced=settings.server.proxy_protocol,
-        now=time.time,
+        clock=Clock(),
         give_way=succession.begin,
     )
 
@@ -241,14 +241,13 @@ def _router(
     keys: Sequence[bytes],
     bans: Bans,
     bridge: Bridge,
+    clock: Clock,
     others: Sequence[Route],
 ) -> Router:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
     sites = Sites(settings.sites)
     origins = CorsPolicy(settings.sites)
-    submissions = SubmissionService(
-        settings, database, sites, origins, keys, bans, time.time, time.monotonic
-    )
+    submissions = SubmissionService(settings, database, sites, origins, keys, bans, clock)
     serializer = CommentSerializer(sites, keys[0])
     api = CommentsApi(settings, database, sites, origins, submissions, serializer)
     live = CommentStream(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
@@ -260,21 +259,18 @@ def _router(
         submissions,
         serializer,
         keys,
-        time.time,
-        time.monotonic,
+        clock,
     )
     routes = [
         *api.routes(),
         *readers.routes(),
         *live.routes(),
-        *Avatars(settings, sites, time.monotonic).routes(),
+        *Avatars(settings, sites, clock.monotonic).routes(),
         *Feeds(settings, database, sites).routes(),
         *Embed(settings, database, sites, submissions, serializer).routes(),
         *Stacosys(settings, submissions, api).routes(),
-        *LinkPages(settings, database, SignedLinks(keys), time.time).routes(),
-        *PersonalDataPages(
-            settings, database, SignedLinks(keys), time.time, time.monotonic
-        ).routes(),
+        *LinkPages(settings, database, SignedLinks(keys), clock).routes(),
+        *PersonalDataPages(settings, database, SignedLinks(keys), clock).routes(),
         *others,
     ]
     return Router(routes, origins, as_http)

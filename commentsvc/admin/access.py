@@ -32,6 +32,7 @@ from commentsvc.auth.sessions import Cookies, Lifetime, Session
 from commentsvc.db.database import Database
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
+from commentsvc.util.clock import Clock
 
 TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come back to
@@ -85,20 +86,20 @@ def no_cookie() -> HttpError:
 
 
 class AccessControl:
-    """The doors. `now` gives the Unix time in seconds, `random` so many random bytes."""
+    """The doors. `random` gives so many random bytes."""
 
     def __init__(
         self,
         database: Database,
         cookies: Cookies,
         lifetime: Lifetime,
-        now: Callable[[], float],
+        clock: Clock,
         random: Callable[[int], bytes] = urandom,
     ) -> None:
         self._database = database
         self._cookies = cookies
         self._lifetime = lifetime
-        self._now = now
+        self._clock = clock
         self._random = random
 
     def public_page(self, handler: Shown) -> Handler:
@@ -161,7 +162,7 @@ class AccessControl:
         token = self._cookies.token(request.header("cookie"))
         if token is None:
             return None
-        now = int(self._now() * 1_000)
+        now = self._clock.now_ms()
         session = self._database.read_now(sessions.find, token, self._lifetime, now)
         return RequestContext(token, session, now)
 
@@ -171,7 +172,7 @@ class AccessControl:
         if context is not None:
             return context, ()
         token, given = self.renew()
-        return RequestContext(token, None, int(self._now() * 1_000)), given
+        return RequestContext(token, None, self._clock.now_ms()), given
 
     async def _touch(self, session: Session, now: int) -> None:
         if now - session.seen_at >= sessions.TOUCH:

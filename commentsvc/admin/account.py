@@ -1,7 +1,5 @@
 """Account: a moderator's own password, and the browsers that are signed in by it."""
 
-from collections.abc import Callable
-
 from commentsvc.admin.access import AccessControl, RequestContext
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.login_limit import LoginLimiter
@@ -13,6 +11,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
+from commentsvc.util.clock import Clock
 
 # What was done, as the address of the page says it.
 DONE = {
@@ -32,7 +31,7 @@ class Account:
         cookies: Cookies,
         limiter: LoginLimiter,
         lifetime: Lifetime,
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take where accounts are, and a clock that never goes back, in seconds."""
         self._database = database
@@ -41,7 +40,7 @@ class Account:
         self._cookies = cookies
         self._limiter = limiter
         self._lifetime = lifetime
-        self._monotonic = monotonic
+        self._clock = clock
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -64,7 +63,7 @@ class Account:
         All sessions of the moderator end but this one.
         """
         name = context.moderator.name
-        self._limiter.count("", name, self._monotonic(), known=True)
+        self._limiter.count("", name, self._clock.monotonic(), known=True)
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):

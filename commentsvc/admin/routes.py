@@ -23,6 +23,7 @@ from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import TrustedProxies
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
+from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 
@@ -36,8 +37,7 @@ class AdminPages:
         keys: Sequence[bytes],
         stats: Callable[[], dict[str, int]],
         backups: ScheduledBackup,
-        now: Callable[[], float],
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take the secret `keys`, the core's `stats`, the backups, and two clocks in seconds."""
         lifetime = Lifetime(
@@ -52,18 +52,18 @@ class AdminPages:
         )
         issuer = urlsplit(settings.server.public_url).hostname or "Comments"
         layout = Layout(database)
-        access = AccessControl(database, cookies, lifetime, now)
+        access = AccessControl(database, cookies, lifetime, clock)
         proxies = TrustedProxies(settings.server.trusted_proxies)
         self._parts = (
-            SignIn(database, access, cookies, proxies, limiter, lifetime, keyed, links, monotonic),
+            SignIn(database, access, cookies, proxies, limiter, lifetime, keyed, links, clock),
             ReviewPages(database, access, layout, settings.sites),
             CommentPage(database, access, layout, settings.sites, settings.comments),
             ThreadPages(database, access, layout, settings.sites),
             BanPages(database, access, layout),
             OutboxPages(database, access, layout),
             Dashboard(settings, database, access, layout, stats, backups),
-            Account(database, access, layout, cookies, limiter, lifetime, monotonic),
-            FactorPages(database, access, layout, keyed, limiter, issuer, monotonic),
+            Account(database, access, layout, cookies, limiter, lifetime, clock),
+            FactorPages(database, access, layout, keyed, limiter, issuer, clock),
         )
 
     def routes(self) -> list[Route]:

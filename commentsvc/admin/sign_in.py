@@ -7,7 +7,6 @@ by a page that carries a signed word of what was shown so far, for this browser 
 """
 
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from commentsvc.admin.access import AccessControl, RequestContext
@@ -23,6 +22,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
+from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class SignIn:
         lifetime: Lifetime,
         keyed: TwoFactor,
         links: SignedLinks,
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take who may be asked, and a clock that never goes back, in seconds."""
         self._database = database
@@ -54,7 +54,7 @@ class SignIn:
         self._cookies = cookies
         self._proxies = proxies
         self._lifetime = lifetime
-        self._monotonic = monotonic
+        self._clock = clock
         self._limiter = limiter
         self._factors = keyed
         self._links = links
@@ -90,7 +90,9 @@ class SignIn:
         name, to = first(form, "name").strip(), target(first(form, "to"))
         account = await self._database.read(accounts.find, name)
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
-        self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        self._limiter.count(
+            self._proxies.client(request), name, self._clock.monotonic(), known=known
+        )
         stored = account.password_hash if account else passwords.NOBODY
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
@@ -115,7 +117,9 @@ class SignIn:
         if account is None or browser != context.form_token:
             return _form(context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
-        self._limiter.count(self._proxies.client(request), name, self._monotonic(), known=known)
+        self._limiter.count(
+            self._proxies.client(request), name, self._clock.monotonic(), known=known
+        )
         number, given, now = account.id, first(form, "code"), context.now / 1_000
         if not await self._database.write(self._factors.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))

@@ -1,6 +1,5 @@
 """Factor pages: a moderator lets an app's code be asked for, and no more."""
 
-from collections.abc import Callable
 from os import urandom
 
 from commentsvc.admin.access import AccessControl, RequestContext
@@ -20,6 +19,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
+from commentsvc.util.clock import Clock
 
 
 class FactorPages:
@@ -33,7 +33,7 @@ class FactorPages:
         keyed: TwoFactor,
         limiter: LoginLimiter,
         issuer: str,
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take where codes are kept, and the name of the service that an app shows."""
         self._database = database
@@ -42,7 +42,7 @@ class FactorPages:
         self._factors = keyed
         self._limiter = limiter
         self._issuer = issuer
-        self._monotonic = monotonic
+        self._clock = clock
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -67,7 +67,7 @@ class FactorPages:
             word = urandom(SECRET_SIZE)
             await self._database.write(self._factors.begin, who.moderator_id, word)
             return redirect("factor")
-        self._limiter.count("", who.name, self._monotonic(), known=True)
+        self._limiter.count("", who.name, self._clock.monotonic(), known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(

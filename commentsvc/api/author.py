@@ -4,7 +4,7 @@ An author is who has the token that came with the comment, for as long as it is 
 are no accounts. As in `api.comments`, each handler's docstring is the API's truth.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -36,6 +36,7 @@ from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.clock import Clock
 from commentsvc.util.ratelimit import RateLimiter
 
 # What one may vote, by the setting `comments.votes`.
@@ -71,8 +72,7 @@ class AuthorActions:
         submissions: SubmissionService,
         serializer: CommentSerializer,
         keys: Sequence[bytes],
-        now: Callable[[], float],
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take the settings and what was built of them; both clocks are in seconds."""
         self._votes = VALUES[settings.comments.votes]
@@ -86,8 +86,7 @@ class AuthorActions:
         self._origins = origins
         self._submissions = submissions
         self._serializer = serializer
-        self._now = now
-        self._monotonic = monotonic
+        self._clock = clock
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -109,7 +108,7 @@ class AuthorActions:
             raise UnknownComment([entry.comment.id])
         message = message_from_json(request.json(), self._submissions.bounds)
         verdict = await self._submissions.judge_edit(request, _edited(entry, message))
-        number, now = entry.comment.id, self._moment()
+        number, now = entry.comment.id, self._clock.now_ms()
         comment = await self._database.write(author_edits.edit, number, message, verdict, now)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         shown = self._serializer.item(comment, entry.site)
@@ -122,7 +121,7 @@ class AuthorActions:
         404 and 503 as for an edit.
         """
         entry, headers = self._claim(request)
-        number, now = entry.comment.id, self._moment()
+        number, now = entry.comment.id, self._clock.now_ms()
         await self._database.write(author_edits.delete, number, now)
         return Response(204, (NOT_STORED, *headers), b"")
 
@@ -142,16 +141,16 @@ class AuthorActions:
             raise UnknownComment([number])
         headers = self._check(request, entry)
         value, voter = self._ballot(request.json())
-        place, now = network(self._proxies.client(request)), self._now()
-        wait = self._limiter.take(place, self._monotonic())
+        place, now_ms = network(self._proxies.client(request)), self._clock.now_ms()
+        wait = self._limiter.take(place, self._clock.monotonic())
         if wait:
             message = f"These were many votes. Please wait {wait} s, then vote again."
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         wide = wide_network(place)
-        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._monotonic()):
+        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic()):
             raise TooManyVotes("your network has many votes on this comment already")
-        networks, moment = self._hashes.hashes(place, now), int(now * 1_000)
-        votes = await self._database.write(voting.vote, number, voter, value, networks, moment)
+        networks = self._hashes.hashes(place, now_ms)
+        votes = await self._database.write(voting.vote, number, voter, value, networks, now_ms)
         headers = (("Content-Type", JSON), NOT_STORED, *headers)
         return Response(200, headers, b'{"votes":%d,"vote":%d}' % (votes, value))
 
@@ -173,7 +172,7 @@ class AuthorActions:
         if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
             message = "Only its author can change a comment, by the token that came with it."
             raise HttpError(401, "token", message, headers=CHALLENGE)
-        if own.token_expires_at <= self._moment():
+        if own.token_expires_at <= self._clock.now_ms():
             message = "The time in which this comment could be changed is over."
             raise HttpError(403, "too_late", message)
         return AuthorizedComment(entry, headers)
@@ -196,9 +195,6 @@ class AuthorActions:
         if wrong:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
         return sent.vote, sent.voter
-
-    def _moment(self) -> int:
-        return int(self._now() * 1_000)
 
 
 def _edited(entry: Entry, message: str) -> Submission:

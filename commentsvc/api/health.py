@@ -16,6 +16,7 @@ from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import JSON, NOT_STORED, Request, Response, TrustedProxies, encode
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
+from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import rfc3339
 
 
@@ -79,11 +80,11 @@ class Health:
         stats: Callable[[], dict[str, int]],
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        now: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take the core's `stats` and a clock."""
         self._database = database
-        self._now = now
+        self._clock = clock
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._public = public_headers(settings)
         self._document = encode(openapi.document(settings))
@@ -127,7 +128,7 @@ class Health:
             {
                 "address": self._proxies.client(request),
                 "host": request.header("host") or "",
-                "time": rfc3339(int(self._now() * 1_000)),
+                "time": rfc3339(self._clock.now_ms()),
             }
         )
 

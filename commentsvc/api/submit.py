@@ -41,6 +41,7 @@ from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.clock import Clock
 from commentsvc.util.messages import Fault
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import MINUTE_MS
@@ -105,10 +106,9 @@ class SubmissionService:
         origins: CorsPolicy,
         keys: Sequence[bytes],
         bans: Bans,
-        now: Callable[[], float],
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
-        """Take what a submission meets; `now` is Unix time, both clocks are in seconds.
+        """Take what a submission meets.
 
         The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
         """
@@ -120,7 +120,7 @@ class SubmissionService:
         self._attempts = RateLimiter(settings.spam.rate_limit, ATTEMPTS)
         self._pending_limit = PendingLimit(settings.spam, database)
         self._previews = RateLimiter(PREVIEWS)
-        self._rendering = RenderQueue(monotonic)
+        self._rendering = RenderQueue(clock.monotonic)
         self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._replies = bool(settings.mail.host) and settings.mail.replies
@@ -128,8 +128,7 @@ class SubmissionService:
         self._sites = sites
         self._origins = origins
         self._tokens = EditTokens(keys)
-        self._now = now
-        self._monotonic = monotonic
+        self._clock = clock
 
     def locator(self, request: Request) -> Locate:
         """Give what finds the thread that a url of this request names. Raises UnknownSiteError."""
@@ -139,7 +138,7 @@ class SubmissionService:
 
     def stamp(self, site: str) -> str:
         """Give a form of `site` a stamp alone: it cannot do any work."""
-        return self._spam_checker.form_token(site, self._now())
+        return self._spam_checker.form_token(site, self._clock.now_ms() / 1_000)
 
     def invite(self, request: Request, site: str) -> dict[str, Any]:
         """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
@@ -147,7 +146,9 @@ class SubmissionService:
         Any: JSON for the client.
         """
         place = network(self._proxies.client(request))
-        invitation = self._spam_checker.invite(site, self._now(), self._monotonic(), place)
+        invitation = self._spam_checker.invite(
+            site, self._clock.now_ms() / 1_000, self._clock.monotonic(), place
+        )
         return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
 
     def admit(self, request: Request) -> None:
@@ -214,12 +215,12 @@ class SubmissionService:
         """Judge the new text of a comment. Raises HttpError 429."""
         place, monotonic = self._visit(request, self._limiter, TOO_FAST)
         html = await self._rendering.render(submission.message)
-        policy = self._standing(submission, html, place, self._now())
+        policy = self._standing(submission, html, place, self._clock.now_ms())
         return self._spam_checker.check_edit(submission, html, place, policy, monotonic)
 
     def is_past(self, moment: int | None) -> bool:
         """Whether `moment` (Unix milliseconds) has come; None never does."""
-        return moment is not None and moment <= self._now() * 1_000
+        return moment is not None and moment <= self._clock.now_ms()
 
     def _admit(self, request: Request, submission: Submission) -> PendingSubmission:
         headers = self._origins.check(request, submission.place[0])
@@ -228,24 +229,25 @@ class SubmissionService:
         )
 
     def _judge(self, arrival: PendingSubmission, html: str) -> PreparedComment:
-        (submission, place, monotonic, headers), now = arrival, self._now()
-        policy = self._standing(submission, html, place, now)
-        verdict = self._spam_checker.check(submission, html, place, policy, (now, monotonic))
+        (submission, place, monotonic, headers), now_ms = arrival, self._clock.now_ms()
+        policy = self._standing(submission, html, place, now_ms)
+        verdict = self._spam_checker.check(
+            submission, html, place, policy, (now_ms / 1_000, monotonic)
+        )
         if verdict.decision == "reject":
             fault = REFUSED[verdict]
             raise HttpError(400, fault.code, fault)
         if verdict.decision == "hold":
             self._check_pending(submission.place[0], place, monotonic)
         token, token_hash = self._tokens.new_token()
-        moment = int(now * 1_000)
         new = self._new(
             submission,
             html,
             verdict,
-            self._hashes.hash(place, now),
-            (token_hash, moment + self._edit),
+            self._hashes.hash(place, now_ms),
+            (token_hash, now_ms + self._edit),
         )
-        return PreparedComment(new, moment, token, headers)
+        return PreparedComment(new, now_ms, token, headers)
 
     def _accept(self, draft: PreparedComment, added: InsertResult) -> Accepted:
         valid = added.token_valid and self._edit > 0
@@ -264,7 +266,7 @@ class SubmissionService:
 
         Raises HttpError 429 with the text `refusal` where `limiter` lets the network wait.
         """
-        place, monotonic = network(self._proxies.client(request)), self._monotonic()
+        place, monotonic = network(self._proxies.client(request)), self._clock.monotonic()
         wait = limiter.take(place, monotonic)
         if wait:
             headers = (("Retry-After", str(wait)),)
@@ -272,10 +274,10 @@ class SubmissionService:
         return place, monotonic
 
     def _standing(
-        self, submission: Submission, html: str, place: bytes, now: float
+        self, submission: Submission, html: str, place: bytes, now_ms: int
     ) -> PolicyResult:
-        hashes = partial(self._hashes.hashes, place, now)
-        return self._spam_policy.check(submission, html, hashes, now)
+        hashes = partial(self._hashes.hashes, place, now_ms)
+        return self._spam_policy.check(submission, html, hashes, now_ms)
 
     def _new(
         self,

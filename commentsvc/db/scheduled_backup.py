@@ -25,6 +25,7 @@ from commentsvc.db import backup
 from commentsvc.db.backup import PART, BackupError
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.settings.schema import BackupSettings
+from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -50,20 +51,20 @@ class BackupState(NamedTuple):
 
 
 class ScheduledBackup:
-    """The backups of the database file `database`, made as `settings` say; `now` is in seconds."""
+    """The backups of the database file `database`, made as `settings` say."""
 
     def __init__(
         self,
         settings: BackupSettings,
         database: Path,
-        now: Callable[[], float],
+        clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._folder = Path(settings.directory) if settings.directory else None
         self._period = PERIODS[settings.every]
         self._keep = settings.keep
         self._database = database
-        self._now = now
+        self._clock = clock
         self._pause = pause
         self._ending = threading.Event()
         self._failures = 0
@@ -113,7 +114,7 @@ class ScheduledBackup:
             self._error = str(error)
 
     def _is_due(self, folder: Path) -> bool:
-        now = self._now()
+        now = self._clock.now_ms() / 1_000
         return not any(now - self._period < _moment(path) <= now for path in _made(folder))
 
     def _make(self, folder: Path) -> None:
@@ -124,7 +125,7 @@ class ScheduledBackup:
             raise BackupError(f"{reason} Look at backup.directory and its owner.") from error
         for left in folder.glob(f".comments-*{PART}"):  # by a crash: one process at a time is here
             left.unlink()
-        target = folder / time.strftime(_MOMENT, time.gmtime(self._now()))
+        target = folder / time.strftime(_MOMENT, time.gmtime(self._clock.now_ms() // 1_000))
         backup.write(self._database, target, unwanted=self._ending.is_set)
         for old in _made(folder)[: -self._keep]:
             old.unlink()

@@ -12,7 +12,7 @@ documentation's range (RFC 5737) stands there. https://akismet.com/developers/de
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -25,6 +25,7 @@ from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, E
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.settings.schema import Settings, origins
+from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, post
 from commentsvc.util.timestamps import rfc3339
 
@@ -46,7 +47,7 @@ class Akismet:
     """A channel that asks, and acts on the answer."""
 
     def __init__(
-        self, settings: Settings, database: Database, now: Callable[[], float], url: str = URL
+        self, settings: Settings, database: Database, clock: Clock, url: str = URL
     ) -> None:
         """Take the settings, where comments are, the clock (Unix seconds), and the service."""
         self._key = settings.spam.akismet_key
@@ -54,7 +55,7 @@ class Akismet:
         self._blogs = origins(settings.sites)
         self._base = settings.server.public_url
         self._database = database
-        self._now = now
+        self._clock = clock
         self._url = url
 
     def compose(self, reader: Reader, post: OutboxRow) -> Question | None:
@@ -83,7 +84,7 @@ class Akismet:
         if question.method == CHECK and said not in ("true", "false"):
             raise DeliveryRejected(f"{answer.status} {said}")
         if question.method == CHECK and said == "true":
-            now = int(self._now() * 1_000)
+            now = self._clock.now_ms()
             await self._database.write(_file, question.comment_id, now)
 
     def _fields(self, entry: Entry) -> bytes:

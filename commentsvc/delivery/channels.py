@@ -21,6 +21,7 @@ from commentsvc.delivery.channel import Channel, Connection
 from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET
 from commentsvc.settings.schema import HooksSettings, Settings
+from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
@@ -59,13 +60,15 @@ def targets(settings: Settings) -> list[Target]:
 
 
 def channels(
-    settings: Settings, links: SignedLinks, now: Callable[[], float], database: Database
+    settings: Settings, links: SignedLinks, clock: Clock, database: Database
 ) -> dict[str, Channel]:
     """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
     forms = _forms(settings.hooks)
-    found: dict[str, Channel] = {name: Webhook(settings, form, now) for name, form in forms.items()}
+    found: dict[str, Channel] = {
+        name: Webhook(settings, form, clock) for name, form in forms.items()
+    }
     if settings.spam.akismet_key:
-        found[AKISMET] = Akismet(settings, database, now)
+        found[AKISMET] = Akismet(settings, database, clock)
     if settings.mail.host:
         from commentsvc.delivery.mail import MailComposer
         from commentsvc.delivery.smtp import Smtp

@@ -25,6 +25,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
 from commentsvc.model import DELETED, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, origins
+from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, post
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import rfc3339
@@ -52,12 +53,12 @@ class Webhook:
         self,
         settings: Settings,
         form: Callable[["Notification"], WebhookRequest],
-        now: Callable[[], float],
+        clock: Clock,
     ) -> None:
         self._origins = origins(settings.sites)
         self._networks = settings.hooks.networks
         self._form = form
-        self._now = now
+        self._clock = clock
 
     def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
         """As delivery.Channel says."""
@@ -65,7 +66,7 @@ class Webhook:
         if entry is None:
             return None
         page = self._origins.get(entry.site, "") + entry.url
-        return self._form(Notification(entry, post, page, int(self._now())))
+        return self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Webhook"]:

@@ -40,6 +40,7 @@ from commentsvc.delivery.channel import (
     ServerUnreachable,
     TemporaryFailure,
 )
+from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -64,16 +65,16 @@ class OutboxWorker:
         self,
         database: Database,
         channels: Mapping[str, Channel],
-        now: Callable[[], float],
+        clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
-        """Take the channels by name; `now` is Unix time in seconds, `pause` waits as long."""
+        """Take the channels by name; `pause` waits for so many seconds."""
         self.sent: Counter[str] = Counter()  # since the start, by channel
         self.errors: Counter[str] = Counter()  # attempts that failed
         self.backlogs: dict[str, ChannelBacklog] = {}  # at the last round
         self._database = database
         self._channels = channels
-        self._now = now
+        self._clock = clock
         self._pause = pause
         self._failing: set[str] = set()
         self._last_errors: dict[str, float] = {}
@@ -134,14 +135,14 @@ class OutboxWorker:
 
     async def round(self) -> None:
         """Do what only time brings, and look how much waits."""
-        now = self._moment()
+        now = self._clock.now_ms()
         await self._database.write(outbox.close_digests, now)
         await self._database.write(outbox.delete_old, now)
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
         """Send what is due on the channel `name`. Raises DatabaseError."""
-        now = self._moment()
+        now = self._clock.now_ms()
         if not self._database.read_now(outbox.due, name, now, 1):
             return
         try:
@@ -149,7 +150,7 @@ class OutboxWorker:
                 await self._converse(name, connection, now)
         except ServerUnreachable as error:
             self._count_error(name, error)
-            text, later = str(error), self._moment()
+            text, later = str(error), self._clock.now_ms()
             await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
@@ -168,7 +169,7 @@ class OutboxWorker:
         """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
         name = post.channel
         try:
-            now = self._moment()
+            now = self._clock.now_ms()
             if await self._database.read(outbox.is_flooding, post, now):
                 return partial(outbox.collect, post=post, now=now)
             message = await self._database.read(self._channels[name].compose, post)
@@ -179,16 +180,18 @@ class OutboxWorker:
             raise
         except TemporaryFailure as error:
             self._count_error(name, error)
-            return partial(outbox.retry_later, post=post, error=str(error), now=self._moment())
+            return partial(
+                outbox.retry_later, post=post, error=str(error), now=self._clock.now_ms()
+            )
         except DeliveryRejected as error:
             self._count_error(name, error)
-            return partial(outbox.mark_sent, post=post, error=str(error), now=self._moment())
+            return partial(outbox.mark_sent, post=post, error=str(error), now=self._clock.now_ms())
         except Exception as error:  # a fault of ours must not keep the others waiting
             _log.exception("no message can be made of row %d of the outbox", post.id)
             text = f"{type(error).__name__}: {error}"
-            return partial(outbox.mark_sent, post=post, error=text, now=self._moment())
+            return partial(outbox.mark_sent, post=post, error=text, now=self._clock.now_ms())
         self._count_sent(name)
-        return partial(outbox.mark_sent, post=post, error="", now=self._moment())
+        return partial(outbox.mark_sent, post=post, error="", now=self._clock.now_ms())
 
     async def _note(self, note: Note) -> None:
         """Write down what happened, however long the database takes until it can."""
@@ -205,10 +208,7 @@ class OutboxWorker:
 
     def _count_error(self, name: str, error: DeliveryError) -> None:
         self.errors[name] += 1
-        self._last_errors[name] = self._now()
+        self._last_errors[name] = self._clock.now_ms() / 1_000
         if name not in self._failing:
             self._failing.add(name)
             _log.warning("%s is not sent, and will be tried again: %s", name, error)
-
-    def _moment(self) -> int:
-        return int(self._now() * 1_000)

@@ -23,6 +23,7 @@ from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util import templates
+from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS
 
 HEADERS = (
@@ -50,12 +51,12 @@ class LinkPages:
     """The handlers of the links in mails."""
 
     def __init__(
-        self, settings: Settings, database: Database, links: SignedLinks, now: Callable[[], float]
+        self, settings: Settings, database: Database, links: SignedLinks, clock: Clock
     ) -> None:
         """Take the settings, what links act on, and the clock (Unix seconds)."""
         self._database = database
         self._links = links
-        self._now = now
+        self._clock = clock
         self._kept = settings.mail.link_days * DAY_MS
         self._titles = {site.name: site.title for site in settings.sites}
         self._origins = origins(settings.sites)
@@ -82,7 +83,7 @@ class LinkPages:
     async def act(self, request: Request) -> Response:
         """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
         action, comment_id, post_id = self._read(request)
-        now = int(self._now() * 1_000)
+        now = self._clock.now_ms()
 
         def work(tx: Transaction) -> None:
             signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
@@ -122,7 +123,7 @@ class LinkPages:
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
         token = first(request.parameters(), "t")
-        [number] = self._links.read(purpose, token, int(self._now() * 1_000))
+        [number] = self._links.read(purpose, token, self._clock.now_ms())
         name = await self._database.read(subscriptions.site_of, number)
         if name is None:
             raise LinkExpired("This subscription does not exist any more.")
@@ -131,7 +132,7 @@ class LinkPages:
     def _read(self, request: Request) -> tuple[str, int, int]:
         """The status that a link gives, its comment's id and its mail's. Raises LinkError."""
         token = first(request.parameters(), "t")
-        action, comment_id, post_id = self._links.read("comment", token, int(self._now() * 1_000))
+        action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id
 
     async def _find(self, comment_id: int) -> Entry:

@@ -7,7 +7,6 @@ address has written here, and no mail is sent where it has not. Each address and
 network may ask a few times a day.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +32,7 @@ from commentsvc.moderation import personal_data, retention
 from commentsvc.pages.mail_links import errors_as_pages, rendered
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network
+from commentsvc.util.clock import Clock
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import DAY_MS
 
@@ -62,16 +62,14 @@ class PersonalDataPages:
         settings: Settings,
         database: Database,
         links: SignedLinks,
-        now: Callable[[], float],
-        monotonic: Callable[[], float],
+        clock: Clock,
     ) -> None:
         """Take the settings, what is kept, what reads links, and two clocks in seconds."""
         self._sends = bool(settings.mail.host)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._database = database
         self._links = links
-        self._now = now
-        self._monotonic = monotonic
+        self._clock = clock
         self._networks = RateLimiter(PER_NETWORK)
         self._addresses = RateLimiter(PER_ADDRESS)
 
@@ -104,7 +102,7 @@ class PersonalDataPages:
             problem = "This is not an e-mail address. Please correct it."
             return _asking(400, email[:254], problem)
         self._count(request, email)
-        now = int(self._now() * 1_000)
+        now = self._clock.now_ms()
         await self._database.write(outbox.own, email, now)
         return _shown(title="Please look into your mailbox", texts=SENT)
 
@@ -120,7 +118,7 @@ class PersonalDataPages:
         It may be repeated as long as the link lives: a download may break.
         """
         [email] = self._read("export", request)
-        now = int(self._now() * 1_000)
+        now = self._clock.now_ms()
         found = await self._database.read(personal_data.export, email, now)
         headers = (
             ("Content-Type", "application/json"),
@@ -143,7 +141,7 @@ class PersonalDataPages:
     async def erase(self, request: Request) -> Response:
         """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 400, 410, 503."""
         email, post_id = self._read("erase", request)
-        now = int(self._now() * 1_000)
+        now = self._clock.now_ms()
 
         def work(tx: Transaction) -> int:
             signed_links.mark_used(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY_MS)
@@ -154,11 +152,11 @@ class PersonalDataPages:
 
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
         token = first(request.parameters(), "t")
-        return self._links.read(purpose, token, int(self._now() * 1_000))
+        return self._links.read(purpose, token, self._clock.now_ms())
 
     def _count(self, request: Request, email: str) -> None:
         """Count a question. Raises HttpError 429."""
-        now = self._monotonic()
+        now = self._clock.monotonic()
         place = network(self._proxies.client(request))
         wait = self._networks.take(place, now) or self._addresses.take(email.lower(), now)
         if wait:

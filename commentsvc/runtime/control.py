@@ -36,6 +36,7 @@ from commentsvc.comments import errors
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.util.clock import Clock
 
 # Some 10,000 ids, more than a shell takes; in bytes.
 LINE_LIMIT: Final = 131_072
@@ -82,7 +83,7 @@ class Control:
         database: Database,
         address: str,
         prefaced: bool,
-        now: Callable[[], float],
+        clock: Clock,
         give_way: Callable[[socket.socket], bool],
     ) -> None:
         """Take what the service is made of.
@@ -93,7 +94,7 @@ class Control:
         self._give_way = give_way
         self._database = database
         self._ready = CommandResult(address=address, prefaced=prefaced)
-        self._now = now
+        self._clock = clock
         self._talks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -155,7 +156,7 @@ class Control:
         if isinstance(request, HandOver):
             return self._hand_over(talk.dup())
         try:
-            now = int(self._now() * 1000)
+            now = self._clock.now_ms()
             return await self._database.write(request.apply, now)
         except (errors.CommentsError, accounts.ModeratorError, DatabaseError) as error:
             return CommandResult(error=str(error))

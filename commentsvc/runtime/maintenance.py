@@ -7,8 +7,6 @@ missing. In such a pause old hashes of networks and old spam are dropped too.
 """
 
 import asyncio
-import time
-from collections.abc import Callable
 from typing import Final
 
 from commentsvc.comments import search, voting
@@ -16,7 +14,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import Settings
-from commentsvc.util.client_network import DAY_S
+from commentsvc.util.clock import Clock
+from commentsvc.util.timestamps import DAY_MS
 
 # Without a submission for so long, nobody is writing just now; in seconds.
 PAUSE: Final = 1.0
@@ -26,13 +25,8 @@ PIECE: Final = 200
 ROUND: Final = 600.0
 
 
-async def run(
-    database: Database,
-    settings: Settings,
-    pause: float = PAUSE,
-    now: Callable[[], float] = time.time,
-) -> None:
-    """Do the chores of `database` until cancelled; `now` is Unix time in seconds."""
+async def run(database: Database, settings: Settings, clock: Clock, pause: float = PAUSE) -> None:
+    """Do the chores of `database` until cancelled."""
     before, rest = None, 0.0
     while True:
         await asyncio.sleep(pause)
@@ -41,9 +35,10 @@ async def run(
             while last == before and await database.write(search.index_pending, PIECE):
                 last = database.read_now(search.last)
             if last == before:
-                await _forget(database, _ago(settings.privacy.network_days, now()))
+                await _forget(database, _ago(settings.privacy.network_days, clock.now_ms()))
                 if settings.spam.kept_days and rest <= 0:
-                    more = await _remove(database, _ago(settings.spam.kept_days, now()), now())
+                    now_ms = clock.now_ms()
+                    more = await _remove(database, _ago(settings.spam.kept_days, now_ms), now_ms)
                     rest = 0 if more else ROUND
                 rest -= pause
             before = last
@@ -51,9 +46,9 @@ async def run(
             before = None  # it is full or busy, as requests tell: later
 
 
-def _ago(days: int, now: float) -> int:
-    """The moment so many days before `now`, in Unix milliseconds."""
-    return int((now - days * DAY_S) * 1_000)
+def _ago(days: int, now_ms: int) -> int:
+    """The moment so many days before `now_ms`, both in Unix milliseconds."""
+    return now_ms - days * DAY_MS
 
 
 async def _forget(database: Database, before: int) -> None:
@@ -64,9 +59,8 @@ async def _forget(database: Database, before: int) -> None:
         await database.write(voting.drop_networks, before, PIECE)
 
 
-async def _remove(database: Database, before: int, now: float) -> bool:
+async def _remove(database: Database, before: int, now_ms: int) -> bool:
     """Remove a piece of the spam from before that moment; whether there may be more."""
     if not await database.read(retention.old_spam, before, 1):
         return False
-    moment = int(now * 1_000)
-    return await database.write(retention.drop_spam, before, PIECE, moment) == PIECE
+    return await database.write(retention.drop_spam, before, PIECE, now_ms) == PIECE

@@ -53,19 +53,18 @@ class SpamPolicy:
         submission: Submission,
         html: str,
         hashes: Callable[[], Sequence[bytes]],
-        now: float,
+        now_ms: int,
     ) -> PolicyResult:
-        """Look at a submission at the moment `now` (Unix seconds); `hashes` gives its network's."""
+        """Look at a submission at `now_ms` (Unix milliseconds); `hashes` gives its network's."""
         policy = self._policies[submission.place[0]]
         if policy == FIRST and self._trusts(submission):
             policy = TRUSTED
 
-        moment = int(now * 1_000)
-        if not self._bans.are_current(moment):
-            self._database.read_now(self._bans.load, moment)
+        if not self._bans.are_current(now_ms):
+            self._database.read_now(self._bans.load, now_ms)
         signals = self._bans.check(submission, html, hashes)
         if self._school:
-            signals += self._school.score(submission, now)
+            signals += self._school.score(submission, now_ms / 1_000)
         return PolicyResult(HOLDS_FROM[policy], signals)
 
     def _trusts(self, submission: Submission) -> bool:

@@ -12,7 +12,7 @@ import hashlib
 import socket
 from typing import Final
 
-DAY_S: Final = 86_400  # seconds
+DAY_MS: Final = 86_400  # seconds
 KNOWN: Final = 1_000  # hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)
@@ -45,20 +45,20 @@ class NetworkHashes:
 
     def __init__(self, secret: bytes, days: int) -> None:
         self._secret = hashlib.blake2b(secret, person=b"network key").digest()
-        self._period = days * DAY_S
+        self._period = days * DAY_MS
         self._known: dict[tuple[bytes, int], bytes] = {}
 
-    def hash(self, network: bytes, now: float) -> bytes | None:
-        """What a comment of the moment `now` (Unix seconds) keeps; None where nothing is kept."""
+    def hash(self, network: bytes, now_ms: int) -> bytes | None:
+        """What a comment of `now_ms` (Unix milliseconds) keeps; None where nothing is kept."""
         if not self._period or not network:
             return None
-        return self._hash(network, int(now) // self._period)
+        return self._hash(network, now_ms // self._period)
 
-    def hashes(self, network: bytes, now: float) -> tuple[bytes, ...]:
-        """Every hash of `network` that a comment may still have at the moment `now`."""
+    def hashes(self, network: bytes, now_ms: int) -> tuple[bytes, ...]:
+        """Every hash of `network` that a comment may still have at the moment `now_ms`."""
         if not self._period or not network:
             return ()
-        period = int(now) // self._period
+        period = now_ms // self._period
         return self._hash(network, period), self._hash(network, period - 1)
 
     def _hash(self, network: bytes, period: int) -> bytes:

@@ -45,6 +45,7 @@ from commentsvc.settings.schema import (
 )
 from commentsvc.spam.bans import Bans
 from tests.core_server import core_server
+from tests.unit.settable_clock import SettableClock
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
 
@@ -102,29 +103,24 @@ class Served:
     def __init__(
         self, settings: Settings, folder: Path, database: Database, blog: Path | None, bans: Bans
     ) -> None:
-        self.now = self.monotonic = NOW
+        self.clock = clock = SettableClock(int(NOW * 1_000), NOW)
         self.purged: list[str] = []
         self.database = database
         sites, origins = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
-        submissions = SubmissionService(
-            settings, database, sites, origins, keys, bans, lambda: self.now, lambda: self.monotonic
-        )
+        submissions = SubmissionService(settings, database, sites, origins, keys, bans, clock)
         serializer = CommentSerializer(sites, keys[0])
         api = CommentsApi(settings, database, sites, origins, submissions, serializer)
         self.links = SignedLinks([b"key" * 16])
         self.outbox = OutboxWorker(
             database,
-            channels.channels(settings, self.links, lambda: self.now, database),
-            lambda: self.now,
+            channels.channels(settings, self.links, clock, database),
+            clock,
         )
-        self.backups = ScheduledBackup(
-            settings.backup, folder / "comments.sqlite3", lambda: self.now
-        )
-        clocks = (lambda: self.now, lambda: self.monotonic)
-        ops = Health(settings, database, lambda: STATS, self.outbox, self.backups, clocks[0])
+        self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
+        ops = Health(settings, database, lambda: STATS, self.outbox, self.backups, clock)
         readers = AuthorActions(
-            settings, database, sites, origins, submissions, serializer, keys, *clocks
+            settings, database, sites, origins, submissions, serializer, keys, clock
         )
         self.publisher = Publisher()
         self.live = CommentStream(database, sites, self.publisher, "life", lambda most: most - 1)
@@ -132,20 +128,34 @@ class Served:
             *api.routes(),
             *readers.routes(),
             *self.live.routes(),
-            *Avatars(settings, sites, lambda: self.monotonic).routes(),
+            *Avatars(settings, sites, clock.monotonic).routes(),
             *Feeds(settings, database, sites).routes(),
             *Embed(settings, database, sites, submissions, serializer).routes(),
             *Stacosys(settings, submissions, api).routes(),
-            *LinkPages(settings, database, self.links, lambda: self.now).routes(),
-            *PersonalDataPages(
-                settings, database, self.links, lambda: self.now, lambda: self.monotonic
-            ).routes(),
+            *LinkPages(settings, database, self.links, clock).routes(),
+            *PersonalDataPages(settings, database, self.links, clock).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]
-        desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, *clocks)
+        desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, clock)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins, as_http)
+
+    @property
+    def now(self) -> float:
+        return self.clock.now
+
+    @now.setter
+    def now(self, now: float) -> None:
+        self.clock.now = now
+
+    @property
+    def monotonic(self) -> float:
+        return self.clock.seconds
+
+    @monotonic.setter
+    def monotonic(self, seconds: float) -> None:
+        self.clock.seconds = seconds
 
     def ask(
         self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str

@@ -13,24 +13,15 @@ from commentsvc.db import backup, scheduled_backup
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.settings.schema import BackupSettings
 from tests.unit.database_fixture import add, opened
+from tests.unit.settable_clock import SettableClock
 
 HOUR = 3_600
 START = 1_795_003_200.0  # 2026-11-18, noon
 
 
-class Clock:
-    """What the backups take for the time."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> SettableClock:
+    return SettableClock(int(START * 1_000))
 
 
 @pytest.fixture
@@ -54,7 +45,7 @@ def name(moment: float) -> str:
 
 
 def test_one_is_made_at_once_and_the_next_after_a_day(
-    tmp_path: Path, database: Path, clock: Clock
+    tmp_path: Path, database: Path, clock: SettableClock
 ) -> None:
     ours = ScheduledBackup(settings(tmp_path), database, clock)
     ours.round()
@@ -71,14 +62,18 @@ def test_one_is_made_at_once_and_the_next_after_a_day(
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_restart_makes_none_before_its_time(tmp_path: Path, database: Path, clock: Clock) -> None:
+def test_a_restart_makes_none_before_its_time(
+    tmp_path: Path, database: Path, clock: SettableClock
+) -> None:
     ScheduledBackup(settings(tmp_path, "hourly"), database, clock).round()
     clock.now += HOUR - 1
     ScheduledBackup(settings(tmp_path, "hourly"), database, clock).round()
     assert len(kept(tmp_path)) == 1
 
 
-def test_a_name_from_the_future_stops_nothing(tmp_path: Path, database: Path, clock: Clock) -> None:
+def test_a_name_from_the_future_stops_nothing(
+    tmp_path: Path, database: Path, clock: SettableClock
+) -> None:
     """A clock that went a year ahead must not end the backups for a year."""
     clock.now += 365 * 24 * HOUR
     ours = ScheduledBackup(settings(tmp_path), database, clock)
@@ -90,7 +85,7 @@ def test_a_name_from_the_future_stops_nothing(tmp_path: Path, database: Path, cl
 
 
 def test_only_so_many_are_kept_and_nothing_else_is_touched(
-    tmp_path: Path, database: Path, clock: Clock
+    tmp_path: Path, database: Path, clock: SettableClock
 ) -> None:
     (tmp_path / "kept").mkdir()
     dated = "comments-20260101T000000Z.sqlite3"
@@ -106,7 +101,7 @@ def test_only_so_many_are_kept_and_nothing_else_is_touched(
 
 
 def test_a_failure_is_told_once_and_removes_nothing(
-    tmp_path: Path, database: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, database: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "commentsvc")
     ours = ScheduledBackup(settings(tmp_path, "hourly", keep=1), database, clock)
@@ -141,7 +136,7 @@ def test_a_failure_is_told_once_and_removes_nothing(
     assert "backups are made again" in again
 
 
-def test_without_a_folder_none_is_made(database: Path, clock: Clock) -> None:
+def test_without_a_folder_none_is_made(database: Path, clock: SettableClock) -> None:
     ours = ScheduledBackup(BackupSettings(), database, clock)
     asyncio.run(ours.run())
     assert ours.state() is None
@@ -150,7 +145,7 @@ def test_without_a_folder_none_is_made(database: Path, clock: Clock) -> None:
 def test_the_end_of_the_program_gives_up_one_that_is_under_way(
     tmp_path: Path,
     database: Path,
-    clock: Clock,
+    clock: SettableClock,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -177,7 +172,7 @@ def test_the_end_of_the_program_gives_up_one_that_is_under_way(
     assert not caplog.records
 
 
-def test_rounds_go_on(tmp_path: Path, database: Path, clock: Clock) -> None:
+def test_rounds_go_on(tmp_path: Path, database: Path, clock: SettableClock) -> None:
     pauses = 0
 
     async def pause(seconds: float) -> None:

@@ -71,9 +71,8 @@ class Asking:
         """Ask what waits; the methods and authors that the server met."""
         self.server.asked.clear()  # type: ignore[attr-defined] # as above
         url = f"http://127.0.0.1:{self.server.server_address[1]}/1.1"
-        now = lambda: self.service.now  # noqa: E731 - a clock
-        channel = Akismet(settings(), self.service.database, now, url)
-        outbox = OutboxWorker(self.service.database, {"Akismet": channel}, now)
+        channel = Akismet(settings(), self.service.database, self.service.clock, url)
+        outbox = OutboxWorker(self.service.database, {"Akismet": channel}, self.service.clock)
         asyncio.run(outbox.deliver("Akismet"))
         return [(method, fields["comment_author"]) for method, fields in self.asked()]
 
@@ -191,9 +190,10 @@ def test_a_wrong_key_is_told_and_asked_with_again(
     with served(tmp_path, settings()) as service:
         service.submit("Buy", author=SPAMMER)
         url = f"http://127.0.0.1:{server.server_address[1]}/1.1"
-        now = lambda: service.now  # noqa: E731 - a clock
-        channel = Akismet(settings("wrong"), service.database, now, url)
-        asyncio.run(OutboxWorker(service.database, {"Akismet": channel}, now).deliver("Akismet"))
+        channel = Akismet(settings("wrong"), service.database, service.clock, url)
+        asyncio.run(
+            OutboxWorker(service.database, {"Akismet": channel}, service.clock).deliver("Akismet")
+        )
         [post] = waiting(service)
         assert post.attempts == 1
         assert post.error == "200 invalid: see spam.akismet_key"

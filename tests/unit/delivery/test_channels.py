@@ -11,6 +11,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.delivery import channels
 from commentsvc.settings.schema import ServerSettings, Settings, SpamSettings
+from commentsvc.util.clock import Clock
 from tests.unit.database_fixture import opened
 from tests.unit.mail_server import mail_settings
 
@@ -30,7 +31,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def test_by_default_nobody_is_told_and_nothing_sent(database: Database) -> None:
     assert channels.targets(Settings()) == []
-    assert channels.channels(Settings(), LINKS, lambda: 0.0, database) == {}
+    assert channels.channels(Settings(), LINKS, Clock(), database) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,10 +49,10 @@ def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
 
 def test_every_target_has_a_channel(database: Database) -> None:
     named = {target.channel for target in channels.targets(SETTINGS)}
-    assert named == set(channels.channels(SETTINGS, LINKS, lambda: 0.0, database))
+    assert named == set(channels.channels(SETTINGS, LINKS, Clock(), database))
 
 
 def test_a_file_of_certificates_that_is_missing_is_told_at_the_start(database: Database) -> None:
     settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
     with pytest.raises(OSError, match="No such file"):
-        channels.channels(settings, LINKS, lambda: 0.0, database)
+        channels.channels(settings, LINKS, Clock(), database)

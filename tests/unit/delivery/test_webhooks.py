@@ -21,6 +21,7 @@ from commentsvc.moderation import actions
 from commentsvc.settings.schema import HooksSettings
 from commentsvc.util.http_client import HttpResponse
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served, waiting
+from tests.unit.settable_clock import SettableClock
 
 ALL = HooksSettings(
     webhooks=("https://hooks.example/secret-path",),
@@ -44,7 +45,9 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 def messages(service: Served) -> dict[str, tuple[WebhookRequest, Any]]:
     """What waits, by channel: the message, and what its JSON holds."""
-    ways = channels(WITH_HOOKS, SignedLinks([b"k"]), lambda: NOW, service.database)
+    ways = channels(
+        WITH_HOOKS, SignedLinks([b"k"]), SettableClock(int(NOW * 1_000)), service.database
+    )
     found = {}
     for post in waiting(service):
         message = service.database.read_now(ways[post.channel].compose, post)
@@ -79,7 +82,7 @@ def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
     service.submit()
     form = webhooks.webhook("https://h.example/", secret)
     [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
-    hook = Webhook(WITH_HOOKS, form, lambda: NOW)
+    hook = Webhook(WITH_HOOKS, form, SettableClock(int(NOW * 1_000)))
     message = service.database.read_now(hook.compose, post)
     assert message
     signed = f"{message.headers['webhook-id']}.{int(NOW)}.".encode() + message.body
@@ -172,7 +175,7 @@ def test_each_answer_has_its_meaning(
         return HttpResponse(status, "because\n<b>")
 
     monkeypatch.setattr(webhooks, "post", answer)
-    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), SettableClock(int(NOW * 1_000)))
     sending = hook.send(WebhookRequest("https://h.example/", b"{}", {}))
     if error is None:
         asyncio.run(sending)
@@ -194,6 +197,6 @@ def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
 def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
     service.submit()
     post = waiting(service)[0]
-    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), lambda: NOW)
+    hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), SettableClock(int(NOW * 1_000)))
     gone = replace(post, comment_id=99)
     assert service.database.read_now(hook.compose, gone) is None

@@ -20,18 +20,16 @@ from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
+from tests.unit.settable_clock import SettableClock
 
 QUICK = Deadlines(connect=30, send=0.1)  # with a server that hangs
 
 
-class Clock:
-    """Mocked time: `now` is in seconds, a pause passes at once."""
+class PausingClock(SettableClock):
+    """Mocked time: a pause passes at once."""
 
     def __init__(self) -> None:
-        self.moment = NOW
-
-    def __call__(self) -> float:
-        return self.moment / 1_000
+        super().__init__(NOW)
 
     async def pause(self, seconds: float) -> None:
         self.moment += int(seconds * 1_000)
@@ -47,7 +45,7 @@ def settings(port: int) -> Settings:
 
 
 def outbox(
-    database: Database, port: int, clock: Clock, deadlines: Deadlines = PATIENT
+    database: Database, port: int, clock: PausingClock, deadlines: Deadlines = PATIENT
 ) -> OutboxWorker:
     given = settings(port)
     mails = MailComposer(given, SignedLinks([b"key" * 16]))
@@ -73,7 +71,7 @@ class Office(NamedTuple):
     database: Database
     server: MailServer
     box: OutboxWorker
-    clock: Clock
+    clock: PausingClock
 
 
 Talk = Callable[[Office], Coroutine[Any, Any, None]]
@@ -85,7 +83,7 @@ def office(tmp_path: Path) -> Play:
     """Plays a talk with an outbox whose server is there."""
 
     async def play(talk: Talk) -> None:
-        clock = Clock()
+        clock = PausingClock()
         with opened(tmp_path) as database:
             aim(database)
             async with mail_server() as server:
@@ -105,7 +103,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def pass_time(box: OutboxWorker, clock: Clock, span: int, step: int = 600_000) -> None:
+async def pass_time(box: OutboxWorker, clock: PausingClock, span: int, step: int = 600_000) -> None:
     """Let `span` milliseconds pass, a look at every `step`."""
     for _ in range(span // step):
         clock.moment += step
@@ -113,7 +111,7 @@ async def pass_time(box: OutboxWorker, clock: Clock, span: int, step: int = 600_
 
 
 def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = PausingClock()
 
     async def talk() -> None:
         port = await closed_port()
@@ -350,7 +348,7 @@ def test_a_failure_is_logged_once_and_its_end(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "commentsvc")
-    clock = Clock()
+    clock = PausingClock()
 
     async def talk() -> None:
         with opened(tmp_path) as database:
@@ -367,7 +365,7 @@ def test_a_failure_is_logged_once_and_its_end(
 
 
 def test_the_round_closes_digests_and_looks_how_much_waits(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = PausingClock()
 
     async def talk() -> None:
         with opened(tmp_path) as database:

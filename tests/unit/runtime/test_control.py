@@ -17,6 +17,7 @@ from commentsvc.runtime import control
 from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
 from tests.unit.database_fixture import new
+from tests.unit.settable_clock import SettableClock
 
 T = TypeVar("T")
 NOW = 1_790_000_000.0  # a Unix time in seconds
@@ -43,7 +44,7 @@ async def running(
         database=database,
         address="http://127.0.0.1:1",
         prefaced=False,
-        now=lambda: NOW,
+        clock=SettableClock(int(NOW * 1_000)),
         give_way=give_way,
     )
     await ours.start()

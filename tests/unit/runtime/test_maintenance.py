@@ -11,8 +11,10 @@ from commentsvc.db.sqlite import DatabaseFull, Reader, Transaction
 from commentsvc.moderation import retention
 from commentsvc.runtime import maintenance
 from commentsvc.settings.schema import PrivacySettings, Settings, SpamSettings
-from commentsvc.util.client_network import DAY_S
+from commentsvc.util.clock import Clock
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.settable_clock import SettableClock
 
 PAUSE = 0.01  # seconds
 
@@ -27,7 +29,7 @@ def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(maintenance, "PIECE", 3)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(maintenance.run(database, Settings(), PAUSE))
+        doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), PAUSE))
         await wait_until_fed(database)
         await asyncio.to_thread(add, database)
         await wait_until_fed(database)
@@ -53,7 +55,7 @@ def test_a_submission_ends_the_work_until_the_next_pause(
     monkeypatch.setattr(search, "last", last)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(maintenance.run(database, Settings(), 0))
+        doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), 0))
         async with asyncio.timeout(20):
             while looks < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
@@ -76,7 +78,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(search, "index_pending", feed)
 
     async def scene(database: Database) -> None:
-        doing = asyncio.create_task(maintenance.run(database, Settings(), PAUSE))
+        doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), PAUSE))
         await wait_until_fed(database)
         doing.cancel()
 
@@ -92,8 +94,8 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
             maintenance.run(
                 database,
                 Settings(privacy=PrivacySettings(network_days=1)),
+                SettableClock(NOW + DAY_MS),
                 PAUSE,
-                lambda: NOW / 1_000 + DAY_S,
             )
         )
 
@@ -120,7 +122,7 @@ def test_spam_is_removed_after_its_days_and_counted(
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(
-            maintenance.run(database, later, PAUSE, lambda: NOW / 1_000 + 2 * DAY_S)
+            maintenance.run(database, later, SettableClock(NOW + 2 * DAY_MS), PAUSE)
         )
 
         def left(reader: Reader) -> int:

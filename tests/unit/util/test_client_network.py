@@ -2,9 +2,9 @@
 
 import pytest
 
-from commentsvc.util.client_network import DAY_S, NetworkHashes, network
+from commentsvc.util.client_network import DAY_MS, NetworkHashes, network
 
-NOW = 1_795_000_000.0
+NOW = 1_795_000_000_000
 HERE, THERE = network("192.0.2.1"), network("198.51.100.1")
 
 
@@ -39,24 +39,24 @@ def test_without_the_key_no_hash_can_be_made() -> None:
 
 def test_the_key_changes_with_each_period() -> None:
     hashes = NetworkHashes(b"key", 30)
-    begin = NOW // (30 * DAY_S) * 30 * DAY_S
+    begin = NOW // (30 * DAY_MS) * 30 * DAY_MS
     last, first = hashes.hash(HERE, begin - 1), hashes.hash(HERE, begin)
     assert last != first
-    assert hashes.hash(HERE, begin + 30 * DAY_S - 1) == first
+    assert hashes.hash(HERE, begin + 30 * DAY_MS - 1) == first
     assert hashes.hash(HERE, begin - 1) == last
 
 
 def test_all_hashes_that_may_still_be_stored_are_known() -> None:
     hashes = NetworkHashes(b"key", 7)
-    stored = {hashes.hash(HERE, NOW - days * DAY_S) for days in range(8)}
+    stored = {hashes.hash(HERE, NOW - days * DAY_MS) for days in range(8)}
     assert set(hashes.hashes(HERE, NOW)) == stored
     assert len(stored) == 2
 
 
 def test_a_clock_that_jumps_keeps_only_a_few_keys() -> None:
     hashes = NetworkHashes(b"key", 1)
-    made = {day: hashes.hash(HERE, day * DAY_S) for day in range(50)}
-    assert {day: hashes.hash(HERE, day * DAY_S) for day in range(50)} == made
+    made = {day: hashes.hash(HERE, day * DAY_MS) for day in range(50)}
+    assert {day: hashes.hash(HERE, day * DAY_MS) for day in range(50)} == made
     assert len(set(made.values())) == 50
 
 

@@ -1,0 +1,17 @@
+"""Where the program takes its time from, so that tests can set it."""
+
+import time
+
+
+class Clock:
+    """The time of day, and a time that never goes back, for intervals."""
+
+    __slots__ = ()
+
+    def now_ms(self) -> int:
+        """Return Unix milliseconds."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        """Return the seconds since some moment; they never go back."""
+        return time.monotonic()

@@ -1,0 +1,26 @@
+"""A clock that stands still until a test sets it."""
+
+from commentsvc.util.clock import Clock
+
+
+class SettableClock(Clock):
+    """`moment` is in Unix milliseconds, `seconds` is what `monotonic` returns."""
+
+    def __init__(self, moment: int, seconds: float = 0.0) -> None:
+        self.moment = moment
+        self.seconds = seconds
+
+    @property
+    def now(self) -> float:
+        """The moment in Unix seconds."""
+        return self.moment / 1_000
+
+    @now.setter
+    def now(self, now: float) -> None:
+        self.moment = round(now * 1_000)
+
+    def now_ms(self) -> int:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.seconds
