@@ -25,7 +25,7 @@ export function write(it) {
   const { words, url, parent, mine, form, error } = it;
   const preview = make("div.preview", { role: "status", dir: "auto" });
   const left = make("small");
-  let stamp = {};
+  let invitation = {};
   let asked;
 
   function setBusy(busy) {
@@ -35,10 +35,10 @@ export function write(it) {
   }
 
   async function prove() {
-    stamp = await call("stamp?" + new URLSearchParams({ url }));
-    form.notify.parentNode.hidden = !stamp.notify;
+    invitation = await call("form-token?" + new URLSearchParams({ url }));
+    form.notify.parentNode.hidden = !invitation.notify;
     measure(); // they may write already
-    stamp.done = stamp.work && (await solve(stamp.work));
+    invitation.solution = invitation.proof_of_work && (await solve(invitation.proof_of_work));
   }
 
   const begin = () => (asked ||= mine || prove().catch(() => {}));
@@ -49,7 +49,8 @@ export function write(it) {
     if (mine) return call("comments/" + parent.id + lang, "PATCH", { message }, mine.token);
     await Promise.race([begin(), new Promise((done) => setTimeout(done, 1500))]);
     const more = { url, parent: parent?.id, title: document.title, remember: undefined };
-    const proof = { stamp: stamp.stamp, work: stamp.done, notify: form.notify.checked };
+    const { form_token, solution: proof_of_work } = invitation;
+    const proof = { form_token, proof_of_work, notify: form.notify.checked };
     return call("comments" + lang, "POST", { ...texts, ...more, ...proof });
   }
 
@@ -80,7 +81,7 @@ export function write(it) {
   }
 
   function measure() {
-    const rest = stamp.length - form.message.value.length;
+    const rest = invitation.length - form.message.value.length;
     left.textContent = rest < 200 ? words.left.replace("#", rest) : "";
   }
 

@@ -211,5 +211,5 @@ def _edited(entry: Entry, message: str) -> Submission:
         title=entry.title,
         key="",
         honeypot="",
-        stamp=None,
+        form_token=None,
     )

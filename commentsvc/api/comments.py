@@ -79,7 +79,7 @@ class CommentsApi:
             Route("GET", "/api/comments", self.list_comments),
             Route("POST", "/api/comments", self.submit),
             Route("POST", "/api/preview", self.preview),
-            Route("GET", "/api/stamp", self.stamp),
+            Route("GET", "/api/form-token", self.form_token),
         ]
 
     def ping(self, request: Request) -> Response:
@@ -197,12 +197,13 @@ class CommentsApi:
             request, message, lambda html: Response(200, headers, encode({"html": html}))
         )
 
-    def stamp(self, request: Request) -> Response:
-        """GET /api/stamp?url=U: 200 ``{"stamp", "work"?, "length", "notify"}``, for a new form.
+    def form_token(self, request: Request) -> Response:
+        """GET /api/form-token?url=U: 200, what a new form needs.
 
-        The first two are sent back with the comment: the stamp as it is, a solution of the work in
-        ALTCHA's format. Each is good for one comment of that site within a day. `length` is that
-        of the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
+        ``{"form_token", "proof_of_work"?, "length", "notify"}``. The first two are sent
+        back with the comment: the form token as it is, a solution of the work in ALTCHA's
+        format. Each is good for one comment of that site within a day. `length` is that of
+        the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
         stored: everybody gets another one.
         """
         site, _ = self._place(request.parameters())

@@ -120,7 +120,13 @@ OPERATIONS = (
         (400, 403, 415, 429),
     ),
     Operation(
-        "GET", "/api/stamp", "Open a form", ("page", "site"), (), ((200, "Invitation"),), (400,)
+        "GET",
+        "/api/form-token",
+        "Open a form",
+        ("page", "site"),
+        (),
+        ((200, "Invitation"),),
+        (400,),
     ),
     *(
         Operation("GET", path, text, ("url", "site"), (), ((200, media_type),), _READ)

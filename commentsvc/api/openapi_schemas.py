@@ -87,7 +87,8 @@ def _error() -> Json:
 def _invitation() -> Json:
     length, notify = {"type": "integer", "minimum": 1}, {"type": "boolean"}
     return _object(
-        {"stamp": {"type": "string"}, "length": length, "notify": notify}, {"work": WORK}
+        {"form_token": {"type": "string"}, "length": length, "notify": notify},
+        {"proof_of_work": WORK},
     )
 
 
@@ -114,8 +115,12 @@ def _submission(schema: Json, settings: Settings) -> Json:
         "Whether to mail the author when somebody answers; the author is asked to confirm it once."
         " Where the service sends no mail, it means nothing."
     )
-    properties["stamp"]["description"] = "What GET /api/stamp gave when the form was opened."
-    properties["work"]["description"] = "A solution of the work that came with the stamp (ALTCHA)."
+    properties["form_token"]["description"] = (
+        "What GET /api/form-token gave when the form was opened."
+    )
+    properties["proof_of_work"]["description"] = (
+        "A solution of the work that came with the form token (ALTCHA)."
+    )
     properties["subject"]["description"] = "Leave it empty: what fills it is taken for spam."
     return schema | {"required": ["url", "author", "message"], "title": "Submission"}
 

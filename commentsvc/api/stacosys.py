@@ -131,4 +131,4 @@ def _as_sent_by_old_clients(submission: Submission, email: str) -> Submission:
     if "@" in digest:
         digest = avatar(digest)
     digest = digest if _DIGEST(digest) else ""
-    return msgspec.structs.replace(submission, avatar=digest, stamp=None)
+    return msgspec.structs.replace(submission, avatar=digest, form_token=None)

@@ -58,7 +58,7 @@ STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 TOO_FAST: Final = "You're going a little fast. Try again in {} seconds."
 
 # What is said where nothing is stored.
-REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("stamp")}
+REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("form_token")}
 
 
 class Accepted(NamedTuple):
@@ -136,8 +136,8 @@ class SubmissionService:
         self._sites.named(name)
         return partial(self._sites.locate, name=name) if name else self._sites.locate
 
-    def stamp(self, site: str) -> str:
-        """Give a form of `site` a stamp alone: it cannot do any work."""
+    def form_token(self, site: str) -> str:
+        """Give a form of `site` a form token alone: it cannot do any work."""
         return self._spam_checker.form_token(site, self._clock.now_ms() / 1_000)
 
     def invite(self, request: Request, site: str) -> dict[str, Any]:

@@ -50,8 +50,8 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission as sent. An optional field may be absent or null.
 
     `site` is the author's web site, `notify` the wish to be told of answers by mail. `subject` is
-    an anti-spam field: forms hide it from people, so what fills it is a program. `stamp` and
-    `work` are what the form got when it was opened.
+    an anti-spam field: forms hide it from people, so what fills it is a program. `form_token` and
+    `proof_of_work` are what the form got when it was opened.
     """
 
     url: str = ""
@@ -64,14 +64,14 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     key: str | None = None
     notify: bool | None = None
     subject: str | None = None
-    stamp: str | None = None
-    work: str | None = None
+    form_token: str | None = None
+    proof_of_work: str | None = None
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
     """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url.
 
-    `stamp` is None where the client cannot know of any.
+    `form_token` is None where the client cannot know of any.
     """
 
     place: tuple[str, str]
@@ -85,8 +85,8 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     key: str
     honeypot: str
     notify: bool = False
-    stamp: str | None = ""
-    work: str = ""
+    form_token: str | None = ""
+    proof_of_work: str = ""
 
     def fingerprint(self) -> int:
         """Give a number that a retry of this submission has too, and hardly another one."""
@@ -259,8 +259,8 @@ def check(
         fields.key or "",
         fields.subject or "",
         bool(fields.notify),
-        fields.stamp or "",
-        fields.work or "",
+        fields.form_token or "",
+        fields.proof_of_work or "",
     )
 
 

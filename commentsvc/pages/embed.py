@@ -253,7 +253,7 @@ class Embed:
             place = self._sites.locate(values.get("url", ""), name)
             back, values = (
                 self._page(*place),
-                values | {"stamp": self._submissions.stamp(place.site)},
+                values | {"form_token": self._submissions.form_token(place.site)},
             )
         except (UrlError, HttpError):
             name = back = ""

@@ -137,11 +137,11 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     scripts: Annotated[tuple[str, ...], READ] = ()
     duplicates: Annotated[bool, SWITCH] = True
     bayes: Annotated[bool, SWITCH] = True
-    stamp: Annotated[
+    form_token: Annotated[
         Literal["off", "judge", "hold", "require"],
         Meta(description='"off", "judge", "hold" or "require"'),
-    ] = "judge"
-    work: Annotated[int, whole(0, 1_000)] = 100
+    ] = "judge"  # noqa: S105 - a mode, no password
+    proof_of_work: Annotated[int, whole(0, 1_000)] = 100
     score: Annotated[int, whole(0, 100)] = 9
     kept_days: Annotated[int, whole(0, 3_650, "days")] = 30
     akismet_key: Annotated[str, SECRET] = ""

@@ -3,9 +3,9 @@
 Each layer knows one thing and can be off. All are asked, so that a moderator sees every
 reason. Nothing here reads the disk, and nothing waits.
 
-Who writes in the widget gets a stamp and some work for it when the form is opened (`invite`). A
-reader without JavaScript has neither, an old client cannot know of any: they are doubted or held,
-as the settings say. Where a stamp is required, the plain form is shown again with one in it.
+The widget gets a form token and a proof of work to do when its form is opened (`invite`). A reader
+without JavaScript has neither, an old client cannot know of any: they are doubted or held,
+as the settings say. Where a form token is required, the plain form is shown again with one in it.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.client_network import wide_network
 from commentsvc.util.ratelimit import RateLimiter
 
-_UNSTAMPED = TokenCheck(False, Signal(score.UNSTAMPED, "no form stamp"))
+_NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "no form token"))
 _NO_WORK = Signal(score.NO_WORK, "no proof of work")
 
 
@@ -42,28 +42,29 @@ class SpamChecker:
         self._site_limiter = RateLimiter(
             "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
         )
-        self._mode = wanted.stamp
+        self._mode = wanted.form_token
         self._form_tokens = FormTokens(keys)
-        self._work = ProofOfWork(keys, wanted.work) if wanted.work else None
+        self._work = ProofOfWork(keys, wanted.proof_of_work) if wanted.proof_of_work else None
 
     def form_token(self, site: str, now: float) -> str:
-        """Give a form of `site` a stamp, at the moment `now` (Unix seconds)."""
+        """Give a form of `site` a form token, at the moment `now` (Unix seconds)."""
         return self._form_tokens.make(site, now)
 
     def invite(
         self, site: str, now: float, monotonic: float, network: bytes = b""
     ) -> dict[str, Any]:
-        """Give a form of `site` what it needs: ``{"stamp", "work"?}``. Any: see Work.
+        """Return what a form of `site` needs: ``{"form_token", "proof_of_work"?}``.
 
-        `network` asks for it; `now` is Unix time, both clocks are in seconds.
+        `network` asks for it; `now` is Unix time, both clocks are in seconds. Any: see
+        ProofOfWork.
         """
-        stamp = self.form_token(site, now)
+        form_token = self.form_token(site, now)
         work = (
-            {"work": self._work.challenge(stamp, monotonic, wide_network(network))}
+            {"proof_of_work": self._work.challenge(form_token, monotonic, wide_network(network))}
             if self._work
             else {}
         )
-        return {"stamp": stamp, **work}
+        return {"form_token": form_token, **work}
 
     def check(
         self,
@@ -77,8 +78,8 @@ class SpamChecker:
         now, monotonic = clocks
         if submission.honeypot and self._honeypot:
             return score.TRAPPED
-        look = self._stamp(submission, now)
-        if self._mode == "require" and not look.usable and submission.stamp is not None:
+        look = self._token_check(submission, now)
+        if self._mode == "require" and not look.usable and submission.form_token is not None:
             return score.UNKNOWN_FORM
         signals = self._signals(submission, html, network, policy, monotonic)
         if look.finding and self._mode != "off":
@@ -99,7 +100,7 @@ class SpamChecker:
         policy: PolicyResult,
         monotonic: float,
     ) -> Verdict:
-        """Decide on the new text of a comment; who has its token needs no stamp and no work."""
+        """Decide on the new text of a comment; its edit token is enough."""
         signals = self._signals(submission, html, network, policy, monotonic)
         return score.decide(tuple(signals), policy.holds_from, self._spam_from)
 
@@ -118,19 +119,23 @@ class SpamChecker:
             signals += self._duplicates.check(submission, network, monotonic, linked=bool(linked))
         return signals
 
-    def _stamp(self, submission: Submission, now: float) -> TokenCheck:
-        """Look at the stamp; where it has to be good, what is wrong with it holds the comment."""
-        look = _UNSTAMPED
-        if submission.stamp:
+    def _token_check(self, submission: Submission, now: float) -> TokenCheck:
+        """Check the form token; where one is required, a bad one holds the comment."""
+        look = _NO_FORM_TOKEN
+        if submission.form_token:
             site = submission.place[0]
-            look = self._form_tokens.check(submission.stamp, site, submission.fingerprint(), now)
+            look = self._form_tokens.check(
+                submission.form_token, site, submission.fingerprint(), now
+            )
         if self._mode in ("hold", "require") and look.finding and not look.usable:
             return TokenCheck(False, Signal(HOLD, look.finding.reason))
         return look
 
     def _lacks_work(self, submission: Submission, usable: bool) -> bool:
-        """Say whether work was asked for and is not done; who has no stamp was not asked."""
-        if not submission.stamp:
+        """Say whether work was asked for and is not done; who has no form token was not asked."""
+        if not submission.form_token:
             return self._mode == "off"
         assert self._work is not None
-        return not (usable and self._work.is_solved(submission.work, submission.stamp))
+        return not (
+            usable and self._work.is_solved(submission.proof_of_work, submission.form_token)
+        )

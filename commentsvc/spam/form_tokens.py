@@ -1,10 +1,10 @@
-"""Stamps: a form that was opened by somebody a moment ago, and is sent once.
+"""Form tokens: a form that was opened by somebody a moment ago, and is sent once.
 
-Whoever begins to write asks for a stamp: the moment, a random word and the site, signed
-(HMAC-SHA256 of itsdangerous). A stamp younger than a person types, older than a page stays open,
-or used for another submission before is a doubt. Nothing is stored when it is made. Of used
-ones we remember the word and which submission it was, so that a retry of the same one is none;
-a restart forgets them, and lets each be used once more.
+Whoever begins to write asks for a form token: the moment, a random word and the site, signed
+(HMAC-SHA256 of itsdangerous). One younger than a person types, older than a page stays open, or
+used for another submission before is a doubt. Nothing is stored when it is made. Of used ones we
+remember the word and which submission it was, so that a retry of the same one is none; a restart
+forgets them, and lets each be used once more.
 """
 
 import hashlib
@@ -22,50 +22,50 @@ from commentsvc.spam.score import Signal
 YOUNGEST: Final = 3  # seconds; nobody types a name and a sentence faster
 OLDEST: Final = 86_400  # seconds; a page may be left open over night
 LENGTH: Final = 200  # characters; longer is none of ours
-REMEMBERED: Final = 20_000  # used stamps, about 5 MiB; all need a fresh one to push one out
+REMEMBERED: Final = 20_000  # used form tokens, about 5 MiB; all need a fresh one to push one out
 
 _PARTS = re.compile(r"([0-9]{1,15})\.([0-9a-f]{24})\.([a-z0-9-]+)").fullmatch
 
 
 class TokenCheck(NamedTuple):
-    """Whether a stamp is ours, of its time and used once; and what is to be said of it, if any."""
+    """Whether a form token is ours, not expired and unused; and the signal it gives, if any."""
 
     usable: bool
     finding: Signal | None
 
 
 class FormTokens:
-    """Makes and checks stamps."""
+    """Makes and checks form tokens."""
 
     def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = urandom) -> None:
         """Take the secret keys: the first one signs, all are accepted."""
         signing = [*reversed(keys)]  # the last one signs
-        self._signer = Signer(signing, salt="form stamp", digest_method=hashlib.sha256)
+        self._signer = Signer(signing, salt="form token", digest_method=hashlib.sha256)
         self._random = random
         self._used: FIFOCache[str, int] = FIFOCache(REMEMBERED)
 
     def make(self, site: str, now: float) -> str:
-        """Give a stamp for a form of `site`, at the moment `now` (Unix seconds)."""
+        """Give a form token for a form of `site`, at the moment `now` (Unix seconds)."""
         return self._signer.sign(f"{int(now)}.{self._random(12).hex()}.{site}").decode()
 
-    def check(self, stamp: str, site: str, submission: int, now: float) -> TokenCheck:
-        """Look at a `stamp` that came with a submission to `site`, at the moment `now`.
+    def check(self, form_token: str, site: str, submission: int, now: float) -> TokenCheck:
+        """Look at a `form_token` that came with a submission to `site`, at the moment `now`.
 
-        `submission` tells one from the other; the stamp is used by it from now on.
+        `submission` tells one from the other; the form token is used by it from now on.
         """
         try:
-            known = len(stamp) <= LENGTH and stamp.isascii()
-            text = self._signer.unsign(stamp) if known else b""
+            known = len(form_token) <= LENGTH and form_token.isascii()
+            text = self._signer.unsign(form_token) if known else b""
         except BadSignature:
             text = b""
         parts = _PARTS(text.decode())
         if not parts or parts[3] != site:
-            return TokenCheck(False, Signal(score.FORGED, "a form stamp that is not ours"))
+            return TokenCheck(False, Signal(score.FORGED, "a form token that is not ours"))
         age = now - int(parts[1])
         if not 0 <= age + 1 <= OLDEST:
-            return TokenCheck(False, Signal(score.EXPIRED, "a form stamp that is too old"))
+            return TokenCheck(False, Signal(score.EXPIRED, "a form token that is too old"))
         if self._use(parts[2], submission) != submission:
-            return TokenCheck(False, Signal(score.REPLAYED, "a form stamp that was used before"))
+            return TokenCheck(False, Signal(score.REPLAYED, "a form token that was used before"))
         if age < YOUNGEST:
             return TokenCheck(True, Signal(score.HASTY, f"sent within {YOUNGEST} s"))
         return TokenCheck(True, None)

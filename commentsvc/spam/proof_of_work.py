@@ -3,7 +3,7 @@
 ALTCHA's format, second version (https://altcha.org/docs/v2/proof-of-work-v2/): find the
 number for which PBKDF2 gives the key that begins as asked. We choose the number, so that the time
 it takes has an upper bound, and sign the whole key, so that checking costs two HMACs. The work is
-for one stamp, which it names, and thereby used once and as old as that.
+for one form token, which it names, and thereby used once and as old as that.
 
 It gets harder with the number of forms that the asking network has lately opened, to STEEPEST
 times: who asks often pays for it, and nobody else does. A slow phone
@@ -44,8 +44,8 @@ class ProofOfWork:
         # How many forms a network has lately opened, and when it did so last.
         self._opened: LRUCache[bytes, tuple[float, float]] = LRUCache(NETWORKS)
 
-    def challenge(self, stamp: str, now: float, network: bytes = b"") -> dict[str, Any]:
-        """Return a challenge for who has `stamp`, in `network`; b"" where that is not known.
+    def challenge(self, form_token: str, now: float, network: bytes = b"") -> dict[str, Any]:
+        """Return a challenge for who has `form_token`, in `network`; b"" where that is not known.
 
         `now` is a monotonic clock in seconds. Any: JSON as ALTCHA defines it.
         """
@@ -60,18 +60,18 @@ class ProofOfWork:
             "PBKDF2/SHA-256",
             ROUNDS,
             counter=self._random(int(self._numbers * harder)),
-            data={"stamp": stamp},
+            data={"form_token": form_token},
             hmac_secret=asked,
             hmac_key_secret=done,
         )
         return challenge.to_dict()
 
-    def is_solved(self, answer: str, stamp: str) -> bool:
-        """Say whether `answer` is the work that was asked of who has `stamp`."""
+    def is_solved(self, answer: str, form_token: str) -> bool:
+        """Say whether `answer` is the work that was asked of who has `form_token`."""
         from altcha import verify_solution
 
         payload = _read(answer)
-        if payload is None or payload.challenge.parameters.data != {"stamp": stamp}:
+        if payload is None or payload.challenge.parameters.data != {"form_token": form_token}:
             return False
         return any(
             verify_solution(payload, asked, hmac_key_secret=done).verified

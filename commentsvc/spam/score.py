@@ -39,7 +39,7 @@ FOREIGN_SCRIPT: Final = 3
 REPEATED, OFTEN_REPEATED, COMMON = 3, 6, 1
 # Of forms: opened by nobody, as those of readers without JavaScript are; sent faster than a person
 # types; and the worse ones, which no widget of ours sends.
-UNSTAMPED, EXPIRED, HASTY, REPLAYED, FORGED = 3, 2, 3, 4, HOLD
+NO_FORM_TOKEN, EXPIRED, HASTY, REPLAYED, FORGED = 3, 2, 3, 4, HOLD
 NO_WORK: Final = 3
 # By what moderators taught the filter (see `bayes`), which may take a little doubt away.
 LIKE_SPAM, RATHER_LIKE_SPAM, LIKE_APPROVED = 9, HOLD, -3
@@ -54,7 +54,7 @@ BANNED: Final = 100
 HOLDS_FROM: Final = {"all": 0, "first": 0, "suspicious": HOLD, "none": BANNED}
 
 TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))
-UNKNOWN_FORM: Final = Verdict("reject", HOLD, ("no form stamp that holds",))
+UNKNOWN_FORM: Final = Verdict("reject", HOLD, ("no form token that holds",))
 _ACCEPTED: Final = Verdict("accept")
 _HELD: Final = Verdict("hold")
 

@@ -190,9 +190,10 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "zh": "必须留空的字段被填写，因此被视为垃圾信息，未予保存。"
         "请重新加载页面，并将该字段留空。",
     },
-    "stamp": {
+    "form_token": {
         "en": "To keep programs out, this form has to be sent once more. Your text is still here:"
-        " please send it again. (Programs get a stamp from GET /api/stamp, and wait some seconds.)",
+        " please send it again. (Programs get a form token from GET /api/form-token, and wait"
+        " some seconds.)",
         "ar": "لإبعاد البرامج يجب إرسال هذا النموذج مرة أخرى. نصك ما زال هنا: يرجى إرساله ثانية.",
         "de": "Um Programme fernzuhalten, muss dieses Formular noch einmal abgeschickt werden. Dein"
         " Text steht noch hier: bitte schicke ihn erneut ab.",

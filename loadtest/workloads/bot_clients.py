@@ -1,7 +1,7 @@
 """Visitors: what posts to a comment form, from a script to a person, each from its own network.
 
     script    reads the plain form and fills in every field of it
-    stamper   asks for a stamp and waits until it is old enough; does no work; has twenty texts
+    stamper   asks for a form token and waits until it is old enough; does no work; has twenty texts
     solver    does all that the widget does, the work too, and never says the same thing twice
     person    most use the widget; some have no JavaScript; a few send the same thing twice
 
@@ -169,12 +169,16 @@ class Crowd:
         return _plain({**fields, **known}, network)
 
     def _use_widget(self, sort: str, url: str, network: str, words: Words, works: bool) -> Post:
-        _, body = self._ask("GET", f"/api/stamp?{urlencode({'url': url})}", None, network)
+        _, body = self._ask("GET", f"/api/form-token?{urlencode({'url': url})}", None, network)
         given = json.loads(body)
-        fields: dict[str, Any] = {**words._asdict(), "url": url, "stamp": given["stamp"]}  # JSON
-        if works and "work" in given:
+        fields: dict[str, Any] = {
+            **words._asdict(),
+            "url": url,
+            "form_token": given["form_token"],
+        }  # JSON
+        if works and "proof_of_work" in given:
             begin = time.process_time_ns()
-            fields["work"] = _solved(given["work"])
+            fields["proof_of_work"] = _solved(given["proof_of_work"])
             self._worked[sort] += time.process_time_ns() - begin
         if sort != "stamper":
             fields["key"] = f"{sort}-{self._source.getrandbits(64):016x}"

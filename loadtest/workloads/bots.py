@@ -75,14 +75,14 @@ DEFAULTS: Final = {
 @click.option("--posts", default=10_000, show_default=True, help="Of each sort of program.")
 @click.option("--people", default=1_000, show_default=True, help="Of people.")
 @click.option("--lessons", default=100, show_default=True, help="Of both, for the filter.")
-@click.option("--work", default=5, show_default=True, help="The setting spam.work.")
+@click.option("--work", default=5, show_default=True, help="The setting spam.proof_of_work.")
 def main(posts: int, people: int, lessons: int, work: int) -> None:
     """Let bots and people post. Exits with 1 where a person is refused."""
     found = {}
     with prepare_empty(Extent(rounds=1)) as place:
         for scene in scenes(posts, people, lessons):
             data = place.folder / scene.name
-            settings = {**DEFAULTS, "COMMENTSVC_SPAM_WORK": str(work), **scene.settings}
+            settings = {**DEFAULTS, "COMMENTSVC_SPAM_PROOF_OF_WORK": str(work), **scene.settings}
             with Service(data, place.cores, settings=settings) as service:
                 found[scene.name] = play(scene, service.port, data, seed=1)
             for sort, tally in found[scene.name].items():

@@ -9,7 +9,7 @@ from tests.e2e.program import Service
 
 NUMBERS = {"script": 30, "stamper": 100, "solver": 30, "person": 40}
 # So many come at once only in a test: a site's own limit would make all of them wait.
-SETTINGS = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off", "COMMENTSVC_SPAM_WORK": "2"}
+SETTINGS = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off", "COMMENTSVC_SPAM_PROOF_OF_WORK": "2"}
 
 
 def test_each_sort_of_visitor_gets_as_far_as_the_layers_let_it(

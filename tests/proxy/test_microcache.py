@@ -66,7 +66,7 @@ def test_what_has_not_changed_is_confirmed_by_its_tag(cached: Client, service: S
 
 
 def test_what_is_not_public_is_not_kept(cached: Client, service: Service) -> None:
-    for target in ("/healthz", "/api/stamp?url=/post/", "/moderation/sign-in"):
+    for target in ("/healthz", "/api/form-token?url=/post/", "/moderation/sign-in"):
         before = figures(service)[MISSES]
         for _ in range(3):
             cached.ask("GET", target)

@@ -171,8 +171,12 @@ class Answers:
             self._read(route, parts.path, parse_qs(parts.query))
 
     def _read(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
-        if path == "/api/stamp":
-            invitation = {"stamp": "a stamp", "work": self.work, "length": self.length}
+        if path == "/api/form-token":
+            invitation = {
+                "form_token": "a form token",
+                "proof_of_work": self.work,
+                "length": self.length,
+            }
             self._send(route, 200, json.dumps({**invitation, "notify": self.notify}))
             return
         if path == "/api/comments/counts":

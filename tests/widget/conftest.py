@@ -56,7 +56,7 @@ def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
 
 @pytest.fixture
 def still(page: Page) -> None:
-    """No time passes in the browser: a form waits for its stamp and work as long as they take."""
+    """No time passes in the browser: a form waits for its form token and work."""
     page.clock.install(time=NOW)
     page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
 

@@ -38,8 +38,8 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
         "site": "https://rosa.example/",
         "message": TEXT,
         "subject": "",
-        "stamp": "a stamp",
-        "work": None,
+        "form_token": "a form token",
+        "proof_of_work": None,
         "notify": False,
     }
 
@@ -286,8 +286,8 @@ def test_characters_are_counted_that_were_written_before_the_limit_was_known(
     """Report: on a slow line they were counted from the next key on only."""
     answers.length = 300
     held: list[Route] = []
-    page.route("**/api/stamp*", lambda route: held.append(route))
-    with page.expect_request("**/api/stamp*"):
+    page.route("**/api/form-token*", lambda route: held.append(route))
+    with page.expect_request("**/api/form-token*"):
         form.get_by_label("Comment").fill("x" * 280)
     expect(form.get_by_text("characters left")).to_have_count(0)
     held.pop().fallback()

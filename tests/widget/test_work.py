@@ -1,4 +1,4 @@
-"""A form's stamp and work: what the browser does while its reader writes."""
+"""A form's form_token and work: what the browser does while its reader writes."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ KEYS = [b"k" * 32]
 def work(answers: Answers) -> ProofOfWork:
     """The service's own, which asks for fifty numbers."""
     asking = ProofOfWork(KEYS, 100, lambda _: 50)
-    answers.work = asking.challenge("a stamp", 0.0)
+    answers.work = asking.challenge("a form token", 0.0)
     return asking
 
 
@@ -49,9 +49,11 @@ def test_who_begins_to_write_gets_one_stamp_for_each_comment(
         form.get_by_label("Name").blur()
         send(form)
         expect(page.locator(f"#comment-{100 + number}")).to_be_visible()
-        assert loaded(answers).count("/api/stamp") == number
-    assert "/api/stamp?url=%2Fposts%2Fwet-wood%2F" in [target for _, target in answers.requests]
-    assert [sent["stamp"] for sent in answers.submissions] == ["a stamp", "a stamp"]
+        assert loaded(answers).count("/api/form-token") == number
+    assert "/api/form-token?url=%2Fposts%2Fwet-wood%2F" in [
+        target for _, target in answers.requests
+    ]
+    assert [sent["form_token"] for sent in answers.submissions] == ["a form token", "a form token"]
 
 
 @pytest.mark.usefixtures("still")
@@ -62,14 +64,14 @@ def test_the_browser_does_the_work_that_the_service_asks_for(
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
     [sent] = answers.submissions
-    assert work.is_solved(sent["work"], "a stamp")
+    assert work.is_solved(sent["proof_of_work"], "a form token")
 
 
 @pytest.mark.usefixtures("still")
 def test_work_that_takes_too_long_holds_nobody_up(
     page: Page, form: Locator, answers: Answers
 ) -> None:
-    answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a stamp", 0.0)
+    answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a form token", 0.0)
     fill(form)
     send(form)
     expect(form.get_by_role("button", name="Sending")).to_be_visible()
@@ -78,8 +80,8 @@ def test_work_that_takes_too_long_holds_nobody_up(
     page.clock.run_for(2)
     expect(page.locator("#comment-101")).to_be_visible()
     [sent] = answers.submissions
-    assert not sent.get("work")
-    assert sent["stamp"] == "a stamp"
+    assert not sent.get("proof_of_work")
+    assert sent["form_token"] == "a form token"
 
 
 def test_without_a_stamp_a_comment_is_sent_all_the_same(
@@ -96,10 +98,10 @@ def test_after_a_refused_stamp_the_next_try_has_another_one(
     page: Page, form: Locator, answers: Answers
 ) -> None:
     fill(form)
-    answers.refuse("POST", 400, body='{"error": {"code": "stamp", "message": "Once more."}}')
+    answers.refuse("POST", 400, body='{"error": {"code": "form_token", "message": "Once more."}}')
     send(form)
     expect(form.get_by_role("alert")).to_have_text("Once more. Your text is kept.")
     answers.recover()
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
-    assert loaded(answers).count("/api/stamp") == 2
+    assert loaded(answers).count("/api/form-token") == 2

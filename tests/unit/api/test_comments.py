@@ -329,21 +329,21 @@ def test_a_closed_page_says_so_and_takes_no_comment(tmp_path: Path) -> None:
 
 
 def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
-    answer = service.get("/api/stamp?url=/p/")
+    answer = service.get("/api/form-token?url=/p/")
     assert dict(answer.headers)["Cache-Control"] == "no-store"
     assert answer.tags == ()
     invitation = data(answer)
     assert (invitation["length"], invitation["notify"]) == (200, False)
-    challenge = altcha.Challenge.from_dict(invitation["work"])
+    challenge = altcha.Challenge.from_dict(invitation["proof_of_work"])
     solution = altcha.solve_challenge(challenge)
     assert solution
     work = altcha.Payload(challenge, solution).to_base64()
     service.now += 9
-    service.submit(stamp=invitation["stamp"], work=work)
+    service.submit(form_token=invitation["form_token"], proof_of_work=work)
     sql = "SELECT score, reasons FROM comment"
     assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
-    assert data(service.get("/api/stamp?url=/p/")) != invitation
-    assert service.get("/api/stamp?url=https://evil.example/").status == 400
+    assert data(service.get("/api/form-token?url=/p/")) != invitation
+    assert service.get("/api/form-token?url=https://evil.example/").status == 400
 
 
 BOMB = ("|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 4_000)[:8_000]

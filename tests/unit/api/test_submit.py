@@ -34,7 +34,9 @@ def test_a_client_that_is_too_fast_is_told_when_to_go_on(service: Served) -> Non
 
 
 def test_too_many_comments_of_a_network_that_would_wait_are_refused(tmp_path: Path) -> None:
-    spam = SpamSettings(rate_limit="1000/minute", pending_limit="2/day", stamp="off", work=0)
+    spam = SpamSettings(
+        rate_limit="1000/minute", pending_limit="2/day", form_token="off", proof_of_work=0
+    )
     moderation = ModerationSettings(policy="all")
     settings = msgspec.structs.replace(SETTINGS, spam=spam, moderation=moderation)
     with served(tmp_path, settings) as service:
@@ -97,8 +99,8 @@ def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
     links = " ".join(f"https://{n}.example/" for n in range(4))
     answers = [service.submit(), service.submit(links)]
     plain, held = verdicts(service)
-    assert plain[:3] == ("approved", 3, "no form stamp (+3)")
-    assert held[:3] == ("pending", 8, "4 links (+5)\nno form stamp (+3)")
+    assert plain[:3] == ("approved", 3, "no form token (+3)")
+    assert held[:3] == ("pending", 8, "4 links (+5)\nno form token (+3)")
     assert b"4 links" not in answers[1].body
     assert len(held[3]) == 8
     assert held[3] == plain[3]

@@ -274,7 +274,7 @@ def test_every_refusal_is_a_page(
 
 def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_path: Path) -> None:
     settings = msgspec.structs.replace(
-        SETTINGS, spam=SpamSettings(stamp="require", rate_limit="off")
+        SETTINGS, spam=SpamSettings(form_token="require", rate_limit="off")
     )
     with served(tmp_path, settings) as service:
         form = "url=/p/&author=Ann&message=Hello&subject="
@@ -283,9 +283,9 @@ def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_pa
         assert asked.status == 400
         assert "please send it again" in " ".join(page.split())
         assert ">\nHello</textarea>" in page
-        stamp = re.findall(r'name="stamp" value="([^"]+)"', page)
+        form_token = re.findall(r'name="form_token" value="([^"]+)"', page)
         service.now += 9
-        assert service.form("/embed/thread", f"{form}&stamp={stamp[0]}").status == 201
+        assert service.form("/embed/thread", f"{form}&form_token={form_token[0]}").status == 201
         [entry] = service.stored()
         assert entry.comment.source == "Hello"
 

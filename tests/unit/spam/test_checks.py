@@ -22,8 +22,8 @@ LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
 def layers(**spam: Any) -> SpamChecker:  # Any: a field of Spam
-    """Layers that ask for no stamp and no work, unless `spam` says so."""
-    fields: dict[str, Any] = {"stamp": "off", "work": 0} | spam  # Any: as above
+    """Layers that ask for no form token and no work, unless `spam` says so."""
+    fields: dict[str, Any] = {"form_token": "off", "proof_of_work": 0} | spam  # Any: as above
     return SpamChecker(Settings(spam=SpamSettings(**fields)), [b"k" * 32])
 
 
@@ -83,7 +83,7 @@ def test_a_wave_hides_no_spam() -> None:
 
 
 def test_the_same_sentence_of_three_readers_without_javascript_is_not_spam() -> None:
-    judge = layers(stamp="judge", work=5)
+    judge = layers(form_token="judge", proof_of_work=5)
     for number in range(4):
         found = verdict(judge, SENTENCE, b"%3d" % number, author=f"Reader {number}")
         assert found.decision == "accept", found
@@ -108,16 +108,16 @@ def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
 def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
     """What a browser sends of an invitation, when the work is done."""
     invitation = judge.invite("blog", NOW, 0.0)
-    sent = {"stamp": invitation["stamp"]}
-    if work := invitation.get("work"):
+    sent = {"form_token": invitation["form_token"]}
+    if work := invitation.get("proof_of_work"):
         challenge = altcha.Challenge.from_dict(work)
         solution = altcha.solve_challenge(challenge)
         assert solution
-        sent["work"] = altcha.Payload(challenge, solution).to_base64()
+        sent["proof_of_work"] = altcha.Payload(challenge, solution).to_base64()
     return sent
 
 
-WITH: dict[str, Any] = {"stamp": "judge", "work": 5}
+WITH: dict[str, Any] = {"form_token": "judge", "proof_of_work": 5}
 
 
 def test_who_has_stamp_and_work_is_not_doubted() -> None:
@@ -129,32 +129,32 @@ def test_who_has_stamp_and_work_is_not_doubted() -> None:
     ("mode", "decision", "reason"),
     [
         ("off", "accept", "no proof of work (+3)"),
-        ("judge", "accept", "no form stamp (+3)"),
-        ("hold", "hold", "no form stamp (+5)"),
-        ("require", "reject", "no form stamp that holds"),
+        ("judge", "accept", "no form token (+3)"),
+        ("hold", "hold", "no form token (+5)"),
+        ("require", "reject", "no form token that holds"),
     ],
 )
 def test_what_has_no_stamp_is_judged_as_the_settings_say(
     mode: str, decision: str, reason: str
 ) -> None:
-    found = verdict(layers(stamp=mode, work=5))
+    found = verdict(layers(form_token=mode, proof_of_work=5))
     assert (found.decision, found.reasons) == (decision, (reason,))
 
 
 @pytest.mark.parametrize("mode", ["hold", "require"])
 def test_an_old_client_that_knows_no_stamp_waits_and_is_never_refused(mode: str) -> None:
-    assert verdict(layers(stamp=mode, work=5), stamp=None).decision == "hold"
+    assert verdict(layers(form_token=mode, proof_of_work=5), form_token=None).decision == "hold"
 
 
 def test_a_stamp_without_its_work_is_doubted() -> None:
     judge = layers(**WITH)
-    stamp = proof(judge)["stamp"]
-    assert verdict(judge, later=9.0, stamp=stamp).reasons == ("no proof of work (+3)",)
+    form_token = proof(judge)["form_token"]
+    assert verdict(judge, later=9.0, form_token=form_token).reasons == ("no proof of work (+3)",)
 
 
 @pytest.mark.parametrize("mode", ["off", "judge"])
 def test_the_work_of_a_used_stamp_is_none(mode: str) -> None:
-    judge = layers(stamp=mode, work=5)
+    judge = layers(form_token=mode, proof_of_work=5)
     sent = proof(judge)
     assert verdict(judge, later=9.0, **sent).score == 0
     again = verdict(judge, "Something else.", later=9.0, **sent)
@@ -162,14 +162,14 @@ def test_the_work_of_a_used_stamp_is_none(mode: str) -> None:
 
 
 def test_a_forged_stamp_is_refused_where_one_is_required() -> None:
-    judge = layers(stamp="require", work=5)
-    assert verdict(judge, later=9.0, stamp="1795000000.00.blog.xx").decision == "reject"
+    judge = layers(form_token="require", proof_of_work=5)
+    assert verdict(judge, later=9.0, form_token="1795000000.00.blog.xx").decision == "reject"
     assert verdict(judge, later=9.0, **proof(judge)).decision == "accept"
 
 
 def test_without_work_asked_a_stamp_is_enough() -> None:
-    judge = layers(stamp="require")
-    assert [*judge.invite("blog", NOW, 0.0)] == ["stamp"]
+    judge = layers(form_token="require")
+    assert [*judge.invite("blog", NOW, 0.0)] == ["form_token"]
     assert verdict(judge, later=9.0, **proof(judge)).score == 0
     assert verdict(judge, "Quick.", **proof(judge)).reasons == ("sent within 3 s (+3)",)
 
@@ -177,8 +177,8 @@ def test_without_work_asked_a_stamp_is_enough() -> None:
 EVERYTHING: dict[str, Any] = {  # Any: as for layers
     "words": ("casino",),
     "scripts": ("latin",),
-    "stamp": "judge",
-    "work": 5,
+    "form_token": "judge",
+    "proof_of_work": 5,
     "site_rate_limit": "1/day",
 }
 
@@ -188,8 +188,8 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
     judge = layers(**(EVERYTHING | spam))
     text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
     verdict(judge, text)
-    stamp = judge.invite("blog", NOW, 0.0)["stamp"]
-    return {*verdict(judge, text, b"def", 0.5, author="Bob", stamp=stamp).reasons}
+    form_token = judge.invite("blog", NOW, 0.0)["form_token"]
+    return {*verdict(judge, text, b"def", 0.5, author="Bob", form_token=form_token).reasons}
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
         ({"words": ()}, "casino"),
         ({"scripts": ()}, "script"),
         ({"duplicates": False}, "same text"),
-        ({"stamp": "off"}, "within"),
-        ({"work": 0}, "of work"),
+        ({"form_token": "off"}, "within"),
+        ({"proof_of_work": 0}, "of work"),
         ({"site_rate_limit": "off"}, "usual"),
     ],
 )

@@ -1,4 +1,4 @@
-"""stamps: signed, of their time, and used once."""
+"""form tokens: signed, of their time, and used once."""
 
 import pytest
 
@@ -14,9 +14,11 @@ def ours() -> FormTokens:
     return FormTokens([KEY])
 
 
-def look(ours: FormTokens, stamp: str, after: float = 60.0, site: str = "blog", of: int = 1) -> int:
-    """The points of what is wrong with a stamp, `after` it was made at NOW."""
-    seen = ours.check(stamp, site, of, NOW + after)
+def look(
+    ours: FormTokens, form_token: str, after: float = 60.0, site: str = "blog", of: int = 1
+) -> int:
+    """The points of what is wrong with a form token, `after` it was made at NOW."""
+    seen = ours.check(form_token, site, of, NOW + after)
     assert seen.usable or seen.finding
     return seen.finding.points if seen.finding else 0
 
@@ -47,8 +49,8 @@ def test_a_hasty_stamp_is_usable_and_an_old_one_is_not(ours: FormTokens) -> None
 
 
 def test_a_stamp_is_for_one_submission_and_its_retries(ours: FormTokens) -> None:
-    stamp = ours.make("blog", NOW)
-    assert [look(ours, stamp, of=n) for n in (1, 1, 2, 1)] == [0, 0, score.REPLAYED, 0]
+    form_token = ours.make("blog", NOW)
+    assert [look(ours, form_token, of=n) for n in (1, 1, 2, 1)] == [0, 0, score.REPLAYED, 0]
 
 
 def test_a_stamp_is_for_its_site(ours: FormTokens) -> None:
@@ -56,18 +58,19 @@ def test_a_stamp_is_for_its_site(ours: FormTokens) -> None:
 
 
 def test_every_altered_letter_is_noticed(ours: FormTokens) -> None:
-    stamp = ours.make("blog", NOW)
-    for place, letter in enumerate(stamp):
-        altered = stamp[:place] + ("0" if letter != "0" else "1") + stamp[place + 1 :]
+    form_token = ours.make("blog", NOW)
+    for place, letter in enumerate(form_token):
+        altered = form_token[:place] + ("0" if letter != "0" else "1") + form_token[place + 1 :]
         # The last letter of the signature has two bits that stand for nothing.
-        assert look(ours, altered) == score.FORGED or place == len(stamp) - 1
+        assert look(ours, altered) == score.FORGED or place == len(form_token) - 1
 
 
 @pytest.mark.parametrize(
-    "stamp", ["x", ".", "a.b.c.d", "0" * 10_000, "1795000000.é.blog", "\x00", "💥." * 40, "\ud800."]
+    "form_token",
+    ["x", ".", "a.b.c.d", "0" * 10_000, "1795000000.é.blog", "\x00", "💥." * 40, "\ud800."],
 )
-def test_what_is_no_stamp_is_forged(ours: FormTokens, stamp: str) -> None:
-    assert look(ours, stamp) == score.FORGED
+def test_what_is_no_stamp_is_forged(ours: FormTokens, form_token: str) -> None:
+    assert look(ours, form_token) == score.FORGED
 
 
 def test_a_stamp_of_another_key_is_forged_and_one_of_an_older_key_is_not(ours: FormTokens) -> None:

@@ -45,7 +45,9 @@ def test_a_policy_says_what_waits(tmp_path: Path, policy: str, plain: str, links
 
 def test_the_filter_that_moderators_taught_judges_unless_it_is_off(tmp_path: Path) -> None:
     for switch, expected in ((True, "spam"), (False, "approved")):
-        spam = msgspec.structs.replace(SETTINGS.spam, bayes=switch, stamp="off", work=0)
+        spam = msgspec.structs.replace(
+            SETTINGS.spam, bayes=switch, form_token="off", proof_of_work=0
+        )
         folder = tmp_path / str(switch)
         folder.mkdir()
         with served(folder, msgspec.structs.replace(SETTINGS, spam=spam)) as service:

@@ -11,7 +11,7 @@ from altcha import Challenge, Payload, solve_challenge
 from commentsvc.spam.proof_of_work import HALF, LENGTH, QUIET, STEEPEST, ProofOfWork
 
 KEY, OLD = b"k" * 32, b"o" * 32
-STAMP = "a stamp"
+FORM_TOKEN = "a form token"
 
 
 def solved(asked: dict[str, Any]) -> str:  # Any: JSON as ALTCHA defines it
@@ -37,19 +37,19 @@ def ours() -> ProofOfWork:
 
 
 def test_the_work_that_was_asked_is_accepted(ours: ProofOfWork) -> None:
-    assert ours.is_solved(solved(ours.challenge(STAMP, 0)), STAMP)
+    assert ours.is_solved(solved(ours.challenge(FORM_TOKEN, 0)), FORM_TOKEN)
 
 
 def test_the_work_for_one_stamp_is_not_that_for_another(ours: ProofOfWork) -> None:
-    assert not ours.is_solved(solved(ours.challenge(STAMP, 0)), "another stamp")
+    assert not ours.is_solved(solved(ours.challenge(FORM_TOKEN, 0)), "another form_token")
 
 
 def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(
     ours: ProofOfWork,
 ) -> None:
-    theirs = solved(ProofOfWork([OLD], 20).challenge(STAMP, 0))
-    assert not ours.is_solved(theirs, STAMP)
-    assert ProofOfWork([KEY, OLD], 20).is_solved(theirs, STAMP)
+    theirs = solved(ProofOfWork([OLD], 20).challenge(FORM_TOKEN, 0))
+    assert not ours.is_solved(theirs, FORM_TOKEN)
+    assert ProofOfWork([KEY, OLD], 20).is_solved(theirs, FORM_TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -71,21 +71,21 @@ def test_the_work_of_another_key_is_none_and_that_of_an_older_key_is_some(
     ],
 )
 def test_an_altered_answer_is_none(ours: ProofOfWork, path: tuple[str, ...], value: object) -> None:
-    answer = solved(ours.challenge(STAMP, 0))
-    assert not ours.is_solved(altered(answer, *path, value=value), STAMP)
+    answer = solved(ours.challenge(FORM_TOKEN, 0))
+    assert not ours.is_solved(altered(answer, *path, value=value), FORM_TOKEN)
 
 
 @pytest.mark.parametrize(
     "answer", ["", "x", "e30=", "W10=", "é", "\ud800", base64.b64encode(b"[" * 2_000).decode()]
 )
 def test_what_is_no_answer_is_none(ours: ProofOfWork, answer: str) -> None:
-    assert not ours.is_solved(answer, STAMP)
+    assert not ours.is_solved(answer, FORM_TOKEN)
 
 
 def test_an_endless_answer_is_not_read(ours: ProofOfWork) -> None:
-    answer = solved(ours.challenge(STAMP, 0))
+    answer = solved(ours.challenge(FORM_TOKEN, 0))
     padded = base64.b64encode(base64.b64decode(answer) + b" " * LENGTH).decode()
-    assert not ours.is_solved(padded, STAMP)
+    assert not ours.is_solved(padded, FORM_TOKEN)
 
 
 def numbers(opened: int, pause: float) -> list[int]:
@@ -98,7 +98,7 @@ def numbers(opened: int, pause: float) -> list[int]:
 
     work = ProofOfWork([KEY], 100, choose)
     for number in range(opened):
-        work.challenge(STAMP, number * pause)
+        work.challenge(FORM_TOKEN, number * pause)
     return asked
 
 
@@ -118,8 +118,8 @@ def test_who_asks_often_makes_it_harder_for_nobody_else() -> None:
 
     work = ProofOfWork([KEY], 100, choose)
     for _ in range(1_000):
-        work.challenge(STAMP, 0.0, b"bot")
-    work.challenge(STAMP, 0.0, b"reader")
+        work.challenge(FORM_TOKEN, 0.0, b"bot")
+    work.challenge(FORM_TOKEN, 0.0, b"reader")
     assert asked[-2:] == [100 * STEEPEST, 100]
 
 
@@ -136,16 +136,16 @@ def test_after_a_wave_it_gets_easier_again() -> None:
 
     work = ProofOfWork([KEY], 100, choose)
     for _ in range(1_000):
-        work.challenge(STAMP, 0.0)
-    work.challenge(STAMP, 10 * HALF)
-    work.challenge(STAMP, 0.0)  # a clock that goes back is none
+        work.challenge(FORM_TOKEN, 0.0)
+    work.challenge(FORM_TOKEN, 10 * HALF)
+    work.challenge(FORM_TOKEN, 0.0)  # a clock that goes back is none
     assert asked[-2:] == [100, 100]
 
 
 def test_asking_and_checking_take_a_millisecond(ours: ProofOfWork) -> None:
-    answer = solved(ours.challenge(STAMP, 0))
+    answer = solved(ours.challenge(FORM_TOKEN, 0))
     begin = time.process_time()
     for _ in range(50):
-        ours.challenge(STAMP, 0)
-        ours.is_solved(answer, STAMP)
+        ours.challenge(FORM_TOKEN, 0)
+        ours.is_solved(answer, FORM_TOKEN)
     assert (time.process_time() - begin) / 50 < 0.005
