@@ -49,7 +49,7 @@ def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
         ("author", "Bob <b>", "Bob &lt;b&gt;"),
         ("html", "<p>Bye</p>", "<p>Bye</p>"),
         ("status", "spam", "Not spam: approve"),
-        ("edited", NOW - DAY_MS, "· edited <time"),
+        ("edited_at", NOW - DAY_MS, "· edited <time"),
         ("parent_id", 3, "comment?id=3"),
         ("email", "ann@mail.example", "ann@mail.example"),
         ("site", "https://ann.example", "https://ann.example"),

@@ -94,7 +94,7 @@ def test_a_moderator_reads_the_comment_and_finds_three_links(database: Database)
     message = composed(database)
     assert message["From"] == "A blog <comments@blog.example>"
     assert message["To"] == "mo@blog.example"
-    assert message["Subject"] == "Ann commented on “A walk”"
+    assert message["Subject"] == "Ann commented on “/post/”"
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<submitted.9.{NOW}@blog.example>"
     text, html = part(message, "plain"), part(message, "html")
