@@ -195,10 +195,19 @@ class Request:
         its line, a field the core sets itself or over 128 tags; RuntimeError when answered before.
         """
 
-    def stream(self, headers: Sequence[tuple[str, str]], body: bytes, tag: str, /) -> bool:
+    def stream(
+        self,
+        headers: Sequence[tuple[str, str]],
+        body: bytes,
+        tag: str,
+        group: int = 0,
+        group_limit: int = 0,
+        /,
+    ) -> bool:
         """Answer 200 with a stream that begins with `body` and goes on with the events of `tag`.
 
         False when there is no place for one more stream; then the request is still to be answered.
+        Nor is there one where the clients of `group`, a number below 2**32, have `group_limit`.
         HEAD gets the head alone and takes no place. The core keeps the connection, writes a comment
         line of text/event-stream where nothing was said for `beat` seconds, lets go of clients that
         do not take their events, and ends all streams at a stop. Raises as `respond` does.

@@ -250,7 +250,9 @@ def _router(
     submissions = SubmissionService(settings, database, sites, origins, keys, bans, clock)
     serializer = CommentSerializer(sites, keys[0])
     api = CommentsApi(settings, database, sites, origins, submissions, serializer)
-    live = CommentStream(database, sites, bridge, secrets.token_hex(4), secrets.randbelow)
+    live = CommentStream(
+        settings.server, database, sites, bridge, secrets.token_hex(4), secrets.randbelow
+    )
     readers = AuthorActions(
         settings,
         database,

@@ -9,6 +9,8 @@ reader fetches the thread as always, out of the core's store.
 Nobody misses a change: a stream begins on the loop in one step with the look at the database, and
 changes are published on the loop, so each is either seen by that look or told after it. But whoever
 keeps a page open while it is moved is told of that, and then of nothing more.
+
+A network has a part of the streams, lest one client takes all. Networks whose hashes meet share it.
 """
 
 import asyncio
@@ -26,10 +28,13 @@ from commentsvc.http.messages import (
     Headers,
     Request,
     Response,
+    TrustedProxies,
     first,
 )
 from commentsvc.http.router import Route
 from commentsvc.model import thread_of, thread_tag
+from commentsvc.settings.schema import ServerSettings
+from commentsvc.util.client_network import network, wide_network
 
 # Seconds between two tellings: under discussion, a page costs each reader one event a second.
 PAUSE: Final = 1.0
@@ -71,12 +76,15 @@ class CommentStream:
 
     def __init__(
         self,
+        settings: ServerSettings,
         database: Database,
         sites: Sites,
         publisher: Publisher,
         life: str,
         below: Callable[[int], int],
     ) -> None:
+        self._proxies = TrustedProxies(settings.trusted_proxies)
+        self._network_streams = settings.network_streams
         self._database = database
         self._sites = sites
         self._publisher = publisher
@@ -104,7 +112,9 @@ class CommentStream:
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
         if request.header("last-event-id") != self._id(tag):
             begin += self._event(tag, thread.count)
-        return Response(200, HEADERS, begin, follows=tag)
+        place = wide_network(network(self._proxies.client(request)))
+        group = hash(place) & 0xFFFFFFFF
+        return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
 
     def changed(self, tags: Sequence[str]) -> None:
         """Tell of what was purged, to those who follow it; on the loop."""

@@ -297,7 +297,7 @@ class Bridge:
             asyncio.get_running_loop().call_soon(self._uncork)
         try:
             if response.follows:
-                if call.stream(response.headers, response.body, response.follows):
+                if call.stream(response.headers, response.body, response.follows, *response.group):
                     return
                 response = FULL
             call.respond(response.status, response.headers, response.body, response.tags)

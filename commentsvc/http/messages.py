@@ -69,7 +69,8 @@ class Response(msgspec.Struct, frozen=True):
     """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length.
 
     One that `follows` a tag goes on with what is published under it; only a handler that is a
-    plain function can be sure to miss nothing.
+    plain function can be sure to miss nothing. Its `group` is a number that clients share, and how
+    many such answers they may have, 0 for any number.
     """
 
     status: int
@@ -77,6 +78,7 @@ class Response(msgspec.Struct, frozen=True):
     body: bytes
     tags: tuple[str, ...] = ()
     follows: str = ""
+    group: tuple[int, int] = (0, 0)
 
 
 def refusal(error: HttpError, language: str = "") -> Response:

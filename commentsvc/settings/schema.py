@@ -53,6 +53,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
     connections: Annotated[int, whole(16, 1_000_000)] = 20_000
     streams: Annotated[int, whole(0, 1_000_000)] = 5_000
+    network_streams: Annotated[int, whole(0, 1_000_000)] = 500
     stream_beat: Annotated[int, whole(1, 3_600, "seconds")] = 15
     waiting: Annotated[int, whole(16, 65_536)] = 1_024
     keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75

@@ -19,6 +19,8 @@ struct response {
     const uint32_t *tags; /* indexes, see seam/tag.h */
     size_t tag_count;     /* 0: not to be stored */
     struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
+    uint32_t group;       /* of clients that share a bound of answers that go on, by any number */
+    uint32_t group_limit; /* that bound; 0: none */
 };
 
 /* A part of a block: a head whose date is written at each use, and the body behind it. The lines up

@@ -223,7 +223,9 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
     PyObject *headers;
     const char *body, *tag;
     Py_ssize_t body_size, tag_size;
-    if (!PyArg_ParseTuple(args, "Oy#s#:stream", &headers, &body, &body_size, &tag, &tag_size) ||
+    unsigned int group = 0, group_limit = 0;
+    if (!PyArg_ParseTuple(args, "Oy#s#|II:stream", &headers, &body, &body_size, &tag, &tag_size,
+                          &group, &group_limit) ||
         !request_of(object))
         return NULL;
     if (tag_size == 0)
@@ -232,6 +234,8 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
         .status = 200,
         .body = slice_of(body, (size_t)body_size),
         .follows = slice_of(tag, (size_t)tag_size),
+        .group = group,
+        .group_limit = group_limit,
     };
     int result = answer_with((RequestObject *)object, headers, &response);
     return result < 0 ? NULL : PyBool_FromLong(result);

@@ -78,6 +78,8 @@ struct reply *reply_new(const struct request *request, const struct response *re
         .target_size = (uint32_t)subject(request, response).size,
         .kind = is_stream(request, response) ? REPLY_STREAM : REPLY_ANSWER,
         .chunked = !request->http10,
+        .group = response->group,
+        .group_limit = response->group_limit,
         .tag_count = (uint32_t)tag_count,
     };
     if (tag_count > 0)

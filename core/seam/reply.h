@@ -28,7 +28,9 @@ struct reply {
     bool without_body;            /* the request was HEAD */
     bool etag_matches;            /* the request's If-None-Match names our ETag */
     enum reply_kind kind;
-    bool chunked;       /* a stream's body is, since its client speaks HTTP/1.1 */
+    bool chunked;   /* a stream's body is, since its client speaks HTTP/1.1 */
+    uint32_t group; /* of clients, as in the response */
+    uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */
     uint32_t tags[];    /* then the bytes of target, full, not_modified */
 };

@@ -243,7 +243,8 @@ struct request *server_drain(struct server *server)
 bool server_send(struct server *server, struct reply *reply)
 {
     if (reply->kind == REPLY_STREAM &&
-        !subscribers_add(&server->subscribers, tag_index(reply_target(reply))))
+        !subscribers_add(&server->subscribers, tag_index(reply_target(reply)), reply->group,
+                         reply->group_limit))
         return false;
     struct worker *worker = &server->workers[reply->address.worker];
     if (server->corked)

@@ -54,6 +54,7 @@ struct subscription *subscription_new(struct subscriptions *subscriptions,
         .begun = subscriptions->taken,
         .slot = slot,
         .index = tag_index(tag),
+        .group = reply->group,
         .chunked = reply->chunked,
         .tag_size = tag.size,
     };
@@ -77,13 +78,13 @@ void subscription_free(struct subscription *subscription)
     *subscription->link = subscription->later;
     if (subscription->later)
         subscription->later->link = subscription->link;
-    subscribers_remove(subscriptions->subscribers, subscription->index);
+    subscribers_remove(subscriptions->subscribers, subscription->index, subscription->group);
     free(subscription);
 }
 
 void subscriptions_cancel(struct subscriptions *subscriptions, const struct reply *reply)
 {
-    subscribers_remove(subscriptions->subscribers, tag_index(reply_target(reply)));
+    subscribers_remove(subscriptions->subscribers, tag_index(reply_target(reply)), reply->group);
 }
 
 void subscriptions_add_event(struct subscriptions *subscriptions, struct reply *event)

@@ -24,6 +24,7 @@ struct subscription {
     uint64_t begun; /* behind so many events */
     uint32_t slot;  /* of the connection */
     uint32_t index; /* of the tag */
+    uint32_t group; /* of the client */
     bool chunked;
     size_t tag_size;
     char tag[];

@@ -20,8 +20,13 @@ PATIENCE = 30.0  # seconds for a start, an answer or a stop
 START = re.compile(r"commentsvc .*?(?:unix:.+|\S*:(\d+))/?$")
 JSON = "application/json"
 
-# Comments are shown at once and at any rate: it is the program that is measured, not its rules.
-ENVIRONMENT = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+# Comments are shown at once and at any rate, and one network may take all streams: the program is
+# measured, not its rules.
+ENVIRONMENT = {
+    "COMMENTSVC_MODERATION_POLICY": "none",
+    "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+    "COMMENTSVC_SERVER_NETWORK_STREAMS": "0",
+}
 
 
 class ServiceError(Exception):

@@ -55,6 +55,25 @@ def test_an_event_goes_to_every_stream_of_its_tag_and_to_no_other() -> None:
         assert app.server.stats()["events_sent"] == 30
 
 
+def test_one_group_of_clients_takes_no_more_than_its_streams() -> None:
+    def answer(call: _core.Request) -> None:
+        if not call.stream(EVENTS, b"retry: 1\n\n", "/", int(call.path[1:]), 2):
+            call.respond(503, TEXT, b"full")
+
+    with running(answer, workers=2) as app:
+        clients = [begin(app, "/1"), begin(app, "/1")]
+        refused = app.dial()
+        refused.send(request("/1"))
+        assert refused.answer().status == 503
+        refused.socket.close()
+        clients.append(begin(app, "/2"))
+        clients[0].socket.close()
+        await_that(lambda: app.server.stats()["streams"] == 2, "the stream to end")
+        clients.append(begin(app, "/1"))
+        for client in clients[1:]:
+            client.socket.close()
+
+
 def test_events_keep_their_order_and_none_is_lost_behind_the_beginning() -> None:
     def answer(call: _core.Request) -> None:
         stream(call)

@@ -123,7 +123,9 @@ class Served:
             settings, database, sites, origins, submissions, serializer, keys, clock
         )
         self.publisher = Publisher()
-        self.live = CommentStream(database, sites, self.publisher, "life", lambda most: most - 1)
+        self.live = CommentStream(
+            settings.server, database, sites, self.publisher, "life", lambda most: most - 1
+        )
         self.routes: list[Route] = [
             *api.routes(),
             *readers.routes(),

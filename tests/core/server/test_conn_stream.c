@@ -17,7 +17,7 @@ static enum conn_next begin_stream(const char *body)
     };
     struct reply *reply = reply_new(pending, &response);
     if (reply->kind == REPLY_STREAM)
-        CHECK(subscribers_add(&subscribers, tag_index(SLICE("t"))));
+        CHECK(subscribers_add(&subscribers, tag_index(SLICE("t")), 0, 0));
     request_free(pending);
     pending = NULL;
     return deliver(reply);

@@ -26,7 +26,7 @@ static struct subscription *follow(const char *tag, uint32_t slot)
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = text_of(tag)};
     struct reply *reply = reply_new(request, &response);
-    CHECK(subscribers_add(&subscribers, tag_index(text_of(tag))));
+    CHECK(subscribers_add(&subscribers, tag_index(text_of(tag)), 0, 0));
     struct subscription *subscription = subscription_new(&subscriptions, reply, slot);
     reply_free(reply);
     request_free(request);
@@ -155,7 +155,7 @@ static void a_stream_whose_client_has_left_gives_its_place_back(void)
     struct request *request = make_request(GET("/"));
     const struct response response = {.status = 200, .follows = SLICE("a")};
     struct reply *reply = reply_new(request, &response);
-    CHECK(subscribers_add(&subscribers, tag_index(SLICE("a"))));
+    CHECK(subscribers_add(&subscribers, tag_index(SLICE("a")), 0, 0));
     subscriptions_cancel(&subscriptions, reply);
     CHECK(!subscribers_exist(&subscribers, tag_index(SLICE("a"))));
     reply_free(reply);

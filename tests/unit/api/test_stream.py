@@ -8,6 +8,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.api import stream
+from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served
 
 TAG = "thread:blog:/p/"
@@ -114,3 +115,14 @@ def test_what_cannot_be_told_now_is_told_later(
 
     on_a_loop(change, lambda: bool(publisher.told))
     assert [tag for tag, _ in publisher.told] == [TAG]
+
+
+def test_a_network_has_a_part_of_the_streams(service: Served) -> None:
+    def group(peer: str) -> tuple[int, int]:
+        return service.ask("GET", "/api/comments/stream?url=/p/", b"", peer).group
+
+    assert group("192.0.2.1") == group("192.0.2.200")
+    assert group("192.0.2.1")[1] == ServerSettings().network_streams == 500
+    assert group("198.51.100.1")[0] != group("192.0.2.1")[0]
+    assert group("2001:db8:1:1::1") == group("2001:db8:1:ffff::1")
+    assert group("2001:db8:2::1")[0] != group("2001:db8:1::1")[0]
