@@ -1,180 +1,271 @@
-// The comments of a page
-import { arrange, article, button, call, countText, make, makeForm } from "./comment.js";
-import { memory, speak, tell, toggle, why } from "./comment.js";
-import { network } from "./count.js";
+// <comment-thread>: the comments of a page
 
-const link = make("link", { rel: "stylesheet", href: new URL("comments.css", import.meta.url) });
-const styled = new Promise((done) => (link.onload = link.onerror = done));
-document.head.prepend(link); // first, so that the blog's styles win
+import { base, get } from "./api.js";
+import { renderComment } from "./comment.js";
+import { h, loadStylesheet } from "./dom.js";
+import { countText, loadMessages, showRelativeTime } from "./i18n.js";
+import { storage } from "./storage.js";
+import { CommentTree } from "./tree.js";
 
-/** Fills `thread` when it comes near the viewport */
-function begin(thread) {
-  const url = thread.getAttribute("url") || location.pathname;
-  const heading = make("h2.heading", { tabIndex: -1 });
-  const order = make("select", { onchange: () => load() });
-  const list = make("ol.list");
-  const more = make("button.button");
-  const error = make("p.error", { role: "alert" });
-  const status = make("p.status", { role: "status" });
-  const receipts = memory("receipts") || {};
-  let linked = /^#comment-\d+$/.test(location.hash);
-  let comments = [], drawn = {}, page, words, closed, latest, live;
-  const target = (name, more) => name + "?" + new URLSearchParams({ url, ...more });
-  const find = (id) => thread.querySelector("#comment-" + id);
+const stylesheet = loadStylesheet("comments.css");
 
-  function offer(text, after) {
-    more.textContent = words[text];
-    more.onclick = () => load(after);
-    more.hidden = false;
-    if (!more.isConnected) thread.append(more);
-    more.before(error);
+export class CommentThread extends HTMLElement {
+  static define() {
+    customElements.define("comment-thread", this);
   }
 
-  async function load(after) {
-    const sort = order.value || thread.getAttribute("sort") || "oldest";
-    const path = target("comments", { sort, limit: 100, ...(after && { after }) });
-    const old = thread.querySelector("section[dir]");
-    const built = old && (await import("./built.js").catch(() => {}));
-    const asked = built ? built.newer(thread, path, sort) : call(path);
-    let answer, fresh;
-    [answer, words] = await Promise.all([asked.catch(() => {}), speak(thread), styled]);
-    // What is seen below stays there
-    const { top, bottom } = thread.getBoundingClientRect();
+  #messages;
+  #page; // what the service answered last
+  #comments = []; // of all its pages
+  #own; // the OwnComments, if there are any
+  #closed;
+  #seeksTarget = /^#comment-\d+$/.test(location.hash);
+
+  #heading = h("h2.heading", { tabIndex: -1 });
+  #order = h("select", { onchange: () => this.#load() });
+  #tree = new CommentTree();
+  #error = h("p.error", { role: "alert" });
+  #more = h("button.button", { hidden: true });
+  #status = h("p.status", { role: "status" });
+  #box; // the field that becomes a form, or the word that the thread is closed
+  #typed; // into the form of a prerendered thread
+
+  #observer = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (isIntersecting || this.#seeksTarget) this.#begin();
+    },
+    { rootMargin: "600px" },
+  );
+  #stream;
+  #clock;
+
+  constructor() {
+    super();
+    this.addEventListener("comment-submitted", ({ detail }) => this.#showSubmitted(detail));
+    this.#tree.element.addEventListener("click", ({ target }) => {
+      const button = target.closest("button[name]");
+      if (button) this.#act(button);
+    });
+  }
+
+  connectedCallback() {
+    if (this.#page) this.#follow();
+    else this.#observer.observe(this);
+  }
+
+  disconnectedCallback() {
+    this.#observer.disconnect();
+    this.#unfollow();
+  }
+
+  get url() {
+    return this.getAttribute("url") || location.pathname;
+  }
+
+  #path(name, parameters) {
+    return name + "?" + new URLSearchParams({ url: this.url, ...parameters });
+  }
+
+  async #begin() {
+    this.#observer.disconnect();
+    if (this.getAttribute("load") != "click") return this.#load();
+    this.#messages = await loadMessages(this);
+    this.#offer("show");
+  }
+
+  /** Show a button that loads comments, those after the cursor `after` if it is given. */
+  #offer(text, after) {
+    this.#more.textContent = this.#messages[text];
+    this.#more.onclick = () => this.#load(after);
+    this.#more.hidden = false;
+    if (!this.#more.isConnected) this.append(this.#more);
+    this.#more.before(this.#error);
+  }
+
+  async #load(after) {
+    const sort = this.#order.value || this.getAttribute("sort") || "oldest";
+    const path = this.#path("comments", { sort, limit: 100, ...(after && { after }) });
+    const isPrerendered = this.querySelector("section[dir]");
+    const prerendered = isPrerendered && (await import("./prerendered.js").catch(() => {}));
+    const answer = prerendered ? prerendered.fetchChanges(this, path, sort) : get(path);
+    const [page, messages] = await Promise.all([
+      answer.catch(() => {}),
+      loadMessages(this),
+      stylesheet,
+      storage.get("own-comments") && this.#loadOwn().catch(() => {}),
+    ]);
+    this.#messages = messages;
+    this.classList.toggle("commentsvc-failed", !page);
+    this.#error.textContent = page ? "" : messages.unread;
+    const wasPressed = document.activeElement == this.#more;
+    const first = page?.data.find(({ id }) => !this.#tree.find(id)); // of those that are new
+    this.#keepWhatIsBelow(() => {
+      if (!page) return this.#offer("again", after);
+      this.#page = page;
+      this.#comments = after ? [...this.#comments, ...page.data] : page.data;
+      if (!this.#box) this.#build(sort, prerendered);
+      this.#show();
+      this.#more.hidden = true;
+      if (page.next) this.#offer("more", page.next);
+    });
+    if (!page) return;
+    if (wasPressed) (this.#tree.find(first?.id) ?? this.#heading).focus();
+    if (this.#seeksTarget) this.#seekTarget();
+  }
+
+  async #loadOwn() {
+    const { OwnComments } = await import("./own_comments.js");
+    this.#own ??= new OwnComments(this.url);
+  }
+
+  /** Let `change` make the thread longer or shorter; what is seen below it stays where it is. */
+  #keepWhatIsBelow(change) {
+    const { top, bottom } = this.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
-    const pressed = document.activeElement == more;
-    thread.style.minHeight = end - top + "px";
-    thread.classList.toggle("commentsvc-failed", !answer);
-    error.textContent = answer ? "" : words.unread;
-    if (answer) {
-      page = answer;
-      comments = [...(after ? comments : []), ...page.data];
-      fresh = page.data.find(({ id }) => !find(id));
-      if (!list.isConnected) build(sort, built);
-      show();
-      more.hidden = true;
-      if (page.next) offer("more", page.next);
-    } else offer("again", after);
-    const grown = thread.getBoundingClientRect().bottom - end;
-    if (top < 0 && end < innerHeight - 9) scrollBy({ top: grown, behavior: "instant" });
-    if (answer && pressed) (fresh ? find(fresh.id) : heading).focus();
-    if (!answer || !linked) return;
-    if (page.next && !thread.querySelector(location.hash)) return load(page.next);
-    linked = false;
-    location.replace(location.href); // goes there
+    this.style.minHeight = end - top + "px";
+    change();
+    const growth = this.getBoundingClientRect().bottom - end;
+    if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
   }
 
-  function build(sort, built) {
-    for (const value of ["oldest", "newest", ...(page.voting ? ["top"] : [])])
-      order.append(new Option(words[value], value, false, value == sort));
-    order.ariaLabel = words.sort;
-    const feed = make("a.link", { href: network.base + target("feed.atom") }, words.feed);
-    const bar = make("header.bar", {}, heading, order, feed);
-    closed = thread.hasAttribute("closed") || new Date(page.closes) < new Date();
-    const form = closed ? make("p.hint", {}, words.closed) : makeForm(words, url, words.write);
-    const typing = built && built.carry(thread, form);
-    thread.replaceChildren(make("section.thread", {}, bar, list, error, more, status, form));
-    typing?.focus();
-    document.addEventListener("visibilitychange", listen);
-    listen();
-    setInterval(() => thread.querySelectorAll("time").forEach((time) => tell(words, time)), 60000);
+  /** Go to the comment that the page's address names; it may be on a later page. */
+  #seekTarget() {
+    const { next } = this.#page;
+    if (next && !this.querySelector(location.hash)) return this.#load(next);
+    this.#seeksTarget = false;
+    location.replace(location.href);
   }
 
-  function listen() {
-    live?.close();
-    if (document.hidden) return; // a browser has few connections
-    live = new EventSource(network.base + target("api/comments/stream"));
-    live.onmessage = ({ data }) => {
-      if (!more.hidden || JSON.parse(data).count <= page.count) return;
-      status.textContent = words.fresh;
-      offer("fresh");
-    };
-  }
-
-  function show() {
-    heading.textContent = countText(words, page.count);
-    for (const other of document.querySelectorAll("comment-count"))
-      if (other.url == url) other.count = page.count;
-    const all = new Map(comments.map((comment) => [comment.id, comment]));
-    for (const mine of Object.values(receipts)) {
-      const { id } = mine.comment;
-      if (mine != latest && new Date(mine.token_expires) < new Date()) delete receipts[id];
-      else if (mine.url == url) {
-        const note = (!all.has(id) || mine == latest) && words[mine.status];
-        all.set(id, { ...mine.comment, ...all.get(id), mine, note });
-      }
+  /** Put the parts of the thread in the place of what stood in the element. */
+  #build(sort, prerendered) {
+    const messages = this.#messages;
+    const { voting, closes } = this.#page;
+    for (const value of ["oldest", "newest", ...(voting ? ["top"] : [])]) {
+      this.#order.append(new Option(messages[value], value, false, value == sort));
     }
-    // What has not changed keeps forms and the focus
-    const keep = (it, above, key = JSON.stringify([it, above])) => {
-      if (drawn[it.id]?.key != key) drawn[it.id] = draw(it, above);
-      return Object.assign(drawn[it.id], { key });
+    this.#order.ariaLabel = messages.sort;
+    const feed = h("a.link", { href: base + this.#path("feed.atom") }, messages.feed);
+    const bar = h("header.bar", {}, this.#heading, this.#order, feed);
+    this.#closed = this.hasAttribute("closed") || new Date(closes) < new Date();
+    this.#typed = prerendered?.readForm(this) ?? {};
+    this.#box = this.#closed ? h("p.hint", {}, messages.closed) : this.#createBox();
+    const parts = [bar, this.#tree.element, this.#error, this.#more, this.#status, this.#box];
+    this.replaceChildren(h("section.thread", {}, ...parts));
+    if (this.#typed.focused) this.#box.focus();
+    if (this.#typed.author || this.#box.value || storage.get(this.url + "#")) this.#openForm();
+    this.#follow();
+  }
+
+  /** Return the field that becomes a form when it is used. */
+  #createBox() {
+    const text = this.#messages.write;
+    const value = this.#typed.message ?? "";
+    const box = h("textarea.input", { value, ariaLabel: text, placeholder: text });
+    box.onfocus = () => this.#openForm();
+    box.oninput = () => {
+      storage.set(this.url + "#", { message: box.value });
+      this.#openForm();
     };
-    const active = document.activeElement;
-    const at = list.contains(active) && active.closest("[id]").id;
-    arrange(list, all, thread.getAttribute("depth") ?? 4, keep);
-    if (at) (list.contains(active) ? active : list.querySelector("#" + at) || heading).focus();
+    return box;
   }
 
-  function draw(comment, above) {
-    const { author, mine, note } = comment;
-    const open = (...about) => ({ target }) => toggle(target, makeForm(words, url, ...about));
-    const title = words.replyTo.replace("#", author);
-    const actions = [];
-    if (!closed && !note) actions.push(button(words.reply, open(title, comment), title));
-    if (page.voting && !note) actions.push(...ballots(comment));
-    if (mine?.token) {
-      actions.push(button(words.edit, open(words.edit, comment, mine)));
-      actions.push(button(words.delete, deed("withdraw", mine)));
-    }
-    return article(words, comment, above, actions);
-  }
-
-  function ballots({ id, votes }) {
-    const cast = deed("cast", id);
-    const voted = memory("votes")?.[id];
-    const ballot = (value, text, label) =>
-      Object.assign(button(text, cast, label), { value, ariaPressed: voted == value });
-    const up = [ballot(1, "▲", words.up), make("span.votes", {}, votes)];
-    return page.voting == "both" ? [...up, ballot(-1, "▼", words.down)] : up;
-  }
-
-  const deed = (name, about) => async ({ target }) => {
-    error.textContent = "";
-    target.parentNode.after(error);
+  async #openForm() {
     try {
-      const deeds = await import("./deeds.js");
-      if (await deeds[name](target, about, words, receipts)) change("deleted");
-    } catch (fault) {
-      error.textContent = why(words, fault);
+      const { replaceBox } = await import("./form.js");
+      replaceBox(this.#box, { ...this.#about(), typed: this.#typed });
+    } catch {
+      this.#explain(this.#box);
     }
+  }
+
+  #about() {
+    return { messages: this.#messages, url: this.url };
+  }
+
+  /** Say below `element` why it did not do what it is for. */
+  #explain(element, text = this.#messages.unreached) {
+    element.after(this.#error);
+    this.#error.textContent = text;
+  }
+
+  /** Keep up with what happens while the page is open. */
+  #follow() {
+    if (!this.isConnected) return;
+    document.addEventListener("visibilitychange", this.#listen);
+    this.#listen();
+    this.#clock = setInterval(() => {
+      for (const time of this.querySelectorAll("time")) showRelativeTime(this.#messages, time);
+    }, 60_000);
+  }
+
+  #unfollow() {
+    document.removeEventListener("visibilitychange", this.#listen);
+    this.#stream?.close();
+    clearInterval(this.#clock);
+  }
+
+  /** Hear of new comments, unless the page is hidden: a browser has few connections. */
+  #listen = () => {
+    this.#stream?.close();
+    if (document.hidden) return;
+    this.#stream = new EventSource(base + this.#path("api/comments/stream"));
+    this.#stream.onmessage = ({ data }) => {
+      if (!this.#more.hidden || JSON.parse(data).count <= this.#page.count) return;
+      this.#status.textContent = this.#messages.fresh;
+      this.#offer("fresh");
+    };
   };
 
-  function change(text) {
-    memory("receipts", receipts);
-    status.textContent = words[text];
-    load();
+  /** Draw what has changed since the last time. */
+  #show() {
+    const { count, voting } = this.#page;
+    this.#heading.textContent = countText(this.#messages, count);
+    for (const other of document.querySelectorAll("comment-count")) {
+      if (other.url == this.url) other.count = count;
+    }
+    const active = document.activeElement;
+    const item = this.#tree.element.contains(active) && active.closest("li");
+    const thread = { messages: this.#messages, closed: this.#closed, voting };
+    this.#tree.update(this.#all(), this.getAttribute("depth") ?? 4, (...shown) =>
+      renderComment(thread, ...shown),
+    );
+    if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
   }
 
-  thread.addEventListener("comment-submitted", ({ target, detail }) => {
-    const { id } = detail.comment;
-    target.onreset?.();
-    latest = receipts[id] = { ...receipts[id], ...detail, url };
-    show();
-    find(id).focus();
-    change(detail.status);
-  });
+  /** Return all comments by id. */
+  #all() {
+    const comments = new Map(this.#comments.map((comment) => [comment.id, comment]));
+    this.#own?.addTo(comments, this.#messages);
+    return comments;
+  }
 
-  thread.near = new IntersectionObserver(async ([{ isIntersecting }]) => {
-    if (!isIntersecting && !linked) return;
-    thread.near.disconnect();
-    if (thread.getAttribute("load") != "click") return load();
-    words = await speak(thread);
-    offer("show");
-  }, { rootMargin: "600px" });
-  thread.near.observe(thread);
+  async #showSubmitted(answer) {
+    await this.#loadOwn();
+    this.#own.add(answer);
+    this.#show();
+    this.#tree.find(answer.comment.id).focus();
+    this.#reload(answer.status);
+  }
+
+  #reload(text) {
+    this.#status.textContent = this.#messages[text];
+    this.#load();
+  }
+
+  /** Do what the button of a comment is for. */
+  async #act(button) {
+    this.#error.textContent = "";
+    const id = Number(button.closest("li").dataset.id);
+    try {
+      const { act } = await import("./actions.js");
+      if (!(await act(button, this.#all().get(id), this.#about()))) return;
+      this.#own.remove(id);
+      this.#reload("deleted");
+    } catch (failure) {
+      this.#explain(button.parentNode, failure.text);
+    }
+  }
 }
 
-customElements.define("comment-thread", class extends HTMLElement {
-  connectedCallback() {
-    if (!this.near) begin(this); // it may have been moved
-  }
-});
+if (document.querySelector("comment-count")) import("./count.js");
+CommentThread.define();

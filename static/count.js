@@ -1,36 +1,45 @@
-// All counts of a page in one request
-export const network = {
-  base: new URL("..", import.meta.url).href,
-  send: (target, options) => fetch(network.base + target, options),
-};
+// <comment-count>: how many comments a page has
 
-const waiting = [];
+const waiting = new Set();
 
-const near = new IntersectionObserver((entries) => {
-  if (entries.some((entry) => entry.isIntersecting)) ask(waiting.splice(0), near.disconnect());
+// When one count comes near the viewport, all of the page are fetched
+const observer = new IntersectionObserver((entries) => {
+  if (!entries.some((entry) => entry.isIntersecting)) return;
+  observer.disconnect();
+  fetchCounts([...waiting]);
+  waiting.clear();
 });
 
-async function ask(elements) {
+async function fetchCounts(elements) {
   const urls = [...new Set(elements.map((element) => element.url))].sort();
-  const target = "api/comments/counts?" + new URLSearchParams(urls.map((url) => ["url", url]));
-  if (urls[100] || (urls[1] && target[8000])) {
-    ask(elements.splice(elements.length / 2));
-    return ask(elements);
+  const query = new URLSearchParams(urls.map((url) => ["url", url])).toString();
+  // The service's limits for one request
+  if (urls.length > 100 || (urls.length > 1 && query.length > 8000)) {
+    fetchCounts(elements.splice(elements.length / 2));
+    return fetchCounts(elements);
   }
   try {
-    const { counts } = await (await network.send(target)).json();
+    const target = new URL("../api/comments/counts?" + query, import.meta.url);
+    const { counts } = await (await fetch(target)).json();
     for (const element of elements) element.count = counts[element.url];
   } catch {}
 }
 
-customElements.define("comment-count", class extends HTMLElement {
+export class CommentCount extends HTMLElement {
+  static define() {
+    customElements.define("comment-count", this);
+  }
+
   get url() {
     return this.getAttribute("url") || location.pathname;
   }
 
-  set count(n) {
-    if (this.matches(":lang(en)")) this.text = (n || "No") + (n == 1 ? " comment" : " comments");
-    else import("./comment.js").then(({ count }) => count(this, n));
+  set count(number) {
+    if (this.matches(":lang(en)")) {
+      this.text = (number || "No") + (number == 1 ? " comment" : " comments");
+    } else {
+      import("./i18n.js").then(({ showCount }) => showCount(this, number));
+    }
   }
 
   set text(text) {
@@ -38,6 +47,13 @@ customElements.define("comment-count", class extends HTMLElement {
   }
 
   connectedCallback() {
-    near.observe(this, waiting.push(this));
+    waiting.add(this);
+    observer.observe(this);
   }
-});
+
+  disconnectedCallback() {
+    waiting.delete(this);
+  }
+}
+
+CommentCount.define();

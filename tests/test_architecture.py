@@ -97,7 +97,6 @@ FOREIGN_TO_CORE = re.compile(
 )
 
 C_LINE = 100  # columns
-JS_FILE = 180
 
 
 def python_files(*folders: Path) -> list[Path]:
@@ -295,9 +294,20 @@ def test_lines_of_c_keep_their_budget() -> None:
     )
 
 
-def test_scripts_keep_their_budget() -> None:
-    scripts = sorted([*STATIC.glob("*.js"), *STATIC.glob("lang/*.js")])
-    assert not over(JS_FILE, {relative(path): lines_of(path) for path in scripts})
+def scripts_imported_by(script: Path) -> list[Path]:
+    """The scripts that load with `script`, without those that it loads on use by ``import()``."""
+    names = re.findall(r"^import (?:.+ from )?\"(.+)\";$", script.read_text(), re.MULTILINE)
+    return [(script.parent / name).resolve() for name in names]
+
+
+def test_imports_of_scripts_make_no_circle_and_stay_below_the_elements() -> None:
+    graph = {script: scripts_imported_by(script) for script in STATIC.glob("*.js")}
+    assert graph[STATIC / "comments.js"], "the imports were not found"
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+    elements = {STATIC / "comments.js", STATIC / "count.js"}
+    assert not elements & {script for imported in graph.values() for script in imported}
+    for name in ("api.js", "storage.js", "dom.js"):
+        assert not graph[STATIC / name], f"{name} is for all, and knows none"
 
 
 # Imports the whole package and names the exceptions that are there, as an attribute, a default

@@ -1,5 +1,6 @@
 // Turns a page that was written for Stacosys into one with our widget
 import "../comments.js";
+import "../count.js";
 
 const IDS = ["stacosys-comments", "comment-form", "submit-button", "show-comments-button"];
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Locator, Route
+from playwright.sync_api import Locator, Page, Route
 
 from tests.background import background
 
@@ -22,11 +22,24 @@ POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
-# What the view of a page with a thread loads, besides its words; what waits until it is used; and
-# what comes where a build has put comments into the page.
-PAGE_VIEW = ("count.js", "comment.js", "comments.js", "comments.css")
-ON_USE = ("deeds.js",)
-BUILT = ("built.js",)
+# What a reader's browser loads, besides the messages: to show counts, to show a thread, when a
+# comment is written, when a button of a comment is pressed, where the reader has comments of their
+# own, and where a build has put the comments into the page.
+COUNTING = ("count.js",)
+READING = (
+    "api.js",
+    "comment.js",
+    "comments.css",
+    "comments.js",
+    "dom.js",
+    "i18n.js",
+    "storage.js",
+    "tree.js",
+)
+WRITING = ("form.css", "form.js", "proof_of_work.js", "send.js")
+ACTING = ("actions.js",)
+OWNING = ("own_comments.js",)
+PRERENDERED = ("prerendered.js",)
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -79,9 +92,18 @@ def serve(folder: Path, service: str = "") -> Iterator[Blog]:
         yield blog
 
 
+def open_form(page: Page) -> Locator:
+    """Use the field below the comments, which becomes a form."""
+    place = page.locator("section.commentsvc-thread")
+    place.locator("> .commentsvc-input, > form textarea").focus()
+    form = place.locator("> form")
+    form.wait_for()
+    return form
+
+
 def fill(form: Locator, message: str = TEXT) -> None:
     """Write a comment into `form`, without sending it."""
-    form.get_by_label("Comment").fill(message)
+    form.locator("textarea").fill(message)
     form.get_by_label("Name").fill("Rosa Weber")
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import (
 
 from tests.conftest import find_program, visit, watched_tab
 from tests.e2e.program import Service
-from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, serve
+from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, open_form, serve
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def open_post(page: Page) -> Callable[[], Page]:
     def open_post() -> Page:
         page.goto(POST)
         page.locator("comment-thread").scroll_into_view_if_needed()
-        page.locator(".commentsvc-form").wait_for()
+        page.locator("section.commentsvc-thread").wait_for()
         return page
 
     return open_post
@@ -77,7 +77,7 @@ def open_post(page: Page) -> Callable[[], Page]:
 @pytest.fixture
 def form(open_post: Callable[[], Page]) -> Locator:
     """The form under an open post."""
-    return open_post().locator(".commentsvc-form")
+    return open_form(open_post())
 
 
 @pytest.fixture

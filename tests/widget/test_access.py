@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.widget.browser import ROOT, Answers, comment
+from tests.widget.browser import ROOT, Answers, comment, fill, open_form
 
 Open = Callable[[], Page]
 Scheme = Literal["light", "dark"]
@@ -85,11 +85,11 @@ def test_a_thread_in_use_has_no_violation(
     open_post()
     assert_fits(page)
     page.get_by_role("button", name="Reply to Ada Byron").first.click()
-    page.locator("#comment-1 .commentsvc-form").get_by_role("button", name="Send comment").click()
+    reply = page.locator("#comment-1 .commentsvc-form")
+    reply.get_by_role("button", name="Send comment").click()
     expect(page.locator("#comment-1 textarea")).to_be_focused()
-    form = page.locator(".commentsvc-form").last
-    form.get_by_label("Comment").fill("Mine.")
-    form.get_by_label("Name").fill("Rosa")
+    form = open_form(page)
+    fill(form, "Mine.")
     answers.refuse("POST", 500)
     form.get_by_role("button", name="Send comment").click()
     expect(form.get_by_role("alert")).not_to_be_empty()
@@ -213,9 +213,8 @@ def test_colours_follow_the_page_whatever_switches_it(
 ) -> None:
     answers.comments = list(AWKWARD)
     page.emulate_media(color_scheme=system)
-    open_thread(more=f"<style>{SWITCHES}</style>")
-    button = page.get_by_role("button", name="Send comment")
-    button.wait_for()
+    form = open_form(open_thread(more=f"<style>{SWITCHES}</style>"))
+    button = form.get_by_role("button", name="Send comment")
     for mark in ["data-theme", "data-scheme", "class"] if chosen else ["data-other"]:
         page.evaluate(
             "([mark, chosen]) => document.documentElement.setAttribute(mark, chosen)",

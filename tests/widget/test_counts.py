@@ -1,6 +1,5 @@
 """<comment-count>: one request for a page, and what readers see without an answer."""
 
-import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -117,19 +116,3 @@ def test_without_an_answer_the_fallback_stays(
         show(page, "/a/")
     page.wait_for_load_state("networkidle")
     expect(page.locator("comment-count")).to_have_text("–")
-
-
-def test_a_test_can_replace_the_network(page: Page, answers: Answers) -> None:
-    show(page)
-    counts = json.dumps({"counts": {"/x/": 12}})
-    page.evaluate(
-        """async ([script, body]) => {
-             const { network } = await import(script);
-             network.send = async () => new Response(body);
-             document.body.append(Object.assign(document.createElement("comment-count"), {}));
-             document.body.lastChild.setAttribute("url", "/x/");
-           }""",
-        [f"{SERVICE}/static/count.js", counts],
-    )
-    expect(page.locator("comment-count")).to_have_text("12 comments")
-    assert asked(answers) == []

@@ -280,9 +280,8 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     assert "<p>Built <em>in</em></p>" in element
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert f'action="{service.address}/embed/thread"' in element
-    assert (
-        f'<noscript><link rel="stylesheet" href="{service.address}/static/comments.css">' in element
-    )
+    for name in ("form.css", "comments.css"):
+        assert f'<link rel="stylesheet" href="{service.address}/static/{name}">' in element
     assert "<noscript><a" not in element
     assert "takes no more comments" in files["posts/old/index.html"]
     assert "<form" not in files["posts/old/index.html"]

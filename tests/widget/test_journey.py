@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, Request, Route, expect
 
 from tests.e2e.program import Service, command
-from tests.widget.browser import POST
+from tests.widget.browser import POST, fill, open_form, send
 
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
 
@@ -27,9 +27,9 @@ def write(page: Page, text: str) -> None:
     """Open the post, write `text` and send it."""
     page.goto(POST)
     page.locator("comment-thread").scroll_into_view_if_needed()
-    page.get_by_label("Comment").fill(text)
-    page.get_by_label("Name").fill("Rosa Weber")
-    page.get_by_role("button", name="Send comment").click()
+    form = open_form(page)
+    fill(form, text)
+    send(form)
 
 
 def test_a_comment_waits_is_approved_and_raises_the_count(
@@ -77,9 +77,8 @@ def test_without_moderation_a_comment_and_its_reply_are_shown_at_once(
     tab.locator("comment-thread").scroll_into_view_if_needed()
     tab.get_by_role("button", name="Reply to Rosa Weber").click()
     reply = tab.locator("#comment-1 .commentsvc-form")
-    reply.get_by_label("Comment").fill("Answer.")
-    reply.get_by_label("Name").fill("Ida")
-    reply.get_by_role("button", name="Send comment").click()
+    fill(reply, "Answer.")
+    send(reply)
     expect(tab.locator("#comment-1 #comment-2")).to_be_focused()
     tab.reload()
     tab.locator("comment-thread").scroll_into_view_if_needed()

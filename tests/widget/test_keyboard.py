@@ -15,6 +15,9 @@ NAME = """() => {
   return it.ariaLabel || it.labels?.[0]?.textContent.trim() || it.textContent.trim();
 }"""
 
+# The field below the comments has become a form, where it has got the focus.
+IS_READY = "!document.activeElement.matches('section > textarea')"
+
 # From the first focus on, each frame that is painted while nothing has it.
 WATCH = """
   window.lost = 0;
@@ -44,6 +47,7 @@ class Keys:
         names: list[str] = []
         while last not in names[-1:]:
             self._page.keyboard.press("Tab")
+            self._page.wait_for_function(IS_READY)
             names.append(self._page.evaluate(NAME))
             assert len(names) < 50, names
         return names
@@ -65,7 +69,7 @@ def button(page: Page, name: str) -> Locator:
 
 def start(page: Page) -> None:
     """Begin where a reader begins who was led to the comments by the blog."""
-    page.locator("form").wait_for()
+    page.locator("section.commentsvc-thread").wait_for()
     page.get_by_role("combobox").focus()
 
 
@@ -117,6 +121,7 @@ def test_an_answer_is_begun_cancelled_refused_and_sent(
     start(open_thread())
     form = page.locator("#comment-1 form")
     keys.use("Reply to Ada Byron")
+    expect(form.get_by_label("Comment")).to_be_focused()
     page.keyboard.type("Answer.")
     keys.use("Cancel", "Space")
     expect(form).to_have_count(0)

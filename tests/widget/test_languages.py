@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from commentsvc.util.languages import Languages, plural
 from commentsvc.util.messages import sentence
-from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment
+from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment, open_form
 from tests.widget.test_counts import show
 
 CODES = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
@@ -42,10 +42,8 @@ def test_twelve_languages_have_the_same_texts_with_the_same_gaps(words: Words) -
 
 
 def test_every_text_is_used_and_every_text_used_is_there(words: Words) -> None:
-    code = "".join(
-        (WIDGET / name).read_text() for name in ("comment.js", "comments.js", "deeds.js")
-    )
-    direct = set(re.findall(r"\bwords\.(\w+)", code)) - {"tag"}
+    code = "".join(file.read_text() for file in WIDGET.glob("*.js"))
+    direct = set(re.findall(r"\bmessages\.(\w+)", code)) - {"tag"}
     by_name = set(re.findall(r'"(\w+)"', code)) | set(
         re.findall(r"^  (\w+): {", code, re.MULTILINE)
     )
@@ -94,8 +92,7 @@ def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
     for code in CODES:
         answers.requests.clear()
         page = open_thread(lang=code)
-        expect(page.get_by_role("heading", name=str(words[code]["write"]))).to_be_visible()
-        expect(page.get_by_role("button", name=str(words[code]["send"]))).to_be_visible()
+        expect(page.get_by_label(str(words[code]["write"]), exact=True)).to_be_visible()
         yesterday = page.evaluate(
             "(tag) => new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }).format(-1, 'day')", code
         )
@@ -103,14 +100,14 @@ def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
         assert [target for _, target in answers.requests if "/lang/" in target] == [
             f"/static/lang/{code}.js"
         ]
-    page = open_thread(lang='tlh"><body lang="de-AT')
-    expect(page.get_by_role("button", name="Kommentar abschicken")).to_be_visible()
+    form = open_form(open_thread(lang='tlh"><body lang="de-AT'))
+    expect(form.get_by_role("button", name="Kommentar abschicken")).to_be_visible()
 
 
 def test_the_service_is_asked_to_tell_faults_in_the_language_of_the_page(
     open_thread: OpenThread, answers: Answers
 ) -> None:
-    form = open_thread(lang="de-AT").locator("form")
+    form = open_form(open_thread(lang="de-AT"))
     form.locator("[name=message]").fill("x")
     form.locator("[name=author]").fill("Rosa")
     answers.refuse("POST", 400, {"email": sentence("bad_email", "de")})
@@ -129,7 +126,7 @@ def test_two_languages_on_one_page_have_each_their_own_words(
     page.set_viewport_size({"width": 1280, "height": 4000})
     buttons = {"#other": "Antworten", "main": "Reply"}
     for place in buttons:
-        page.locator(f"{place} form").wait_for()
+        page.locator(f"{place} section").wait_for()
     for place, text in buttons.items():
         page.locator(place).get_by_text(text, exact=True).click()
         send = {"#other": "Kommentar abschicken", "main": "Send comment"}[place]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.program import Service
-from tests.widget.browser import POST, TEXT, fill, send
+from tests.widget.browser import POST, TEXT, fill, open_form, send
 
 Start = Callable[..., Service]
 
@@ -43,7 +43,7 @@ def test_nothing_jumps_on_a_slow_line(
     tab.context.new_cdp_session(tab).send("Network.emulateNetworkConditions", SLOW_3G)
     tab.goto(POST, wait_until="domcontentloaded")
     tab.locator(".bottom" if end else "comment-thread").scroll_into_view_if_needed()
-    tab.locator(".commentsvc-form").wait_for()
+    tab.locator("section.commentsvc-thread").wait_for()
     expect(tab.locator(".commentsvc-comment")).to_have_count(number)
     tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     assert tab.evaluate("window.shift") == 0
@@ -54,7 +54,7 @@ def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Pa
     service = start(COMMENTSVC_MODERATION_POLICY="none")
     tab.goto(POST)
     tab.locator("comment-thread").scroll_into_view_if_needed()
-    form = tab.locator("form")
+    form = open_form(tab)
     fill(form)
     service.close()
     send(form)
@@ -72,7 +72,7 @@ def test_on_a_slow_line_the_button_says_so_and_the_page_stays_usable(
     start(COMMENTSVC_MODERATION_POLICY="none")
     tab.goto(POST)
     tab.locator("comment-thread").scroll_into_view_if_needed()
-    form = tab.locator("form")
+    form = open_form(tab)
     fill(form)
     tab.context.new_cdp_session(tab).send("Network.emulateNetworkConditions", SLOW_3G)
     held: list[Route] = []

@@ -2,9 +2,29 @@
 
 import gzip
 
-from tests.widget.browser import BUILT, ON_USE, PAGE_VIEW, WIDGET
+import pytest
+
+from tests.widget.browser import (
+    ACTING,
+    COUNTING,
+    OWNING,
+    PRERENDERED,
+    READING,
+    WIDGET,
+    WRITING,
+)
 
 LANGUAGES = sorted(WIDGET.glob("lang/*.js"))
+
+# Bytes. What is loaded on use comes on top of reading.
+BUDGETS = {
+    "counting": (COUNTING, 800),
+    "reading": (READING, 8 * 1024),
+    "writing": (WRITING, 5_000),
+    "acting": (ACTING, 1_100),
+    "owning": (OWNING, 700),
+    "prerendered": (PRERENDERED, 850),
+}
 
 
 def compressed(*names: str) -> dict[str, int]:
@@ -12,30 +32,18 @@ def compressed(*names: str) -> dict[str, int]:
     return {name: len(gzip.compress((WIDGET / name).read_bytes())) for name in names}
 
 
-def test_a_page_view_loads_8_kib_and_the_words_of_its_language() -> None:
-    sizes = compressed(*PAGE_VIEW)
-    assert sum(sizes.values()) <= 8 * 1024, sizes
+@pytest.mark.parametrize("journey", BUDGETS)
+def test_a_journey_loads_no_more_than_its_budget(journey: str) -> None:
+    """tests/widget/test_work.py and test_counts.py hold which files a journey loads."""
+    files, budget = BUDGETS[journey]
+    sizes = compressed(*files)
+    assert sum(sizes.values()) <= budget, sizes
 
 
-def test_what_readers_do_is_loaded_then_with_2100_bytes() -> None:
-    sizes = compressed(*ON_USE)
-    assert sum(sizes.values()) <= 2_100, sizes
-
-
-def test_what_takes_a_built_thread_over_has_850_bytes() -> None:
-    """It is loaded where there is one, and saves more: a comment has 500 bytes."""
-    sizes = compressed(*BUILT)
-    assert sum(sizes.values()) <= 850, sizes
-
-
-def test_every_file_is_counted() -> None:
+def test_every_file_belongs_to_a_journey() -> None:
     found = {file.name for kind in ("*.js", "*.css") for file in WIDGET.glob(kind)}
-    assert found - {"page.css"} == {*PAGE_VIEW, *ON_USE, *BUILT}  # which our own pages have
-
-
-def test_a_list_page_loads_700_bytes() -> None:
-    assert compressed("count.js")["count.js"] <= 700
-    assert "import " not in (WIDGET / "count.js").read_text()
+    known = {name for files, _ in BUDGETS.values() for name in files}
+    assert found - {"page.css"} == known  # which our own pages have
 
 
 def test_a_language_has_no_more_than_the_words_need() -> None:

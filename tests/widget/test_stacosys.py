@@ -118,7 +118,7 @@ def test_one_line_turns_an_old_post_into_ours(
     page = open_(name, OURS)
     page.locator("comment-thread").scroll_into_view_if_needed()
     expect(page.locator(".commentsvc-comment")).to_have_count(there)
-    expect(page.locator(".commentsvc-form")).to_be_visible()
+    expect(page.locator("section.commentsvc-thread")).to_be_visible()
     expect(page.locator("#comment-form")).to_have_count(0)
     expect(page.locator("#stacosys-comments")).to_have_count(0)
     assert page.locator("comment-thread").get_attribute("url") == url

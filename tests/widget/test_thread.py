@@ -65,7 +65,7 @@ def test_a_thread_far_below_waits_until_the_reader_comes_near(page: Page, answer
     expect(page.locator("comment-count")).to_have_text("No comments")
     assert not [target for _, target in answers.requests if "comments?" in target]
     page.mouse.wheel(0, 2500)
-    expect(page.locator(".commentsvc-form")).to_be_visible()
+    expect(page.locator("section.commentsvc-thread")).to_be_visible()
 
 
 def test_a_long_thread_comes_in_parts(open_post: Open, answers: Answers) -> None:
@@ -108,7 +108,7 @@ def test_without_an_answer_the_fallback_stays_and_the_reader_can_try_again(
     expect(thread.locator("noscript")).to_have_count(1)
     answers.recover()
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator(".commentsvc-form")).to_be_visible()
+    expect(page.locator("section.commentsvc-thread")).to_be_visible()
     expect(page.get_by_role("heading", name="No comments")).to_be_focused()
     expect(thread).to_have_class("")
 

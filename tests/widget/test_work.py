@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from commentsvc.spam.proof_of_work import ProofOfWork
-from tests.widget.browser import PAGE_VIEW, Answers, fill, send
+from tests.widget.browser import COUNTING, READING, WRITING, Answers, fill, open_form, send
 
 KEYS = [b"k" * 32]
 
@@ -34,8 +34,14 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
             "/api/comments",
             "/api/comments/counts",
             "/static/lang/en.js",
-            *(f"/static/{name}" for name in PAGE_VIEW),
+            *(f"/static/{name}" for name in (*READING, *COUNTING)),
         ]
+    )
+    answers.requests.clear()
+    open_form(page)
+    page.wait_for_load_state("networkidle")
+    assert sorted(loaded(answers)) == sorted(
+        ["/api/form-token", *(f"/static/{name}" for name in WRITING)]
     )
 
 
@@ -58,7 +64,7 @@ def test_who_begins_to_write_gets_one_stamp_for_each_comment(
 
 @pytest.mark.usefixtures("still")
 def test_the_browser_does_the_work_that_the_service_asks_for(
-    page: Page, form: Locator, answers: Answers, work: ProofOfWork
+    page: Page, answers: Answers, work: ProofOfWork, form: Locator
 ) -> None:
     fill(form)
     send(form)
@@ -69,9 +75,10 @@ def test_the_browser_does_the_work_that_the_service_asks_for(
 
 @pytest.mark.usefixtures("still")
 def test_work_that_takes_too_long_holds_nobody_up(
-    page: Page, form: Locator, answers: Answers
+    page: Page, open_post: Callable[[], Page], answers: Answers
 ) -> None:
     answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a form token", 0.0)
+    form = open_form(open_post())
     fill(form)
     send(form)
     expect(form.get_by_role("button", name="Sending")).to_be_visible()
@@ -85,9 +92,11 @@ def test_work_that_takes_too_long_holds_nobody_up(
 
 
 def test_without_a_stamp_a_comment_is_sent_all_the_same(
-    page: Page, form: Locator, answers: Answers
+    page: Page, open_post: Callable[[], Page], answers: Answers
 ) -> None:
+    open_post()
     answers.refuse("GET", 503)
+    form = open_form(page)
     fill(form)
     answers.recover()
     send(form)

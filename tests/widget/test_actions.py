@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.browser import Answers, comment, fill, send
+from tests.widget.browser import Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -14,8 +14,9 @@ OpenThread = Callable[..., Page]
 def mine(open_thread: OpenThread) -> Locator:
     """A comment that this browser has just sent."""
     page = open_thread()
-    fill(page.locator("form"))
-    send(page.locator("form"))
+    form = open_form(page)
+    fill(form)
+    send(form)
     expect(page.locator("#comment-101")).to_be_focused()
     return page.locator("#comment-101")
 

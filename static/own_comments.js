@@ -1,0 +1,41 @@
+// The reader's own comments, which they can change for a while, and see before they are approved
+
+import { storage } from "./storage.js";
+
+/** Those that were written on the page `url`. */
+export class OwnComments {
+  #url;
+  #byId = storage.get("own-comments") ?? {}; // what the service answered to each, of all pages
+  #newest; // of them, sent since the page was opened
+
+  constructor(url) {
+    this.#url = url;
+  }
+
+  /** Keep what the service answered to one that was sent. */
+  add(answer) {
+    const { id } = answer.comment;
+    this.#newest = { ...this.#byId[id], ...answer, url: this.#url };
+    this.#byId[id] = this.#newest;
+    storage.set("own-comments", this.#byId);
+  }
+
+  /** Forget one that was deleted. */
+  remove(id) {
+    delete this.#byId[id];
+    storage.set("own-comments", this.#byId);
+  }
+
+  /** Add them to `comments`, a Map by id; `own` is the answer to each, `note` a word about it. */
+  addTo(comments, messages) {
+    for (const own of Object.values(this.#byId)) {
+      const { id } = own.comment;
+      if (own != this.#newest && new Date(own.token_expires) < new Date()) {
+        delete this.#byId[id];
+      } else if (own.url == this.#url) {
+        const note = (!comments.has(id) || own == this.#newest) && messages[own.status];
+        comments.set(id, { ...own.comment, ...comments.get(id), own, note });
+      }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// What is sent to the comment service, and what is said when it refuses
+
+import { TIMEOUT_MS, base } from "./api.js";
+
+/** Return the JSON that the service answers, or true for none; throw what errorText() explains. */
+export async function send(method, path, body, token) {
+  const failure = { status: navigator.onLine ? "unreached" : "offline" };
+  const headers = {};
+  if (body) headers["content-type"] = "application/json";
+  if (token) headers.authorization = "Bearer " + token;
+  try {
+    const response = await fetch(base + "api/" + path, {
+      method,
+      headers,
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (!response.ok) failure.status = response.status;
+    failure.retryAfter = response.headers.get("retry-after");
+    const answer = response.status == 204 || (await response.json());
+    if (response.ok) return answer;
+    Object.assign(failure, answer.error);
+  } catch {} // no answer, or none of ours
+  throw failure;
+}
+
+/** Say in words why send() failed. */
+export function errorText(messages, { status, retryAfter, message, fields = {} }) {
+  const known = messages[status > 500 ? 500 : status];
+  const text = known || Object.values(fields).join(" ") || message || messages.unreached;
+  return text.replace("#", retryAfter ?? "…");
+}
