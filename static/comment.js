@@ -1,11 +1,9 @@
-// One comment
-
 import { base } from "./api.js";
 import { h, setHTML } from "./dom.js";
 import { showRelativeTime } from "./i18n.js";
 import { storage } from "./storage.js";
 
-/** Return the initial of an author, coloured by `text`; the picture at `path` covers it. */
+/** The author's initial, in a colour made of `text`; a picture covers it */
 function avatar(author, text, path) {
   let hue = 0;
   for (const letter of text) hue = (hue * 31 + letter.codePointAt()) % 360;
@@ -30,7 +28,7 @@ function header(messages, comment, answered) {
   return h("header.meta", {}, picture, name, date);
 }
 
-/** Return a button for the action of that name in actions.js. */
+/** A button for an action of actions.js */
 const actionButton = (name, text, properties) =>
   h("button.link", { type: "button", name, ...properties }, text);
 
@@ -43,10 +41,7 @@ function voteButtons(messages, { id, votes }, voting) {
   return buttons;
 }
 
-/**
- * Return a comment as it is shown. `own` is what its author got when it was sent, `note` a word to
- * its author; `answered` is the comment above which it does not stand although it answers it.
- */
+/** Return the element of a comment. It names `answered`, its parent, if that is not above it */
 export function renderComment({ messages, closed, voting }, comment, answered) {
   const { own, note, author } = comment;
   const actions = h("footer.actions");

@@ -15,9 +15,9 @@ export class CommentThread extends HTMLElement {
   }
 
   #messages;
-  #page; // what the service answered last
-  #comments = []; // of all its pages
-  #own; // the OwnComments, if there are any
+  #page; // the last answer
+  #comments = []; // of all pages
+  #own;
   #closed;
   #seeksTarget = /^#comment-\d+$/.test(location.hash);
 
@@ -27,8 +27,8 @@ export class CommentThread extends HTMLElement {
   #error = h("p.error", { role: "alert" });
   #more = h("button.button", { hidden: true });
   #status = h("p.status", { role: "status" });
-  #box; // the field that becomes a form, or the word that the thread is closed
-  #typed; // into the form of a prerendered thread
+  #box; // a field that becomes a form
+  #typed; // before the widget came
 
   #observer = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -73,7 +73,7 @@ export class CommentThread extends HTMLElement {
     this.#offer("show");
   }
 
-  /** Show a button that loads comments, those after the cursor `after` if it is given. */
+  /** Show a button that loads comments: those after a cursor, or all */
   #offer(text, after) {
     this.#more.textContent = this.#messages[text];
     this.#more.onclick = () => this.#load(after);
@@ -98,7 +98,7 @@ export class CommentThread extends HTMLElement {
     this.classList.toggle("commentsvc-failed", !page);
     this.#error.textContent = page ? "" : messages.unread;
     const wasPressed = document.activeElement == this.#more;
-    const first = page?.data.find(({ id }) => !this.#tree.find(id)); // of those that are new
+    const first = page?.data.find(({ id }) => !this.#tree.find(id));
     this.#keepWhatIsBelow(() => {
       if (!page) return this.#offer("again", after);
       this.#page = page;
@@ -118,7 +118,7 @@ export class CommentThread extends HTMLElement {
     this.#own ??= new OwnComments(this.url);
   }
 
-  /** Let `change` make the thread longer or shorter; what is seen below it stays where it is. */
+  /** Change the height of the thread; what is seen below stays where it is */
   #keepWhatIsBelow(change) {
     const { top, bottom } = this.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
@@ -128,7 +128,7 @@ export class CommentThread extends HTMLElement {
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
   }
 
-  /** Go to the comment that the page's address names; it may be on a later page. */
+  /** Go to the comment that the address names; it may be on a later page */
   #seekTarget() {
     const { next } = this.#page;
     if (next && !this.querySelector(location.hash)) return this.#load(next);
@@ -136,7 +136,7 @@ export class CommentThread extends HTMLElement {
     location.replace(location.href);
   }
 
-  /** Put the parts of the thread in the place of what stood in the element. */
+  /** Put the thread in the place of the fallback */
   #build(sort, prerendered) {
     const messages = this.#messages;
     const { voting, closes } = this.#page;
@@ -156,7 +156,7 @@ export class CommentThread extends HTMLElement {
     this.#follow();
   }
 
-  /** Return the field that becomes a form when it is used. */
+  /** The field that becomes a form when it is used */
   #createBox() {
     const text = this.#messages.write;
     const value = this.#typed.message ?? "";
@@ -182,13 +182,11 @@ export class CommentThread extends HTMLElement {
     return { messages: this.#messages, url: this.url };
   }
 
-  /** Say below `element` why it did not do what it is for. */
   #explain(element, text = this.#messages.unreached) {
     element.after(this.#error);
     this.#error.textContent = text;
   }
 
-  /** Keep up with what happens while the page is open. */
   #follow() {
     if (!this.isConnected) return;
     document.addEventListener("visibilitychange", this.#listen);
@@ -204,7 +202,7 @@ export class CommentThread extends HTMLElement {
     clearInterval(this.#clock);
   }
 
-  /** Hear of new comments, unless the page is hidden: a browser has few connections. */
+  /** Hear of new comments while the page is seen: a browser has few connections */
   #listen = () => {
     this.#stream?.close();
     if (document.hidden) return;
@@ -216,7 +214,6 @@ export class CommentThread extends HTMLElement {
     };
   };
 
-  /** Draw what has changed since the last time. */
   #show() {
     const { count, voting } = this.#page;
     this.#heading.textContent = countText(this.#messages, count);
@@ -232,7 +229,7 @@ export class CommentThread extends HTMLElement {
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
   }
 
-  /** Return all comments by id. */
+  /** All comments by id */
   #all() {
     const comments = new Map(this.#comments.map((comment) => [comment.id, comment]));
     this.#own?.addTo(comments, this.#messages);
@@ -252,7 +249,6 @@ export class CommentThread extends HTMLElement {
     this.#load();
   }
 
-  /** Do what the button of a comment is for. */
   async #act(button) {
     this.#error.textContent = "";
     const id = Number(button.closest("li").dataset.id);

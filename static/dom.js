@@ -1,6 +1,4 @@
-// Elements
-
-/** Create an element: "p" is a tag, "p.hint" a tag with the class commentsvc-hint. */
+/** Create an element: "p.hint" is a <p> of the class commentsvc-hint */
 export function h(name, properties, ...children) {
   const [tag, className] = name.split(".");
   const element = Object.assign(document.createElement(tag), properties);
@@ -9,13 +7,13 @@ export function h(name, properties, ...children) {
   return element;
 }
 
-/** Show HTML of the service in `element`. No other code may set HTML. */
+/** Show HTML of the service. No other code sets HTML */
 export function setHTML(element, html) {
   element.innerHTML = html;
   return element;
 }
 
-/** Load a stylesheet of ours. It comes first, so that the blog's rules win. */
+/** Load a stylesheet, first in the head, so that the blog's rules win */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const href = new URL(name, import.meta.url);

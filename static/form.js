@@ -75,11 +75,13 @@ export class CommentForm {
 
   #addField(name, value = "") {
     const text = this.#about.messages[name];
-    const tag = name == "message" ? "textarea.input" : "input.input";
-    const field = h(tag, { name, value, dir: "auto", ...FIELDS[name] });
-    const isBox = field.type == "checkbox";
-    const parts = isBox ? [field, " ", text] : [text, " ", field];
-    this.element.append(h(isBox ? "label" : "label.field", {}, ...parts));
+    const properties = { name, value, dir: "auto", ...FIELDS[name] };
+    if (properties.type == "checkbox") {
+      this.element.append(h("label", {}, h("input", properties), " ", text));
+    } else {
+      const tag = name == "message" ? "textarea.input" : "input.input";
+      this.element.append(h("label.field", {}, text, " ", h(tag, properties)));
+    }
   }
 
   #addHints() {

@@ -1,28 +1,34 @@
-// Messages in the language of the page
-
 const LANGUAGES = /^(ar|de|es|fr|it|ja|nl|pl|pt|ru|zh)\b/;
+const loading = {}; // promises
 
-/** Return the messages in the language of `element`, in English if it is another one. */
-export async function loadMessages(element) {
+/** Return the messages in the language of an element, or in English */
+export function loadMessages(element) {
   const [language] = LANGUAGES.exec(element.closest("[lang]")?.lang) ?? ["en"];
-  return (await import(`./lang/${language}.js`)).default;
+  loading[language] ??= fetchMessages(language);
+  loading[language].catch(() => delete loading[language]); // to try again
+  return loading[language];
 }
 
-/** Say how many comments there are. */
+async function fetchMessages(language) {
+  const response = await fetch(new URL(`locales/${language}.json`, import.meta.url));
+  const { tag, counts, widget } = await response.json();
+  return { tag, counts, ...widget };
+}
+
 export function countText({ counts, tag }, number) {
   const category = number ? new Intl.PluralRules(tag).select(number) : "zero";
   return counts[category].replace("#", number.toLocaleString(tag));
 }
 
-/** Say in `element`, a <comment-count>, how many comments there are. */
+/** For <comment-count> */
 export async function showCount(element, number) {
   element.text = countText(await loadMessages(element), number);
 }
 
-// Each unit, and how many of it make the next larger one
+// How many of a unit make the next one
 const UNITS = { minute: 60, hour: 24, day: 7, week: 4.35, month: 12, year: Infinity };
 
-/** Say in `time`, a <time>, how long ago it is. */
+/** Show in a <time> how long ago it is */
 export function showRelativeTime({ tag }, time) {
   const date = new Date(time.dateTime);
   let elapsed = (Date.now() - date) / 60_000;

@@ -1,8 +1,6 @@
-// What the reader's browser keeps for us
-
 const PREFIX = "commentsvc:";
 
-/** localStorage as JSON. Where it is forbidden or full, nothing is kept. */
+/** localStorage as JSON; it may be forbidden or full */
 export const storage = {
   get(name) {
     try {
@@ -10,7 +8,7 @@ export const storage = {
     } catch {}
   },
 
-  /** Keep a value; undefined removes it. */
+  /** Store a value, or remove it: undefined */
   set(name, value) {
     try {
       if (value) localStorage[PREFIX + name] = JSON.stringify(value);

@@ -1,20 +1,15 @@
-// The list of comments: replies stand below what they answer
-
 import { h } from "./dom.js";
 
+/** The list of comments; replies are below their parents */
 export class CommentTree {
   element = h("ol.list");
-  #items = new Map(); // by a comment's id: its <li>, the list of its replies, what is shown of it
+  #items = new Map(); // { element, replies, state } by id
 
-  /** Return the <li> of a comment. */
   find(id) {
     return this.#items.get(id)?.element;
   }
 
-  /**
-   * Show `comments`, a Map by id, nested `depth` levels at most. `render` makes an element of a
-   * comment that has changed, and of the one that it answers where that does not stand above it.
-   */
+  /** Show `comments`, a Map by id, in `depth` levels; `render` those that have changed */
   update(comments, depth, render) {
     const items = new Map();
     for (const id of comments.keys()) items.set(id, this.#items.get(id) ?? this.#create(id));
@@ -22,7 +17,7 @@ export class CommentTree {
     this.element.replaceChildren();
     for (const { replies } of items.values()) replies.replaceChildren();
     for (const [id, comment] of comments) {
-      const ancestors = []; // the highest first
+      const ancestors = [];
       let parent = comment;
       while ((parent = comments.get(parent.parent))) ancestors.unshift(parent);
       const above = ancestors[Math.min(ancestors.length, depth) - 1];

@@ -189,7 +189,7 @@ def _told(answer: Handler) -> Handler:
             error = as_http(failure)
             if error is None:
                 raise
-        return render("problem.html", error.status, error.headers, message=error.message)
+        return render("problem.html", error.status, error.headers, message=str(error))
 
     return tell
 

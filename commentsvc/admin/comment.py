@@ -20,6 +20,7 @@ from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.settings.schema import CommentsSettings, Site, origins
 from commentsvc.spam import bans
+from commentsvc.util.i18n import translate
 
 
 class CommentPage:
@@ -60,9 +61,8 @@ class CommentPage:
         try:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
-            return await self._show(
-                context, comment_id, 422, problem=" ".join(error.problems.values()), text=text
-            )
+            problem = " ".join(map(translate, error.problems.values()))
+            return await self._show(context, comment_id, 422, problem=problem, text=text)
         who = context.moderator.name
         outcome = await self._database.write(actions.edit, comment_id, message, who, context.now)
         return redirect(

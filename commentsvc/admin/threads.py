@@ -94,7 +94,7 @@ class ThreadPages:
             error = as_http(failure)
             if error is None:
                 raise
-            return await self._show(context, thread, error.status, problem=error.message)
+            return await self._show(context, thread, error.status, problem=str(error))
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
     def _work(

@@ -8,7 +8,7 @@ from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import DatabaseError, DatabaseFull
 from commentsvc.http.messages import HttpError
-from commentsvc.util.messages import Fault
+from commentsvc.util.i18n import Message
 
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
 FULL_SECONDS = "60"  # somebody has to make room first
@@ -45,13 +45,13 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
     """Say what of a request contradicts what is stored."""
     match error:
         case errors.UnknownParent():
-            fault = Fault("unknown_parent")
-            return HttpError(400, fault.code, fault, {"parent": fault})
+            unknown = Message("unknown_parent")
+            return HttpError(400, unknown.key, unknown, {"parent": unknown})
         case errors.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
             return HttpError(409, "conflict", message, {"key": message})
         case errors.ThreadClosed():
-            return HttpError(400, "closed", Fault("closed"))
+            return HttpError(400, "closed", Message("closed"))
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
     return HttpError(409, "refused", f"That cannot be done: {error}.")

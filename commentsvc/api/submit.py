@@ -42,7 +42,7 @@ from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes, network
 from commentsvc.util.clock import Clock
-from commentsvc.util.messages import Fault
+from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -58,7 +58,7 @@ STATUS = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 TOO_FAST: Final = "You're going a little fast. Try again in {} seconds."
 
 # What is said where nothing is stored.
-REFUSED = {score.TRAPPED: Fault("rejected"), score.UNKNOWN_FORM: Fault("form_token")}
+REFUSED = {score.TRAPPED: Message("rejected"), score.UNKNOWN_FORM: Message("form_token")}
 
 
 class Accepted(NamedTuple):
@@ -235,8 +235,8 @@ class SubmissionService:
             submission, html, place, policy, (now_ms / 1_000, monotonic)
         )
         if verdict.decision == "reject":
-            fault = REFUSED[verdict]
-            raise HttpError(400, fault.code, fault)
+            message = REFUSED[verdict]
+            raise HttpError(400, message.key, message)
         if verdict.decision == "hold":
             self._check_pending(submission.place[0], place, monotonic)
         token, token_hash = self._tokens.new_token()

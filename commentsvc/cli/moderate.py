@@ -86,6 +86,7 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     from commentsvc.comments.submission import SubmissionError, message_from_text
     from commentsvc.runtime.control_commands import EditText
     from commentsvc.settings import loader
+    from commentsvc.util.i18n import translate
 
     bounds = loader.load(find_settings(settings_file, data)).comments
     with click.open_file("-", encoding="utf-8") as stdin:
@@ -93,7 +94,7 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     try:
         message = message_from_text(text, bounds)
     except SubmissionError as error:
-        raise click.UsageError(" ".join(error.problems.values())) from error
+        raise click.UsageError(" ".join(map(translate, error.problems.values()))) from error
     changed = client.write(data, EditText(id=id_, message=message)).changed
     click.echo(f"edited {id_}" if changed else f"unchanged {id_}: this is its text already")
 

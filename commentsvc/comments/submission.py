@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from commentsvc.settings.schema import CommentsSettings
-from commentsvc.util.messages import Fault
+from commentsvc.util.i18n import Message, Text
 from commentsvc.util.text import one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
@@ -33,7 +33,7 @@ BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 class SubmissionError(Exception):
     """What is wrong, by field; the texts are for the person who wrote the comment."""
 
-    def __init__(self, problems: dict[str, str]) -> None:
+    def __init__(self, problems: dict[str, Text]) -> None:
         super().__init__(", ".join(problems))
         self.problems = problems
 
@@ -143,7 +143,7 @@ def is_key(text: str) -> bool:
 
 def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submission:
     """Read a submission from a JSON body; `locate` finds its page. Raises SubmissionError."""
-    problems: dict[str, str] = {}
+    problems: dict[str, Text] = {}
     try:
         fields = _decode_fields(body)
     except msgspec.ValidationError:
@@ -155,7 +155,7 @@ def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submissi
 
 def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate) -> Submission:
     """Read a submission from the fields of a posted form, as `from_json` does."""
-    problems: dict[str, str] = {}
+    problems: dict[str, Text] = {}
     values: dict[str, object] = {name: text for name, text in form.items() if text}
     if (parent := whole_number(form.get("parent", ""))) is not None:
         values["parent"] = parent
@@ -166,7 +166,7 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
 
 def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
     """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
-    problems: dict[str, str] = {}
+    problems: dict[str, Text] = {}
     fields = _read_loosely(body, problems)
     for name in _TYPES.keys() - {"message"}:
         if getattr(fields, name):
@@ -179,7 +179,7 @@ def message_from_text(text: str, bounds: CommentsSettings) -> str:
     return _checked(Fields(message=text), bounds, {})
 
 
-def _checked(fields: Fields, bounds: CommentsSettings, problems: dict[str, str]) -> str:
+def _checked(fields: Fields, bounds: CommentsSettings, problems: dict[str, Text]) -> str:
     message = _message(fields)
     _check_text(problems, "message", message, bounds.message_length)
     if problems:
@@ -187,7 +187,7 @@ def _checked(fields: Fields, bounds: CommentsSettings, problems: dict[str, str])
     return message
 
 
-def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
+def _read_loosely(body: bytes, problems: dict[str, Text]) -> Fields:
     try:
         values = _decode_anything(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -199,7 +199,7 @@ def _read_loosely(body: bytes, problems: dict[str, str]) -> Fields:
     return _convert(values, problems)
 
 
-def _convert(values: dict[str, object], problems: dict[str, str]) -> Fields:
+def _convert(values: dict[str, object], problems: dict[str, Text]) -> Fields:
     """Build the fields out of those `values` that fit; name the others in `problems`."""
     good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
     for name, value in values.items():
@@ -223,7 +223,10 @@ def _unknown(name: str) -> str:
 
 
 def check(
-    fields: Fields, bounds: CommentsSettings, locate: Locate, problems: dict[str, str] | None = None
+    fields: Fields,
+    bounds: CommentsSettings,
+    locate: Locate,
+    problems: dict[str, Text] | None = None,
 ) -> Submission:
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems
@@ -239,7 +242,7 @@ def check(
     _check_text(wrong, "message", message, bounds.message_length)
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
-        wrong["site"] = Fault("bad_site", SITE_LENGTH)
+        wrong["site"] = Message("bad_site", {"limit": SITE_LENGTH})
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
     if fields.key and not is_key(fields.key):
@@ -268,18 +271,18 @@ def _message(fields: Fields) -> str:
     return _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def _check_text(wrong: dict[str, str], name: str, text: str, most: int) -> None:
+def _check_text(wrong: dict[str, Text], name: str, text: str, most: int) -> None:
     if not text:
-        wrong.setdefault(name, Fault(f"no_{name}"))  # no_author, no_message
+        wrong.setdefault(name, Message(f"no_{name}"))  # no_author, no_message
     elif len(text) > most:
-        wrong[name] = Fault("too_long", len(text), most)
+        wrong[name] = Message("too_long", {"length": len(text), "limit": most})
 
 
-def _check_email(wrong: dict[str, str], email: str, needed: bool) -> None:
+def _check_email(wrong: dict[str, Text], email: str, needed: bool) -> None:
     if needed and not email:
-        wrong.setdefault("email", Fault("no_email"))
+        wrong.setdefault("email", Message("no_email"))
     if email and not is_email(email):
-        wrong["email"] = Fault("bad_email")
+        wrong["email"] = Message("bad_email")
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:

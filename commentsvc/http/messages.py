@@ -11,7 +11,7 @@ it. Nothing here depends on cookies: a request is judged by what it says and whe
 import logging
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import unquote
@@ -20,7 +20,7 @@ import msgspec
 
 from commentsvc.http.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
 from commentsvc.settings.schema import Site
-from commentsvc.util.messages import told
+from commentsvc.util.i18n import Text, translate
 from commentsvc.util.origin import origin
 
 _log = logging.getLogger(__name__)
@@ -53,11 +53,11 @@ class HttpError(Exception):
         self,
         status: int,
         code: str,
-        message: str,
-        fields: dict[str, str] | None = None,
+        message: Text,
+        fields: Mapping[str, Text] | None = None,
         headers: Headers = (),
     ) -> None:
-        super().__init__(message)
+        super().__init__(translate(message))
         self.status = status
         self.code = code
         self.message = message
@@ -83,9 +83,9 @@ class Response(msgspec.Struct, frozen=True):
 
 def refusal(error: HttpError, language: str = "") -> Response:
     """Give the JSON answer that tells of `error`: ``{"error": {"code", "message", "fields"?}}``."""
-    about: dict[str, object] = {"code": error.code, "message": told(error.message, language)}
+    about: dict[str, object] = {"code": error.code, "message": translate(error.message, language)}
     if error.fields:
-        about["fields"] = {name: told(text, language) for name, text in error.fields.items()}
+        about["fields"] = {name: translate(text, language) for name, text in error.fields.items()}
     headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
     return Response(error.status, headers, encode({"error": about}))
 

@@ -25,7 +25,7 @@ from commentsvc.http.messages import (
     Response,
     refusal,
 )
-from commentsvc.util.languages import asked
+from commentsvc.util.i18n import requested_language
 
 # Any: what a coroutine yields to the event loop is not ours to know.
 HandlerResult = Response | Deferred | Coroutine[Any, Any, Response]
@@ -122,4 +122,4 @@ class Router:
     def _mend(self, request: Request, error: Exception) -> Response | Exception:
         """Give the answer to a foreseen error, in the language that the request names."""
         known = self._to_http(error)
-        return refusal(known, asked(request.query)) if known else error
+        return refusal(known, requested_language(request.query)) if known else error

@@ -45,8 +45,14 @@ from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, thread_tag
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util import templates as templating
-from commentsvc.util.languages import ENGLISH, Language, Languages, asked
-from commentsvc.util.messages import sentence, told
+from commentsvc.util.i18n import (
+    ENGLISH,
+    Catalogue,
+    Message,
+    catalogue,
+    requested_language,
+    translate,
+)
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
@@ -109,8 +115,7 @@ def _environment() -> Environment:
     """Give the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
-    environment.filters["sentence"] = sentence
-    environment.filters["told"] = told
+    environment.filters["translate"] = translate
     environment.filters["known"] = _known
     return environment
 
@@ -149,7 +154,6 @@ class Embed:
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()
         self._bounds = settings.comments
-        self._languages = Languages()
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.replies
         self._thread = templates.get_template("thread.html")
@@ -180,12 +184,12 @@ class Embed:
         page = await self._database.read(
             queries.list_comments, place, "oldest", self._most, after, open_for
         )
-        html = self._show(given, self._languages.find(asked(request.query)), place, page)
+        html = self._show(given, catalogue(requested_language(request.query)), place, page)
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
     def _show(
-        self, given: Parameters, language: Language, place: PageRef, page: CommentList
+        self, given: Parameters, language: Catalogue, place: PageRef, page: CommentList
     ) -> str:
         shown = self._serializer.items(page.items, place.site)
         parent = whole_number(given.parent)
@@ -230,15 +234,15 @@ class Embed:
             if error is None:
                 raise
             return self._refused(request, values, error)
-        language = self._languages.find(asked(request.query))
+        language = catalogue(requested_language(request.query))
         return self._thanked(accepted, submission.place, language)
 
-    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
+    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Catalogue) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
         html = self._result.render(
             language=language,
-            message=language.words[status(comment)],
+            message=language.widget[status(comment)],
             comment=comment,
             faults={},
             back=self._page(*place) + (f"#comment-{comment.id}" if shown else ""),
@@ -247,7 +251,7 @@ class Embed:
         return Response(201 if shown else 202, headers, html.encode())
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
-        language = self._languages.find(asked(request.query))
+        language = catalogue(requested_language(request.query))
         try:
             name = first(request.parameters(), "site")
             place = self._sites.locate(values.get("url", ""), name)
@@ -262,7 +266,7 @@ class Embed:
             bounds=self._bounds,
             replies=self._replies,
             message=_translated(error, language),
-            problem=error.message,
+            problem=str(error),
             values=values,
             faults=error.fields or {},
             back=back,
@@ -292,17 +296,16 @@ def _read(form: Form) -> Parameters:
     return given
 
 
-def _translated(error: HttpError, language: Language) -> str:
-    """What is said of an error; "" where that is what the service says, in English."""
+def _translated(error: HttpError, language: Catalogue) -> str:
+    """Return what is said of an error; "" where it is only known in English."""
     if language.tag == ENGLISH:
         return ""
-    if text := language.words.get(str(min(error.status, 500)), ""):
+    if text := language.widget.get(str(min(error.status, 500)), ""):
         return text.replace("#", dict(error.headers).get("Retry-After", "…"))
-    text = told(error.message, language.tag)
-    return "" if text == error.message else text
+    return translate(error.message, language.tag) if isinstance(error.message, Message) else ""
 
 
-def _query(name: str, language: Language) -> str:
+def _query(name: str, language: Catalogue) -> str:
     tag = "" if language.tag == ENGLISH else language.tag
     given = {key: value for key, value in (("site", name), ("lang", tag)) if value}
     return f"?{urlencode(given)}" if given else ""

@@ -173,7 +173,7 @@ def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handle
 
 
 def _failed(error: HttpError) -> Response:
-    return rendered("link.html", error.status, title="This did not work", problem=error.message)
+    return rendered("link.html", error.status, title="This did not work", problem=str(error))
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows

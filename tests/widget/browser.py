@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, Route
 
+from commentsvc.util.i18n import widget_catalogue
 from tests.background import background
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +42,7 @@ ACTING = ("actions.js",)
 OWNING = ("own_comments.js",)
 PRERENDERED = ("prerendered.js",)
 
-TYPES = {".js": "text/javascript", ".css": "text/css"}
+TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 
 
 def build_blog(hugo: str, service: str, folder: Path, **environ: str) -> Path:
@@ -177,7 +178,9 @@ class Answers:
         self.requests.append((request.method, request.url.removeprefix(SERVICE)))
         if parts.path.startswith("/static/"):
             file = WIDGET / parts.path.removeprefix("/static/")
-            self._send(route, 200, file.read_text(), {"Content-Type": TYPES[file.suffix]})
+            is_catalogue = file.suffix == ".json"
+            text = widget_catalogue(file.stem).decode() if is_catalogue else file.read_text()
+            self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:
                 self._send(route, **refusal)

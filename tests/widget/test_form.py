@@ -15,8 +15,8 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
     page: Page, form: Locator, message: Locator, answers: Answers
 ) -> None:
     fill(form)
-    form.get_by_label("E-mail").fill("rosa@example.org")
-    form.get_by_label("Web site").fill("https://rosa.example/")
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
+    form.get_by_label("Website").fill("https://rosa.example/")
     send(form)
     new = page.locator("#comment-101")
     expect(new).to_be_focused()
@@ -117,11 +117,11 @@ def test_a_comment_can_be_sent_with_the_keyboard_alone(page: Page, form: Locator
 REFUSALS = {
     "too many": (
         (429, None, {"Retry-After": "42"}),
-        "That was a lot at once. Please wait 42 seconds.",
+        "You're going a little fast. Please wait 42 seconds.",
     ),
     "too many, unknown how long": (
         (429, None, None),
-        "That was a lot at once. Please wait … seconds.",
+        "You're going a little fast. Please wait … seconds.",
     ),
     "broken": ((500, None, None), "The comment service has a problem. Please try again."),
     "busy": (
@@ -182,7 +182,7 @@ def test_what_is_wrong_with_fields_is_said_until_they_are_mended(
     answers.refuse("POST", 400, {"email": "This is not an e-mail address.", "site": "No."})
     fill(form)
     send(form)
-    email = form.get_by_label("E-mail")
+    email = form.get_by_label("Email (optional)")
     expect(form.get_by_role("alert")).to_have_text(
         "This is not an e-mail address. No. Your text is kept."
     )
@@ -216,9 +216,9 @@ def test_faulty_fields_are_found_by_the_browser_without_asking_the_service(
     send(form)
     expect(message).to_be_focused()
     fill(form)
-    form.get_by_label("E-mail").fill("nobody")
+    form.get_by_label("Email (optional)").fill("nobody")
     send(form)
-    expect(form.get_by_label("E-mail")).to_be_focused()
+    expect(form.get_by_label("Email (optional)")).to_be_focused()
     assert not answers.submissions
 
 
@@ -260,7 +260,7 @@ def test_names_are_remembered_only_if_the_reader_wants_it(
     assert box.evaluate("(box) => box.nextSibling.data.startsWith(' ')")  # a gap
     for remembered in (False, True, False):
         fill(form)
-        form.get_by_label("E-mail").fill("rosa@example.org")
+        form.get_by_label("Email (optional)").fill("rosa@example.org")
         box.set_checked(remembered)
         send(form)
         expect(form.get_by_label("Comment")).to_have_value("")
@@ -299,7 +299,7 @@ def test_characters_are_counted_that_were_written_before_the_limit_was_known(
 def test_mails_of_answers_are_offered_where_the_service_sends_them(
     page: Page, open_post: Open, form: Locator, answers: Answers
 ) -> None:
-    box = form.get_by_label("Mail me when somebody answers")
+    box = form.get_by_label("Email me about replies")
     form.get_by_label("Name").focus()
     expect(box).to_be_hidden()
     answers.notify = True
@@ -307,7 +307,7 @@ def test_mails_of_answers_are_offered_where_the_service_sends_them(
     form.get_by_label("Name").focus()
     box.check()
     fill(form)
-    form.get_by_label("E-mail").fill("rosa@example.org")
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
     assert answers.submissions[0]["notify"] is True

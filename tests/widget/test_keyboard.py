@@ -88,7 +88,7 @@ def test_tab_goes_through_everything_in_the_order_of_the_page(
         *("Atom feed", "Ada Byron", "yesterday", "Reply to Ada Byron", "I agree", "I disagree"),
         *("yesterday", "↪ Ada Byron", "Reply to Ida", "I agree", "I disagree"),
         "Show more comments",
-        *("Comment", "Name", "E-mail (optional)", "Web site (optional)"),
+        *("Comment", "Name", "Email (optional)", "Website (optional)"),
         *("Remember me in this browser", "Send comment", "Preview"),
     ]
 
@@ -137,7 +137,7 @@ def test_an_answer_is_begun_cancelled_refused_and_sent(
     expect(button(form.page, "Send comment").first).to_be_focused()
     answers.refuse("POST", 400, {"email": "No."})
     page.keyboard.press("Enter")
-    expect(form.get_by_label("E-mail")).to_be_focused()
+    expect(form.get_by_label("Email (optional)")).to_be_focused()
     answers.recover()
     page.keyboard.press("Enter")
     expect(page.locator("#comment-101")).to_be_focused()
@@ -206,6 +206,7 @@ def test_a_reader_who_has_gone_on_is_not_called_back(
     expect(page.locator("#comment-101")).to_be_focused()
     button(page, "Reply to Ida").focus()
     page.keyboard.press("Enter")
+    expect(page.locator("#comment-2 form").get_by_label("Comment")).to_be_focused()
     page.keyboard.type("Half")
     held.pop().fallback()
     expect(page.get_by_role("heading", name="3 comments")).to_be_visible()

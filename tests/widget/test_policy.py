@@ -74,6 +74,6 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     show(page, "ar", f"<i style='color: red'>An inline style</i>{thread}")
     expect(page.get_by_role("alert")).not_to_be_empty()
     assert page.evaluate("window.violations") == [["style-src-attr", "inline"]]  # it is in force
-    assert {"/api/comments/stream", "/static/lang/ar.js"} <= {
+    assert {"/api/comments/stream", "/static/locales/ar.json"} <= {
         target.partition("?")[0] for _, target in answers.requests
     }

@@ -33,7 +33,7 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
         [
             "/api/comments",
             "/api/comments/counts",
-            "/static/lang/en.js",
+            "/static/locales/en.json",
             *(f"/static/{name}" for name in (*READING, *COUNTING)),
         ]
     )
@@ -46,7 +46,7 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
 
 
 @pytest.mark.usefixtures("still")
-def test_who_begins_to_write_gets_one_stamp_for_each_comment(
+def test_who_begins_to_write_gets_one_form_token_for_each_comment(
     page: Page, form: Locator, answers: Answers
 ) -> None:
     for number in (1, 2):
@@ -91,7 +91,7 @@ def test_work_that_takes_too_long_holds_nobody_up(
     assert sent["form_token"] == "a form token"
 
 
-def test_without_a_stamp_a_comment_is_sent_all_the_same(
+def test_without_a_form_token_a_comment_is_sent_all_the_same(
     page: Page, open_post: Callable[[], Page], answers: Answers
 ) -> None:
     open_post()
@@ -103,7 +103,7 @@ def test_without_a_stamp_a_comment_is_sent_all_the_same(
     expect(page.locator("#comment-101")).to_be_visible()
 
 
-def test_after_a_refused_stamp_the_next_try_has_another_one(
+def test_after_a_refused_form_token_the_next_try_has_another_one(
     page: Page, form: Locator, answers: Answers
 ) -> None:
     fill(form)

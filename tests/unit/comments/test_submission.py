@@ -18,6 +18,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.comments.urls import Sites
 from commentsvc.settings.schema import CommentsSettings, Site
+from commentsvc.util.i18n import translate
 from commentsvc.util.text import one_line
 
 BOUNDS = CommentsSettings(author_length=20, message_length=100)
@@ -32,7 +33,7 @@ def read(**fields: object) -> Submission:
 def faults(**fields: object) -> dict[str, str]:
     with pytest.raises(SubmissionError) as caught:
         read(**fields)
-    return caught.value.problems
+    return {name: translate(text) for name, text in caught.value.problems.items()}
 
 
 def test_the_least_that_is_needed_is_enough() -> None:
