@@ -1,7 +1,7 @@
-"""Staff: moderators of a data folder, who are signed in by as many browsers as one likes.
+"""Moderators of a data folder, signed in by as many browsers as wanted.
 
-The rows are written as making accounts and signing in write them, without the time that it takes
-to make and check so many passwords: all have the same.
+The rows are written as creating accounts and signing in write them, but without hashing a password
+for each: all accounts have the same one.
 """
 
 import os
@@ -29,12 +29,12 @@ class Browser:
 
 
 def sign_in(data: Path, browsers: int = 1) -> list[Browser]:
-    """So many browsers, each of a moderator of its own, who is signed in."""
+    """Return so many browsers, each of a moderator of its own, who is signed in."""
     return _browsers(data, browsers, signed_in=True)
 
 
 def sign_out(data: Path, browsers: int) -> list[Browser]:
-    """So many browsers that are signed out; each has signed its moderator in before."""
+    """Return so many browsers that are signed out; each has signed its moderator in before."""
     return _browsers(data, browsers, signed_in=False)
 
 

@@ -1,6 +1,6 @@
 """The blog that all scenarios share: its pages, who commented on them, how often they are read.
 
-DESIGN. Everything follows from fixed seeds, so that two runs ask and store the same. Pages are
+Everything follows from fixed seeds, so that two runs ask and store the same. Pages are
 ranked: the page of rank r has a share of 1/r of the comments and of the readers (Zipf's law with
 exponent 1, close to what is observed of web pages: Breslau et al., INFOCOM 1999, found 0.64 to
 0.83). A smaller exponent would spread the requests further; 1,000 counts fit the store either way.
@@ -72,7 +72,7 @@ def draw(count: int, ranks: int, seed: int) -> list[int]:
 
 
 def visits(ranked: Sequence[Page]) -> list[Page]:
-    """The pages of all comments in the order of writing, popular and rare ones mixed."""
+    """Return the pages of all comments in the order of writing, popular and rare ones mixed."""
     order = [page for page in ranked for _ in range(page.count)]
     random.Random(1).shuffle(order)
     return order

@@ -1,7 +1,7 @@
-"""Crowd: a database of many comments, of every status, made by SQL in a minute for a million.
+"""Bulk databases: many comments of every status, made by SQL in a minute per million.
 
-It is for what moderators ask, where the number of comments counts and not what they say: words and
-pages are drawn by rules of arithmetic that give few common and many rare ones.
+They are for measurements where the number of comments matters and not what they say. Words and
+pages are drawn by arithmetic that gives few common and many rare ones.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Seeding: the database that every round begins with, written by the program's own modules."""
+"""Seeding: the database that rounds start with, written by the program's own modules."""
 
 import hashlib
 import itertools
@@ -64,7 +64,7 @@ def _add(tx: Transaction, news: Sequence[tuple[NewComment, int]]) -> None:
 
 
 def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:
-    """The comment and the moment at which it is written."""
+    """Return the comment and the moment at which it is written."""
     now = FIRST + number * STEP
     new = NewComment(
         site=SITE,

@@ -1,11 +1,10 @@
-"""Prose: what people and spammers write, put together at random, the same for the same seed.
+"""Texts of people and spammers, put together at random, the same for the same seed.
 
-DESIGN. A filter that is tried on two texts is tried on nothing. Each text here is a template with
-words drawn for its gaps, a sentence or two more, and for spam a link: some 10^8 texts of each sort.
-To make it no easier than it is, half of the spam has a sentence that people write too, a third
-has no word of trade at all but praise and a web site with the name, and some people link or write
-of money and pills. It stays synthetic: the figures tell what the layers do, not how
-clever the spammers of a certain year are.
+Each text is a template with words drawn for its gaps, a sentence or two more, and for spam a link:
+some 10^8 texts of each sort. To make the filter's work realistic, half of the spam contains a
+sentence that people write too, a third has no commercial word but praise and a web site with the
+name, and some people link or write of money and pills. It stays synthetic: the figures show what
+the spam checks do, not how clever the spammers of a certain year are.
 """
 
 import random
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 from loadtest.data.blog import SENTENCES
 
 
-class Words(NamedTuple):
+class FormFields(NamedTuple):
     """What is written into a form."""
 
     author: str
@@ -93,19 +92,21 @@ _SPAM: Final = (
 _TLDS: Final = ("top", "xyz", "icu", "click", "shop", "online")
 
 
-def person(source: random.Random) -> Words:
-    """What one reader writes; a half gives an address, some a web site, some a sentence more."""
+def person(source: random.Random) -> FormFields:
+    """Return what a reader writes; half give an address, some a web site or a sentence more."""
     author = source.choice(_NAMES)
     text = _filled(source, source.choice(_PEOPLE))
     if source.random() < 0.3:
         text = f"{text} {source.choice(SENTENCES)}"
     mail = f"{author.lower()}{source.randrange(1_000)}@mail.example"
     site = f"https://{author.lower()}.example/" if source.random() < 0.1 else ""
-    return Words(author, mail if source.random() < 0.5 else "", site, text[0].upper() + text[1:])
+    return FormFields(
+        author, mail if source.random() < 0.5 else "", site, text[0].upper() + text[1:]
+    )
 
 
-def spammer(source: random.Random) -> Words:
-    """What one program writes: every text, name and address is another one."""
+def spammer(source: random.Random) -> FormFields:
+    """Return what one program writes: every text, name and address is another one."""
     text = _filled(source, source.choice(_SPAM))
     if source.random() < 0.5:
         parts = [text, source.choice(SENTENCES)]
@@ -113,11 +114,11 @@ def spammer(source: random.Random) -> Words:
         text = " ".join(parts)
     author = source.choice((source.choice(_NAMES), _word(source), source.choice(_TRADES)))
     mail = f"{_word(source)}{source.randrange(1_000)}@{source.choice(('mail', 'post'))}.example"
-    return Words(author, mail, f"https://{_domain(source)}/", text)
+    return FormFields(author, mail, f"https://{_domain(source)}/", text)
 
 
 def _filled(source: random.Random, template: str) -> str:
-    """The template, each of whose gaps gets words of its own."""
+    """Return the template, each of whose gaps gets words of its own."""
     gaps: dict[str, Sequence[str]] = {
         "topic": _TOPICS,
         "place": _PLACES,

@@ -1,9 +1,8 @@
-"""A bench: one scenario played once on a running server, its answers checked.
+"""A bench: plays one scenario on a running server and checks its answers.
 
-DESIGN. Before the clients start, every distinct question is asked once and its answer checked; that
-also fills the store. The generator demands the same bodies, wrk looks at none. Afterwards a sample
-is checked again. The core's own counters must agree that the store, or Python, answered: a figure
-for hits that were none would be worth nothing.
+Before the clients start, every distinct request is sent once and its answer checked, which also
+fills the cache. The generator demands the same bodies; wrk looks at none. Afterwards a sample is
+checked again. The server's own counters must agree that the cache, or Python, answered.
 """
 
 import json
@@ -123,7 +122,7 @@ def submissions(pages: Sequence[Page], port: int) -> list[Request]:
 
 
 def submission(url: str, text: Text, key: str, port: int, **more: object) -> Request:
-    """A submission from our own origin, with `more` fields."""
+    """Return a submission from our own origin, with `more` fields."""
     body = _body(url, text.message, text.author, text.email, key, **more)
     head = (
         f"POST /api/comments HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"

@@ -1,7 +1,6 @@
-"""Visits: what the browsers saw of a server, beside what it cost; a row of a result.
+"""The patient clients (native/browsers): what they saw of a server, beside what it cost.
 
-Both `loadtest/browsers` and this module are for comparisons with other people's figures: they
-count errors where the generator ends the run.
+They are for comparisons with published figures: they count errors where the generator stops.
 """
 
 import json
@@ -30,7 +29,7 @@ class Seen:
 
     @property
     def errors(self) -> int:
-        """What the article calls an error, and wrong answers."""
+        """Return what the article calls an error, and wrong answers."""
         return self.late + self.outcome.failed + self.outcome.wrong
 
 
@@ -76,7 +75,7 @@ def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: f
 
 
 def names(rows: Sequence[Row]) -> list[str]:
-    """What was measured, in the order of the first round."""
+    """Return what was measured, in the order of the first round."""
     return list(dict.fromkeys(one["scenario"] for one in rows))
 
 
@@ -105,7 +104,7 @@ def ratio(
 
 
 def worst(rows: Sequence[Row], name: str, goal: Goal, figure: str, unit: float = 1) -> Verdict:
-    """The greatest `figure` of a name in any round, divided by `unit`; judged."""
+    """Return the greatest `figure` of a name in any round, divided by `unit`; judged."""
     values = [one[figure] / unit for one in rows if one["scenario"] == name]
     value = max(values)
     return Verdict(f"{name}, {figure}", goal, value, goal.holds(value), (min(values), value))

@@ -55,7 +55,7 @@ class Request:
 
 
 def find_wrk() -> str:
-    """The path of wrk. Raises ClientError with the line that installs it."""
+    """Return the path of wrk. Raises ClientError with the line that installs it."""
     path = shutil.which("wrk")
     if path is None:
         raise ClientError("wrk is missing. Run: apt-get install -y wrk")

@@ -1,4 +1,4 @@
-"""The machine and the program that a result belongs to; without names of paths or hosts."""
+"""The machine and the program that a result belongs to, without paths or host names."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ BUILD_OPTIONS = ("buildtype", "optimization", "c_args", "b_ndebug", "b_lto")
 
 
 def describe() -> dict[str, str | int]:
-    """The processor, kernel, compiler, Python and flags."""
+    """Return the processor, kernel, compiler, Python and flags."""
     return {
         "processor": parse_processor(Path("/proc/cpuinfo").read_text()),
         "cores": os.cpu_count() or 0,
@@ -31,7 +31,7 @@ def describe() -> dict[str, str | int]:
 
 
 def choose_cores() -> tuple[int, int]:
-    """The server's and the clients' core; we ourselves go to the clients'. Raises ServiceError."""
+    """Return the server's core and the clients', and move there. Raises ServiceError."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         raise ServiceError("there is one core only: server and clients need one each")
@@ -40,18 +40,18 @@ def choose_cores() -> tuple[int, int]:
 
 
 def commit() -> dict[str, str | bool]:
-    """The commit that is checked out, and whether files differ from it, results apart."""
+    """Return the commit that is checked out, and whether files differ from it, results apart."""
     changed = _git("status", "--porcelain", "--", ".", ":!loadtest/results")
     return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(changed)}
 
 
 def now() -> str:
-    """The date and time, UTC."""
+    """Return the date and time, UTC."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def filesystem(folder: Path) -> str:
-    """The type of the file system that holds `folder`."""
+    """Return the type of the file system that holds `folder`."""
     return parse_filesystem(Path("/proc/self/mounts").read_text(), folder.resolve())
 
 
@@ -62,7 +62,7 @@ def parse_filesystem(mounts: str, path: Path) -> str:
 
 
 def parse_processor(cpuinfo: str) -> str:
-    """The processor's name in /proc/cpuinfo, the architecture where it says none."""
+    """Return the processor's name in /proc/cpuinfo, the architecture where it says none."""
     for line in cpuinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "model name":
@@ -71,7 +71,7 @@ def parse_processor(cpuinfo: str) -> str:
 
 
 def fsync_us(folder: Path) -> float:
-    """The median time, in µs, to append 4 KiB to a file and have it on the disk."""
+    """Return the median time, in µs, to append 4 KiB to a file and have it on the disk."""
     path, times = folder / "fsync", []
     with path.open("wb", buffering=0) as file:
         for _ in range(FSYNCS):
@@ -84,7 +84,7 @@ def fsync_us(folder: Path) -> float:
 
 
 def _build(folder: Path) -> dict[str, str]:
-    """What meson says of the core's build; nothing where it was built elsewhere."""
+    """Return what meson says of the core's build; nothing where it was built elsewhere."""
     about = folder / "meson-info"
     try:
         compilers = json.loads((about / "intro-compilers.json").read_text())

@@ -1,9 +1,8 @@
-"""What a measurement cost: the server's CPU time, and who else was on its cores.
+"""A measurement: the server's CPU time, and who else was on its cores.
 
-DESIGN. What else ran on the server's cores is what they were busy with, less the server, less the
-kernel's threads (they write the server's own files to the disk). What else ran on the client's core
-takes nothing from the server, but it spoils rates and latencies. If one of both is above DISTURBED,
-the measurement is not used.
+What else ran on the server's cores is their busy time, less the server, less kernel threads (they
+write the server's files to the disk). What else ran on the client's core takes nothing from the
+server but spoils rates and latencies. If either is above DISTURBED, the measurement is not used.
 """
 
 import time
@@ -40,7 +39,7 @@ class Reading:
         return cls(clock, server, busy, stolen, process.kernel_cpu(), client_busy)
 
     def since(self, begin: "Reading") -> "Reading":
-        """What was used from `begin` to this reading."""
+        """Return what was used from `begin` to this reading."""
         return Reading(
             self.clock - begin.clock,
             self.server - begin.server,
@@ -102,17 +101,17 @@ class Measurement:
 
     @property
     def client_ns(self) -> float:
-        """The client's own CPU time for a request and its answer, in ns."""
+        """Return the client's own CPU time for a request and its answer, in ns."""
         return self.client_share * 1e9 / self.rate
 
     @property
     def disturbance(self) -> float:
-        """The share of a core that somebody else used; of the core where it is greater."""
+        """Return the share of a core that somebody else used; of the core where it is greater."""
         return max(self.others_share + self.stolen_share, self.client_others_share)
 
     @property
     def disturbed(self) -> bool:
-        """Say whether that was too much."""
+        """Return whether that was too much."""
         return self.disturbance > DISTURBED
 
     def row(self) -> Row:

@@ -1,9 +1,8 @@
 """What the kernel says about processes and cores.
 
-DESIGN. The CPU time of a process is what its clock says: user and system time of all its OS
-threads, in nanoseconds. What /proc says of cores and of the kernel's own threads is in ticks of
-10 ms, so of a run of 5 s it is known to 0.2 %. The kernel adds the handling of a loopback packet to
-whoever was running when it came in, that is, to its sender; so it belongs to the side that sent.
+The CPU time of a process is its CPU clock: user and system time of all its threads, in
+nanoseconds. /proc counts cores and kernel threads in ticks of 10 ms, which is 0.2 % of a run of 5
+s. The kernel charges the handling of a loopback packet to the sender, so it belongs to that side.
 """
 
 import contextlib
@@ -49,12 +48,12 @@ def parse_cpu(stat: str) -> int:
 
 
 def is_kernel_thread(stat: str) -> bool:
-    """Say whether a line of /proc/PID/stat is one of the kernel's own."""
+    """Return whether a line of /proc/PID/stat is one of the kernel's own."""
     return bool(int(stat.rpartition(")")[2].split()[_FLAGS]) & _KERNEL_THREAD)
 
 
 def is_dead(stat: str) -> bool:
-    """Say whether a line of /proc/PID/stat is of a process that holds nothing any more."""
+    """Return whether a line of /proc/PID/stat is of a process that holds nothing any more."""
     return stat.rpartition(")")[2].split()[_STATE] in ("Z", "X")
 
 
@@ -83,12 +82,12 @@ def core(number: int) -> Core:
 
 
 def cpu(pid: int) -> int:
-    """The nanoseconds of CPU that a process used so far. Raises OSError where there is none."""
+    """Return the nanoseconds of CPU that a process used so far. Raises OSError without one."""
     return time.clock_gettime_ns(~pid << 3 | _SCHEDULED)  # as clock_getcpuclockid(3) makes it
 
 
 def session_cpu(session: int) -> int:
-    """The nanoseconds of CPU that all living processes of a session used so far."""
+    """Return the nanoseconds of CPU that all living processes of a session used so far."""
     used = 0
     for stat in _stats():
         if session_of(stat) == session:
@@ -98,22 +97,22 @@ def session_cpu(session: int) -> int:
 
 
 def session_lives(session: int) -> bool:
-    """Say whether some process of a session is not dead."""
+    """Return whether some process of a session is not dead."""
     return any(session_of(stat) == session and not is_dead(stat) for stat in _stats())
 
 
 def rss(pid: int) -> float:
-    """The resident memory of a process in MiB."""
+    """Return the resident memory of a process in MiB."""
     return parse_rss(Path(f"/proc/{pid}/status").read_text())
 
 
 def kernel_cpu() -> int:
-    """The nanoseconds of CPU that the kernel's threads used so far, on all cores."""
+    """Return the nanoseconds of CPU that the kernel's threads used so far, on all cores."""
     return sum(parse_cpu(stat) for stat in _stats() if is_kernel_thread(stat))
 
 
 def _stats() -> Iterator[str]:
-    """The stat lines of all processes."""
+    """Return the stat lines of all processes."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             yield path.read_text()

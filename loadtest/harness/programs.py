@@ -19,19 +19,19 @@ class MissingError(Exception):
 
 
 def generator() -> Path:
-    """The load generator. Raises ProgramError."""
+    """Return the load generator. Raises ProgramError."""
     return build("generator", sorted((NATIVE / "generator").glob("*.c")), FLAGS)
 
 
 def browsers() -> Path:
-    """The patient clients, which share the generator's questions. Raises ProgramError."""
+    """Return the patient clients, which share the generator's questions. Raises ProgramError."""
     shared = [NATIVE / "generator" / f"{name}.c" for name in ("plan", "answer", "histogram", "die")]
     sources = sorted((NATIVE / "browsers").glob("*.c")) + shared
     return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
 
 
 def baseline(*, vectors: bool | None = None) -> Path:
-    """The baseline, with AVX2 where the processor has it. Raises ProgramError."""
+    """Return the baseline, with AVX2 where the processor has it. Raises ProgramError."""
     if vectors is None:
         vectors = has_avx2(Path("/proc/cpuinfo").read_text())
     kind, flags = ("avx2", ("-mavx2",)) if vectors else ("plain", ())

@@ -10,7 +10,7 @@ from loadtest.data import blog
 
 
 def progress() -> Any:  # Any: a callable that writes over its own line
-    """What shows how far the seeding is."""
+    """Return what shows how far the seeding is."""
     begin = time.monotonic()
     terminal = sys.stdout.isatty()
 

@@ -1,9 +1,8 @@
 """Rounds: each plays every scenario once, on a fresh server with a fresh copy of the database.
 
-DESIGN. Rounds are interleaved: what drifts on a machine, drifts for all scenarios. Submissions come
+Rounds are interleaved, so whatever drifts on a machine drifts for all scenarios. Submissions come
 last in a round, since they change the counts that the others check. A disturbed measurement is
-thrown away and made again, `tries` times in all; where none is quiet, the least disturbed one is
-kept and marked.
+repeated, `tries` times in all; if none is quiet, the least disturbed one is kept and marked.
 """
 
 import os

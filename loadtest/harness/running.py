@@ -1,4 +1,4 @@
-"""A peer that runs: started on its cores, waited for, and ended with all its processes."""
+"""Another server: started on its cores, waited for, and ended with all its processes."""
 
 import contextlib
 import os
@@ -59,11 +59,11 @@ class Running:
         self._end()
 
     def cpu(self) -> int:
-        """The nanoseconds of CPU that its processes used so far."""
+        """Return the nanoseconds of CPU that its processes used so far."""
         return process.session_cpu(self._process.pid)
 
     def rss(self) -> float:
-        """The resident memory of its first process in MiB."""
+        """Return the resident memory of its first process in MiB."""
         return process.rss(self._process.pid)
 
     def _wait(self) -> None:
@@ -97,12 +97,12 @@ def _dial(where: int | Path) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """Return a port that nobody listens on now."""
     return free_ports()[0]
 
 
 def free_ports() -> tuple[int, int]:
-    """Two ports that nobody listens on now."""
+    """Return two ports that nobody listens on now."""
     here = ("127.0.0.1", 0)
     with socket.create_server(here) as first, socket.create_server(here) as second:
         return first.getsockname()[1], second.getsockname()[1]

@@ -1,8 +1,8 @@
-"""The scenarios: what is asked, by how many clients, what a right answer is, what we aim at.
+"""The scenarios: what is requested, by how many clients, what a right answer is, the goals.
 
-DESIGN. A scenario is data. Its questions are the distinct targets with the answers that the seeded
-database demands; `order` says in which sequence they are asked, over and over. A mark of ten '#'
-in a target is replaced by a serial number that is never given twice.
+A scenario is data. Its questions are the distinct targets with the answers that the seeded
+database demands; `order` is the sequence in which they are sent, over and over. A mark of ten '#'
+in a target is replaced by a serial number that is never used twice.
 """
 
 import json
@@ -36,7 +36,7 @@ class Goal:
     reason: str
 
     def holds(self, value: float) -> bool:
-        """Say whether `value` reaches it."""
+        """Return whether `value` reaches it."""
         return value <= self.bound if self.sense == "most" else value >= self.bound
 
 
@@ -66,17 +66,17 @@ class Scenario:
 
     @property
     def submits(self) -> bool:
-        """Say whether it stores comments instead of asking questions."""
+        """Return whether it stores comments instead of asking questions."""
         return self.clients == WRITERS
 
 
 def order(questions: int) -> list[int]:
-    """Which of the questions is asked when: by Zipf's law, the first most often."""
+    """Return which of the questions is asked when: by Zipf's law, the first most often."""
     return draw(SEQUENCE, questions, seed=3)
 
 
 def equals(expected: object) -> Check:
-    """A check for a JSON body."""
+    """Return a check for a JSON body."""
     return lambda body: bool(json.loads(body) == expected)
 
 
@@ -165,7 +165,7 @@ MEMORY = Goal("rss_mib", "most", MIB_RSS, "of the server after all scenarios of 
 
 
 def named(names: Sequence[str]) -> tuple[Scenario, ...]:
-    """The scenarios of these names in our order, all without names. Raises KeyError."""
+    """Return the scenarios of these names in our order, all without names. Raises KeyError."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
     chosen = {known[name].name for name in names} or set(known)
     return tuple(scenario for scenario in SCENARIOS if scenario.name in chosen)

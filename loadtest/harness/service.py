@@ -83,7 +83,7 @@ class Service:
             raise ServiceError(f"the server ended with code {code}: {self._said()}")
 
     def cpu(self) -> int:
-        """The nanoseconds of CPU that it used so far."""
+        """Return the nanoseconds of CPU that it used so far."""
         return process.cpu(self._process.pid)
 
     def rss(self) -> float:
@@ -113,15 +113,15 @@ class Visitor:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
 
     def get(self, target: str) -> bytes:
-        """The body of a 200 answer. Raises ServiceError for any other."""
+        """Return the body of a 200 answer. Raises ServiceError for any other."""
         return self._ask("GET", target, None, 200)
 
     def post(self, target: str, body: bytes) -> bytes:
-        """The body of a 201 answer to JSON. Raises ServiceError for any other."""
+        """Return the body of a 201 answer to JSON. Raises ServiceError for any other."""
         return self._ask("POST", target, body, 201)
 
     def counters(self, names: Iterable[str]) -> dict[str, int]:
-        """The core's counters of these names, from /metrics. Raises ServiceError."""
+        """Return the core's counters of these names, from /metrics. Raises ServiceError."""
         return parse_counters(self.get("/metrics").decode(), names)
 
     def close(self) -> None:

@@ -1,8 +1,7 @@
-"""Proxies: what each file of config/proxy costs, and what matters: `loadtest/proxies`.
+"""The command `proxies`: what each file of config/proxy costs, and what single settings are worth.
 
-Rounds are interleaved: what drifts on a machine drifts for all. A measurement during which
-somebody else used more than a twentieth of a core is made again, three times in all; the quietest
-counts.
+Rounds are interleaved. A measurement during which another process used more than a twentieth of a
+core is repeated, three times in all; the quietest one counts.
 """
 
 import statistics
@@ -16,14 +15,14 @@ from loadtest.harness.environment import prepare, sum_up
 from loadtest.harness.measurement import DISTURBED
 from loadtest.harness.scenario import order
 from loadtest.proxies import configs, load, variants
-from loadtest.proxies.load import Row, Stand, standing
+from loadtest.proxies.load import Row, RunningProxy, running_proxy
 from loadtest.proxies.variants import Setup
 from loadtest.report.command import extent_of, finish
 
 TRIES: Final = 3
 REQUESTS: Final = 60_000  # of h2load
 FIGURES: Final = ("rate", "p50", "p99", "proxy_us", "service_us", "client_us", "others_share")
-Measure = Callable[[Stand], Row]
+Measure = Callable[[RunningProxy], Row]
 
 
 class Bench:
@@ -37,12 +36,12 @@ class Bench:
 
     def apart(self) -> Iterator[Row]:
         """Every file, over TLS and plain: the proxy has a core for itself."""
-        for setup in (*variants.SHIPPED, *variants.PLAINLY, variants.MICROCACHE):
+        for setup in (*variants.SHIPPED, *variants.PLAIN_HTTP, variants.MICROCACHE):
             yield self._keep_alive(setup, "apart")
 
     def together(self) -> Iterator[Row]:
-        """The same, where all share both cores, and with other numbers of workers."""
-        for setup in (*variants.SHIPPED, *variants.PLAINLY, *variants.WORKERS):
+        """Return the same, where all share both cores, and with other numbers of workers."""
+        for setup in (*variants.SHIPPED, *variants.PLAIN_HTTP, *variants.WORKERS):
             yield self._keep_alive(setup, "together")
 
     def changes(self) -> Iterator[Row]:
@@ -57,7 +56,7 @@ class Bench:
         for setup in (*variants.SHIPPED, *variants.RSA):
             for resumed in (False, True):
 
-                def measure(stand: Stand, resumed: bool = resumed) -> Row:
+                def measure(stand: RunningProxy, resumed: bool = resumed) -> Row:
                     return load.connections(
                         stand, self._first, self._seconds / 2, self._cores, resumed=resumed
                     )
@@ -67,11 +66,11 @@ class Bench:
     def http2(self) -> Iterator[Row]:
         """HTTP/2 and HTTP/1.1 by the same client, where both are spoken."""
         for setup in variants.SHIPPED:
-            if variants.is_prefaced(setup):
+            if variants.uses_proxy_protocol(setup):
                 continue
             for version in ("1.1", "2"):
 
-                def measure(stand: Stand, version: str = version) -> Row:
+                def measure(stand: RunningProxy, version: str = version) -> Row:
                     requests = int(REQUESTS * min(1.0, self._seconds / 5))
                     return load.by_http_2(
                         stand, self._first, requests, self._cores, "apart", version
@@ -89,9 +88,9 @@ class Bench:
         )
 
     def _measure(self, setup: Setup, placement: str, measure: Measure) -> Row:
-        """The quietest of a few tries. Raises MissingError, ServiceError or ClientError."""
+        """Return the quietest of a few tries. Raises MissingError, ServiceError or ClientError."""
         made: list[Row] = []
-        with standing(setup, self._folder, self._cores, placement) as stand:
+        with running_proxy(setup, self._folder, self._cores, placement) as stand:
             while not made or (made[-1]["others_share"] > DISTURBED and len(made) < TRIES):
                 made.append(measure(stand) | {"placement": placement})
         return min(made, key=lambda row: float(row["others_share"]))
@@ -105,7 +104,7 @@ PARTS: Final = ("apart", "together", "changes", "connections", "http2")
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
 @click.option("--seconds", type=click.FloatRange(1, 600), default=5, show_default=True)
 def main(parts: tuple[str, ...], rounds: int, seconds: float) -> None:
-    """Measure the proxies of config/proxy: all PARTs, or some."""
+    """The proxies of config/proxy: all PARTs, or some."""
     extent = extent_of(False, rounds, seconds)
     with prepare(extent) as place:
         place.folder.chmod(0o711)  # hitch gives its rights away
@@ -133,12 +132,12 @@ def _play(bench: Bench, parts: Sequence[str], rounds: int) -> Iterator[Row]:
 
 
 def key(row: Row) -> tuple[str, ...]:
-    """What rows of several rounds have in common."""
+    """Return what rows of several rounds have in common."""
     return tuple(str(row.get(name, "")) for name in ("part", "setup", "resumed", "version"))
 
 
 def summarise(rows: Sequence[Row]) -> list[Row]:
-    """The medians over the rounds."""
+    """Return the medians over the rounds."""
     grouped: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         grouped.setdefault(key(row), []).append(row)
@@ -149,7 +148,7 @@ def summarise(rows: Sequence[Row]) -> list[Row]:
 
 
 def line(row: Row) -> str:
-    """A row for a reader."""
+    """Return a row for a reader."""
     _, setup, resumed, version = key(row)
     name = " ".join(filter(None, (setup, resumed and f"resumed={resumed}", version)))
     return (
@@ -160,7 +159,7 @@ def line(row: Row) -> str:
 
 
 def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
-    """What was aimed at, as far as it was measured: a name, the value, the goal."""
+    """Return what was aimed at, as far as it was measured: a name, the value, the goal."""
     changes = {row["setup"]: row for row in medians if row["part"] == "changes"}
     for setup in variants.FIXED:
         if setup.front in changes and setup.name in changes:
@@ -174,7 +173,7 @@ def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
         return
     cost = {name: row["proxy_us"] for name, row in shipped.items()}
     best = min(cost, key=lambda name: cost[name])
-    for setup in variants.PLAINLY:
+    for setup in variants.PLAIN_HTTP:
         if setup.name in apart:
             plain = apart[setup.name]
             rate = shipped[setup.front]["rate"] / plain["rate"]
@@ -192,5 +191,5 @@ def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
 
 
 def key_of(setup: Setup) -> str:
-    """The name that its rows have."""
+    """Return the name that its rows have."""
     return setup.name

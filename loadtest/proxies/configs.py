@@ -1,7 +1,7 @@
-"""The proxies of config/proxy, each with the file that we ship, for tests and measurements.
+"""The files of config/proxy, filled in to run here, for tests and measurements.
 
-Only what the files say is to be changed is changed: names, certificates, the service's address;
-and the ports, since nobody has a right to 80 and 443 here. What is absent raises MissingError.
+Changed is only what the files tell their reader to change (names, certificates, the service's
+address), and the ports, since 80 and 443 need privileges. Raises MissingError for a missing proxy.
 """
 
 import os
@@ -41,7 +41,7 @@ class Command(NamedTuple):
 
 
 def find(name: str) -> str:
-    """The path of a program. Raises MissingError."""
+    """Return the path of a program. Raises MissingError."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if path is None:
         raise MissingError(f"{name} is missing. Run: apt-get install -y {name}")
@@ -49,7 +49,7 @@ def find(name: str) -> str:
 
 
 def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) -> str:
-    """The file of that name with `changes`, each of which must find its text.
+    """Return the file of that name with `changes`, each of which must find its text.
 
     The lines after each of `marks` are switched on. Raises ValueError.
     """
@@ -120,7 +120,7 @@ def nginx_stream(place: Place) -> Command:
 
 
 def blog(place: Place) -> Path:
-    """The folder of the blog that stands beside its comments."""
+    """Return the folder of the blog that stands beside its comments."""
     folder = place.folder / "blog"
     folder.mkdir(exist_ok=True)
     return folder
@@ -133,7 +133,7 @@ def caddy(place: Place, more: Mapping[str, str] = {}) -> Command:
 
 
 def caddy_in_folder(place: Place) -> Command:
-    """The same with the other site of the file, instead of the first one."""
+    """Return the same with the other site of the file, instead of the first one."""
     changes = {
         "blog.example {": f"{place.host} {{\n\ttls {place.chain} {place.key}",
         "/var/www/blog": str(blog(place)),
@@ -208,7 +208,7 @@ def _pem(place: Place) -> Path:
 
 
 Make = Callable[..., Command]
-FRONTS: dict[str, Make] = {
+CONFIGS: dict[str, Make] = {
     "nginx": nginx,
     "caddy": caddy,
     "haproxy": haproxy,
@@ -232,7 +232,7 @@ HTTP_3: dict[str, tuple[Make, str]] = {
 
 
 def knows_http_3(name: str) -> bool:
-    """Whether a program of HTTP_3 was built with it. Raises MissingError."""
+    """Return whether a program of HTTP_3 was built with it. Raises MissingError."""
     program, mark = find(name), HTTP_3[name][1]
     words = [program, "version" if name == "caddy" else "-vv" if name == "haproxy" else "-V"]
     said = subprocess.run(words, capture_output=True, text=True, check=False)

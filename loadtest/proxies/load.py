@@ -1,9 +1,9 @@
-"""A proxy and a service behind it, measured: what each process uses for a request, a connection.
+"""A proxy and a service behind it under load: CPU of each per request and per connection.
 
-DESIGN. The proxy is told apart from the service by its session, and both from the clients, so
-that CPU time for a request means something also where they share cores. "apart": the proxy has the
-first core for itself, the service and the clients share the second one. "together": all are on
-both, as on a small machine. What is none of these, on either core, is told as others.
+The proxy's processes are told apart by their session, so that CPU per request means something also
+where cores are shared. "apart": the proxy has the first core for itself, service and clients share
+the second one. "together": all are on both, as on a small machine. Whatever else ran on either
+core is reported as others.
 """
 
 import http.client
@@ -22,9 +22,9 @@ from loadtest.harness.client import ClientError, Outcome
 from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_ports
 from loadtest.harness.service import PATIENCE, Service, ServiceError
-from loadtest.proxies.configs import FRONTS, Make, Place, nginx_stream
+from loadtest.proxies.configs import CONFIGS, Make, Place, nginx_stream
 from loadtest.proxies.nginx import certificate
-from loadtest.proxies.variants import Setup, is_prefaced
+from loadtest.proxies.variants import Setup, uses_proxy_protocol
 
 CLIENTS: Final = 250
 HOST: Final = "localhost"
@@ -33,7 +33,7 @@ ANSWER: Final = (
     b'Cache-Control: public, max-age=0, must-revalidate\r\nETag: "0123456789abcdef"\r\n'
     b'Content-Length: 11\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n{"count":0}'
 )
-MADE: Final[dict[str, Make]] = {**FRONTS, "nginx-stream": nginx_stream}
+MADE: Final[dict[str, Make]] = {**CONFIGS, "nginx-stream": nginx_stream}
 Row = dict[str, Any]  # Any: a figure or a name
 
 
@@ -47,7 +47,7 @@ class Used(NamedTuple):
     kernel: int
 
 
-class Stand:
+class RunningProxy:
     """A running proxy before a running service; asked at `origin`."""
 
     def __init__(
@@ -61,24 +61,26 @@ class Stand:
         self.setup = setup
 
     def used(self, cores: tuple[int, int]) -> Used:
-        """What all have used so far."""
+        """Return what all have used so far."""
         busy = sum(process.core(core).busy for core in cores)
         clock = time.monotonic_ns()
         return Used(clock, self._proxy.cpu(), self._server.cpu(), busy, process.kernel_cpu())
 
     def connect(self, trust: ssl.SSLContext, session: ssl.SSLSession | None) -> ssl.SSLSocket:
-        """A new connection by TLS, which resumes `session` if there is one."""
+        """Return a new connection by TLS, which resumes `session` if there is one."""
         bare = socket.create_connection(("127.0.0.1", self.port), PATIENCE)
         return trust.wrap_socket(bare, server_hostname=HOST, session=session)
 
 
 @contextmanager
-def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str) -> Iterator[Stand]:
+def running_proxy(
+    setup: Setup, folder: Path, cores: tuple[int, int], placement: str
+) -> Iterator[RunningProxy]:
     """Start service and proxy. Raises MissingError or ServiceError."""
     proxy_cores, other = placed(cores, placement)
     listen = "127.0.0.1:0" if setup.tcp else f"unix:{folder}/http.sock"
-    settings = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"} if is_prefaced(setup) else {}
-    if is_prefaced(setup):
+    settings = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"} if uses_proxy_protocol(setup) else {}
+    if uses_proxy_protocol(setup):
         settings["COMMENTSVC_SERVER_HSTS"] = "max-age=63072000"
     with _server(setup, folder, other, settings, listen) as server:
         upstream = listen if listen.startswith("unix:") else f"127.0.0.1:{server.port}"
@@ -95,7 +97,7 @@ def standing(setup: Setup, folder: Path, cores: tuple[int, int], placement: str)
         with Running(
             made.start, ports[0] if plain else ports[1], log, proxy_cores, environ
         ) as proxy:
-            yield Stand(setup, server, proxy, not setup.plain)
+            yield RunningProxy(setup, server, proxy, not setup.plain)
 
 
 def _server(
@@ -110,12 +112,12 @@ def _server(
 
 
 def placed(cores: tuple[int, int], placement: str) -> tuple[list[int], list[int]]:
-    """The cores of the proxy, and those of the service and the clients."""
+    """Return the cores of the proxy, and those of the service and the clients."""
     return ([cores[0]], [cores[1]]) if placement == "apart" else (list(cores), list(cores))
 
 
 def keep_alive(
-    stand: Stand, targets: Path, seconds: float, cores: tuple[int, int], placement: str
+    stand: RunningProxy, targets: Path, seconds: float, cores: tuple[int, int], placement: str
 ) -> Row:
     """250 connections that are kept, by wrk. Raises ClientError for what is not right."""
     words = [client.find_wrk(), "-t1", f"-c{CLIENTS}", "--timeout", client.PATIENCE]
@@ -130,9 +132,14 @@ def keep_alive(
 
 
 def by_http_2(
-    stand: Stand, target: str, requests: int, cores: tuple[int, int], placement: str, version: str
+    stand: RunningProxy,
+    target: str,
+    requests: int,
+    cores: tuple[int, int],
+    placement: str,
+    version: str,
 ) -> Row:
-    """The same by h2load, whose answers can be asked for by HTTP/2 or, to compare, by HTTP/1.1."""
+    """Measure the same by h2load, over HTTP/2 or, to compare, over HTTP/1.1."""
     program = shutil.which("h2load")
     if program is None:
         raise MissingError("h2load is missing. Run: apt-get install -y nghttp2-client")
@@ -157,7 +164,7 @@ def parse_h2load(said: str, share: float) -> Outcome:
 
 
 def connections(
-    stand: Stand, target: str, seconds: float, cores: tuple[int, int], *, resumed: bool
+    stand: RunningProxy, target: str, seconds: float, cores: tuple[int, int], *, resumed: bool
 ) -> Row:
     """New connections one after the other, each for one request. Raises ServiceError."""
     trust = ssl.create_default_context()
@@ -184,7 +191,7 @@ def _on(cores: tuple[int, int], placement: str) -> str:
     return ",".join(map(str, placed(cores, placement)[1]))
 
 
-def _row(stand: Stand, outcome: Outcome, before: Used, after: Used) -> Row:
+def _row(stand: RunningProxy, outcome: Outcome, before: Used, after: Used) -> Row:
     used = Used(*(late - early for early, late in zip(before, after, strict=True)))
     clients = outcome.client_share * outcome.seconds * 1e9
     others = max(0.0, used.busy - used.proxy - used.service - used.kernel - clients)

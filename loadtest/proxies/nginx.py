@@ -1,4 +1,4 @@
-"""The proxy in front: config/proxy/nginx.conf as we ship it, the same for every server compared."""
+"""nginx with config/proxy/nginx.conf in front of a server, the same for all that are compared."""
 
 import subprocess
 from collections.abc import Collection
@@ -12,7 +12,7 @@ KINDS = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"
 _NAME = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "7"]
 
 
-class Front(Running):
+class HttpsNginx(Running):
     """A running nginx; `trusted` is the certificate that its clients have to trust."""
 
     def __init__(self, folder: Path, upstream: str, cores: Collection[int]) -> None:
@@ -26,7 +26,7 @@ class Front(Running):
 
 
 def certificate(folder: Path, kind: str = "ec") -> tuple[Path, Path]:
-    """A certificate for localhost that signs itself, made once in a folder, and its key.
+    """Return a certificate for localhost that signs itself, made once in a folder, and its key.
 
     `kind` is one of KINDS. Raises MissingError.
     """

@@ -1,10 +1,10 @@
-"""What is measured of the proxies: each file of config/proxy as we ship it, and changes of it."""
+"""What is measured of the proxies: each file of config/proxy as shipped, and single changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from loadtest.proxies.configs import FRONTS, TLS_ONLY
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ PLAIN: Final[dict[str, Mapping[str, str]]] = {
     "haproxy-tcp": {' ssl crt "${COMMENTSVC_PEM}" alpn http/1.1': ""},
 }
 
-SHIPPED: Final = tuple(Setup(name, name) for name in FRONTS)
-PLAINLY: Final = tuple(
+SHIPPED: Final = tuple(Setup(name, name) for name in CONFIGS)
+PLAIN_HTTP: Final = tuple(
     Setup(f"{name}, plain HTTP", name, plain=True, more=more) for name, more in PLAIN.items()
 )
 MICROCACHE: Final = Setup("nginx, micro-cache", "nginx", marks=("#m ",))
@@ -129,6 +129,6 @@ STREAM: Final = (
 )
 
 
-def is_prefaced(setup: Setup) -> bool:
-    """Whether the service has to read the PROXY protocol."""
+def uses_proxy_protocol(setup: Setup) -> bool:
+    """Return whether the service has to read the PROXY protocol."""
     return setup.front in TLS_ONLY

@@ -234,7 +234,7 @@ def draw(result: Result, path: Path) -> Path:
 @click.command
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def main(paths: tuple[Path, ...]) -> None:
-    """Draw the charts of stored or published results again, each beside its file."""
+    """Draw the chart of a result again, beside its file."""
     for path in paths:
         try:
             click.echo(draw(Result.read(path), path.with_suffix(".svg")))

@@ -1,4 +1,4 @@
-"""Two results side by side: `loadtest/compare BEFORE.json AFTER.json`."""
+"""Two results side by side."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.argument("before", type=_file)
 @click.argument("after", type=_file)
 def main(before: Path, after: Path) -> None:
-    """Print the figures of BEFORE and AFTER, and what became of them."""
+    """Two results side by side."""
     try:
         first, second = Result.read(before), Result.read(after)
     except (ValueError, KeyError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Tables for people: a result, and two results side by side."""
+"""Tables for people: results, goals, and two results side by side."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,7 @@ def result(run: Result) -> str:
 
 
 def entries(run: Result) -> str:
-    """The figures of contests, and how many times the floor they are."""
+    """Return the figures of contests, and how many times the floor they are."""
     medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
     head = ("contest", "requests/s", "CPU-ns", "× baseline", "p50 ms", "p99 ms", "client", "its ns")
     rows: list[tuple[str, ...]] = [head]
@@ -81,7 +81,7 @@ def entries(run: Result) -> str:
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:
-    """The goals and whether they hold."""
+    """Return the goals and whether they hold."""
     words = {True: "holds", False: "MISSED", None: "no quiet round"}
     rows = [("goal", "wanted", "reached", "")]
     for verdict in verdicts:
@@ -95,7 +95,7 @@ def goals(verdicts: Sequence[Verdict]) -> str:
 
 
 def comparison(before: Result, after: Result) -> str:
-    """Two results, scenario by scenario: rates, CPU-ns, p99, and what became of them."""
+    """Return two results, scenario by scenario: rates, CPU-ns, p99, and what became of them."""
     rows = [["scenario", "requests/s", "", "", "CPU-ns", "", "", "p99 ms", "", ""]]
     old = {summary.name: summary for summary in before.summaries}
     for new in after.summaries:

@@ -1,8 +1,8 @@
-"""The rivals: comment servers of other people, with the same pages and comments as ours.
+"""Other comment servers, with the same pages and comments as ours.
 
-DESIGN. A rival says how a count is asked of it, how its answer is read, and how it is started on a
+A competitor says how a count is asked of it, how its answer is read, and how it is started on a
 folder in which its own data is made. Its environment comes from PyPI. What is in no registry is
-taken from a folder of sources where somebody names one; what cannot be had raises MissingError.
+taken from a checkout that somebody names; what cannot be had raises MissingError.
 """
 
 import json
@@ -54,7 +54,7 @@ class Question:
     body: bytes = b""
 
     def text(self, host: str) -> bytes:
-        """The request as it goes over the wire."""
+        """Return the request as it goes over the wire."""
         fields = f"Host: {host}\r\n"
         if self.body:
             fields += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
@@ -70,7 +70,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class Competitor:
     """A server, what is asked of it, and how it is started with the comments of the pages."""
 
     name: str
@@ -98,7 +98,7 @@ def _isso_batch(urls: Sequence[str]) -> Question:
 
 
 def stacosys_database(folder: Path, pages: Sequence[Page]) -> Path:
-    """The comments in Stacosys' table."""
+    """Return the comments in Stacosys' table."""
     path = folder / "stacosys.sqlite"
     if not path.exists():
         with closing(sqlite3.connect(path)) as connection, connection:
@@ -172,23 +172,25 @@ def _isso(folder: Path, pages: Sequence[Page], port: int) -> Start:
     return Start(words, {"ISSO_SETTINGS": str(file.resolve())})
 
 
-def _article(name: str, workers: int, cached: int) -> Rival:
+def _article(name: str, workers: int, cached: int) -> Competitor:
     text = f"the article's on Sanic, {workers} worker{'s' * (workers > 1)}"
     text += ", with cache" * cached
-    return Rival(name, text, _sanic(workers, cached), stacosys_count)
+    return Competitor(name, text, _sanic(workers, cached), stacosys_count)
 
 
 OURS = "ours"
-RIVALS = (
-    Rival("stacosys", "Stacosys 3.4 on Flask's server", _stacosys, stacosys_count),
-    Rival("flask", "what it does, on Flask's server", _flask, stacosys_count),
-    Rival("gunicorn", f"the same under gunicorn, {WORKERS} workers", _gunicorn, stacosys_count),
+COMPETITORS = (
+    Competitor("stacosys", "Stacosys 3.4 on Flask's server", _stacosys, stacosys_count),
+    Competitor("flask", "what it does, on Flask's server", _flask, stacosys_count),
+    Competitor(
+        "gunicorn", f"the same under gunicorn, {WORKERS} workers", _gunicorn, stacosys_count
+    ),
     _article("sanic-1", 1, 0),
     _article("sanic-2", 2, 0),
     _article("sanic-4", 4, 0),
     _article("sanic-cache-1", 1, 1),
     _article("sanic-cache-4", 4, 1),
-    Rival(
+    Competitor(
         "isso",
         f"Isso 0.14 under gunicorn, {WORKERS} workers",
         _isso,

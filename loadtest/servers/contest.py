@@ -1,8 +1,8 @@
-"""The contests: our server and others under the same load, and what the ratios should be.
+"""The contests: our server and others under the same load, and the ratios to reach.
 
-DESIGN. A contest is data, like a scenario. Figures drift from hour to hour and from machine to
-machine; ratios of figures that were measured in turn, in one run, hold. So every goal here is a
-ratio: to the baseline, which is the floor, or to a peer.
+A contest is data, like a scenario. Absolute figures drift from hour to hour and machine to machine;
+ratios of figures that were measured in turn, in one run, hold. So every goal here is a ratio to the
+baseline or to another server.
 """
 
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class Contest:
     awake: bool = True
 
     def targets(self, pages: Sequence[str]) -> list[str]:
-        """What is asked: counts. A browser's script encodes the page's path."""
+        """Return what is asked: counts. A browser's script encodes the page's path."""
         encoded = (page.replace("/", "%2F") if self.chrome else page for page in pages)
         return [f"/api/comments/count?url={page}" for page in encoded]
 
@@ -90,7 +90,7 @@ class Contest:
 
 
 def order(pages: int) -> list[int]:
-    """Which of the `pages` is asked when, by Zipf's law."""
+    """Return which of the `pages` is asked when, by Zipf's law."""
     return draw(SEQUENCE, pages, seed=3)
 
 

@@ -19,7 +19,7 @@ USERS: Final = 20
 
 
 def script(requests: Sequence[Request], order: Sequence[int]) -> str:
-    """The requests in the order of asking, a line of JSON for each, with fresh serial numbers."""
+    """Return the requests in order, a line of JSON each, with fresh serial numbers."""
     lines = []
     for serial, index in enumerate(order):
         request = requests[index]
@@ -68,7 +68,7 @@ def _sum(told: Sequence[dict[str, Any]], figure: str) -> Any:
 
 
 def percentile(times: Counter[Any], part: float) -> float:
-    """What the share `part` of all times did not exceed."""
+    """Return what the share `part` of all times did not exceed."""
     wanted, seen = times.total() * part, 0
     for time in sorted(times):
         seen += times[time]

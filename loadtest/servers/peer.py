@@ -1,11 +1,11 @@
 """The other servers: how each is built or found, and started.
 
-DESIGN. A peer is a function from a port and an answer to a command line. What has to be built for
-it goes to build/loadtest, from registries that everybody can reach. What cannot be had here raises
-MissingError with the reason; the table shows it, and the run goes on.
+A peer is a function from a port and an answer to a command line. What has to be built for it goes
+to build/loadtest, from public registries. What cannot be had raises MissingError with the reason;
+the table shows it, and the run goes on.
 
-All peers get the same answer, which is ours: its fields, but for those that they write themselves,
-and its body.
+All peers give the same answer as we do: our header fields, except those they write themselves, and
+our body.
 """
 
 import json
@@ -47,12 +47,12 @@ class Answer:
 
     @property
     def body(self) -> str:
-        """What stands behind the head."""
+        """Return what stands behind the head."""
         return self.text.partition(b"\r\n\r\n")[2].decode()
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The fields that a peer has to add."""
+        """Return the fields that a peer has to add."""
         head = self.text.partition(b"\r\n\r\n")[0].decode()
         pairs = (line.partition(": ") for line in head.split("\r\n")[1:])
         return [(name, value) for name, _, value in pairs if name.lower() not in OWN_FIELDS]
@@ -105,7 +105,7 @@ def japronto(port: int, answer: Answer) -> Command:
 
 
 def uvicorn(port: int, answer: Answer) -> Command:
-    """The usual asyncio server, at its fastest, from PyPI."""
+    """Return the usual asyncio server, at its fastest, from PyPI."""
     interpreter = environment("uvicorn", sys.executable, UVICORN)
     return [str(interpreter), str(PEERS / "on_uvicorn.py"), str(port), str(answer.json)]
 
@@ -126,7 +126,7 @@ def hyper(port: int, answer: Answer) -> Command:
 
 
 def libreactor(port: int, answer: Answer) -> Command:
-    """A C library for servers; in no registry."""
+    """Return a C library for servers; in no registry."""
     told = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "libreactor"],
         capture_output=True,
@@ -146,7 +146,7 @@ def libreactor(port: int, answer: Answer) -> Command:
 
 
 def _python(name: str, script: str, wanted: tuple[str, ...]) -> Callable[[int, Answer], Command]:
-    """A server from PyPI, in an environment of its own, with a trivial handler."""
+    """Return a server from PyPI, in an environment of its own, with a trivial handler."""
 
     def command(port: int, answer: Answer) -> Command:
         interpreter = environment(name, sys.executable, wanted, alone=False)
@@ -156,7 +156,7 @@ def _python(name: str, script: str, wanted: tuple[str, ...]) -> Callable[[int, A
 
 
 def _go(kind: str) -> Callable[[int, Answer], Command]:
-    """A server in Go, from the Go proxy."""
+    """Return a server in Go, from the Go proxy."""
 
     def command(port: int, answer: Answer) -> Command:
         if shutil.which("go") is None:
@@ -198,7 +198,7 @@ def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool 
 
 
 def _runs(python: str) -> bool:
-    """Say whether there is such an interpreter; a pyenv shim alone is none."""
+    """Return whether there is such an interpreter; a pyenv shim alone is none."""
     try:
         subprocess.run([python, "-c", ""], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -1,9 +1,8 @@
-"""The arena: where entries of a contest are measured, one after the other.
+"""Runs contests: measures their entries one after the other.
 
-DESIGN. Every measurement has a fresh server: what one run lays out badly in memory, the next one
-does not. First every distinct request is sent until the store answers all of them: in its default
-size it has place for all. The generator compares every answer, byte by byte. Of our own server, the
-counters must agree that the store answered.
+Every measurement has a fresh server, so that one run's unlucky memory layout does not carry over.
+First every distinct request is sent until the cache answers all of them. The generator compares
+every answer byte by byte. Our own server's counters must agree that the cache answered.
 """
 
 import socket
@@ -30,7 +29,7 @@ WARMING = 0.5  # seconds of one warming up
 WARMINGS = 40  # after which a store that still misses is a fault
 
 
-class Arena:
+class ContestRunner:
     """Servers on the first core, clients on the second, in `folder` with the seeded `data`."""
 
     def __init__(
@@ -54,7 +53,7 @@ class Arena:
         self._thrown_away = 0
 
     def about(self) -> dict[str, Any]:  # Any: as in Result
-        """What a result tells of it: the size of the answer that all give, who was absent, why."""
+        """Return the size of the answer that all give, and who was absent and why."""
         return {
             "answer_bytes": len(self._answer.text),
             "thrown_away": self._thrown_away,
@@ -153,7 +152,7 @@ class Arena:
 
 
 def right_bodies(pages: Sequence[Page]) -> list[bytes]:
-    """What our server answers when it is asked for the count of each page."""
+    """Return what our server answers when it is asked for the count of each page."""
     return [b'{"count":%d}' % page.count for page in pages]
 
 
@@ -172,7 +171,7 @@ def warm(
 
 
 def hits(server: Service | Running) -> int:
-    """The answers that our server's store gave so far."""
+    """Return the answers that our server's store gave so far."""
     visitor = Visitor(server.port)
     hits = visitor.counters((HITS,))[HITS]
     visitor.close()

@@ -1,11 +1,11 @@
-"""The scan: readers ask for pages, and an attacker for a million others that nobody asks for again.
+"""The scan: readers ask for pages while an attacker asks for a million others once each.
 
-DESIGN. No answer of the attacker's comes out of the store, since it never asks twice; so all hits
-are the readers', and their number is known exactly. Both ask as fast as they are answered, in
-slices, until the attacker has asked often enough.
+No answer of the attacker's comes out of the cache, since it never asks twice; so all hits are the
+readers'. Both ask as fast as they are answered, in slices, until the attacker has asked often
+enough.
 
-What the store costs is the resident memory that a server gains, less what one gains that differs in
-the store's bound alone: interpreter and database grow by some MiB, too, when they begin to work.
+The cost of the cache is the resident memory that a server gains, less what a server with a smaller
+cache gains: interpreter and database grow by some MiB, too, when they begin to work.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Scan:
         ]
 
 
-class Attack:
+class ScanRunner:
     """Readers and an attacker on a server of their own."""
 
     def __init__(self, folder: Path, pages: Sequence[Page], cores: tuple[int, int]) -> None:

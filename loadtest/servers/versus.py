@@ -1,4 +1,4 @@
-"""The command line of the contests: `loadtest/versus`."""
+"""The commands `versus` and `frameworks`: contests with other servers."""
 
 import statistics
 from collections.abc import Collection, Iterable, Sequence
@@ -18,8 +18,8 @@ from loadtest.report import table
 from loadtest.report.command import extent_of, finish, options
 from loadtest.servers import scan
 from loadtest.servers.contest import CONTESTS, FRAMEWORKS, OURS, PAGES, Contest, Ratio
-from loadtest.servers.runner import Arena
-from loadtest.servers.scan import Attack, Scan
+from loadtest.servers.runner import ContestRunner
+from loadtest.servers.scan import Scan, ScanRunner
 
 SCAN_SHORT = 50_000  # targets of a short scan
 TEXTS = {**{contest.name: contest.text for contest in CONTESTS}, scan.NAME: scan.TEXT}
@@ -32,7 +32,7 @@ TEXTS = {**{contest.name: contest.text for contest in CONTESTS}, scan.NAME: scan
 def main(
     names: tuple[str, ...], listed: bool, add: Path | None, seconds: int, rounds: int, short: bool
 ) -> None:
-    """Our server against others and a minimal C server, in turn; judged by ratios."""
+    """Our server beside others and a minimal C server."""
     if listed:
         click.echo("\n".join(f"{name:<16} {text}" for name, text in TEXTS.items()))
         return
@@ -47,7 +47,7 @@ def main(
 def frameworks(
     add: Path | None, seconds: int, rounds: int, short: bool, only: tuple[str, ...]
 ) -> None:
-    """Pipelined counts, 100 connections, 24 deep: against servers and frameworks from PyPI etc."""
+    """Pipelined counts: us and eleven frameworks."""
     before = Result.read(add) if add else None
     result = run(("frameworks",), extent_of(short, rounds, seconds), before, only)
     finish(result, "frameworks", table.entries(result), short=short, add=add)
@@ -68,7 +68,7 @@ def run(
     contests = [chosen(contest, only) for contest in CONTESTS if contest.name in names]
     programs.generator()
     with prepare(extent, PAGES) as place:
-        runner = Arena(
+        runner = ContestRunner(
             place.folder, place.pages, extent, place.cores, lambda one: table.show(one.row())
         )
         made = earlier + [
@@ -80,13 +80,13 @@ def run(
         result = sum_up(place.about | runner.about(), contests, made)
         if scan.NAME in names:
             wanted = scan.ASKED if extent.rounds > 1 else SCAN_SHORT
-            seen = Attack(place.folder, place.pages, place.cores).play(extent.seconds, wanted)
+            seen = ScanRunner(place.folder, place.pages, place.cores).play(extent.seconds, wanted)
             result = with_scan(result, seen)
     return result
 
 
 def chosen(contest: Contest, only: Collection[str]) -> Contest:
-    """The contest with those of its entries that are wanted; all of them where none is named.
+    """Return the contest with the entries named in `only`, with all of them if that is empty.
 
     Raises ClientError without wrk, where it plays.
     """
@@ -101,7 +101,7 @@ def sum_up(
     contests: Iterable[Contest],
     made: Sequence[Measurement],
 ) -> Result:
-    """The medians of all entries, and a verdict for each ratio of two that were there."""
+    """Return the medians of all entries, and a verdict for each ratio of two that were there."""
     played = {measurement.scenario for measurement in made}
     rows = [measurement.row() for measurement in made]
     summaries, verdicts = [], []
@@ -118,13 +118,13 @@ def sum_up(
 
 
 def with_scan(result: Result, seen: Scan) -> Result:
-    """The result, and what the scan did."""
+    """Return the result, and what the scan did."""
     verdicts = (*result.verdicts, *seen.verdicts())
     return replace(result, about={**result.about, "scan": asdict(seen)}, verdicts=verdicts)
 
 
 def judge(contest: str, ratio: Ratio, made: Sequence[Measurement]) -> Verdict:
-    """The median of a ratio over the rounds in which both sides were quiet."""
+    """Return the median of a ratio over the rounds in which both sides were quiet."""
     sides: list[dict[int, Measurement]] = [
         {one.round: one for one in made if one.scenario == f"{contest}: {name}"}
         for name in (ratio.entry, ratio.by)

@@ -1,7 +1,7 @@
-"""Moderators: how long what their pages ask takes, with a million comments: `loadtest/moderators`.
+"""The command `admin-pages`: how long moderators' pages take with a million comments.
 
-Every reading function behind a page is called in this process, on one core, with what is asked
-usually and with what takes longest. Then the real server is asked for the whole pages (`sheets`).
+Every query behind a page is run in this process, on one core, with usual and with the worst
+parameters. Then a browser asks the real server for the whole pages (admin_requests.py).
 """
 
 import statistics
@@ -25,10 +25,10 @@ from loadtest.harness.result import Result
 from loadtest.harness.rounds import Extent
 from loadtest.report.command import finish
 from loadtest.workloads import admin_requests
-from loadtest.workloads.admin_requests import Sheet
+from loadtest.workloads.admin_requests import PageTime
 
 GOAL: Final = 100.0  # milliseconds for the slowest of all
-SHEET: Final = 50  # comments on a page
+PAGE_SIZE: Final = 50  # comments on a page
 ROUNDS: Final = 20
 WORDS: Final = 20  # of a comment
 
@@ -36,13 +36,13 @@ Ask = Callable[[Reader], object]
 
 
 def questions(number: int) -> dict[str, Ask]:
-    """What is asked of a database of so many comments, by name."""
+    """Return what is asked of a database of so many comments, by name."""
     return _lists(number) | _searches(number)
 
 
 def _lists(number: int) -> dict[str, Ask]:
-    sheet = partial(lists.list_page, site="", limit=SHEET, after=None)
-    pages = partial(threads.listing, limit=SHEET, before=None)
+    sheet = partial(lists.list_page, site="", limit=PAGE_SIZE, after=None)
+    pages = partial(threads.listing, limit=PAGE_SIZE, before=None)
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
         "queue": partial(sheet, status="pending"),
@@ -62,10 +62,10 @@ def _lists(number: int) -> dict[str, Ask]:
         "the last act of somebody new": partial(actions.last_act, who="Nobody"),
         "pages": partial(pages, containing=""),
         "pages with a text": partial(
-            threads.listing, containing="post-17", limit=SHEET, before=None
+            threads.listing, containing="post-17", limit=PAGE_SIZE, before=None
         ),
         "pages with a text that none has": partial(
-            threads.listing, containing="nowhere", limit=SHEET, before=None
+            threads.listing, containing="nowhere", limit=PAGE_SIZE, before=None
         ),
         "days of three years": partial(search.days, site="", since=moment // DAY_MS - 1_000),
         "bans": bans.listing,
@@ -73,7 +73,7 @@ def _lists(number: int) -> dict[str, Ask]:
 
 
 def _searches(number: int) -> dict[str, Ask]:
-    find = partial(search.find, status="", site="", limit=SHEET, before=None)
+    find = partial(search.find, status="", site="", limit=PAGE_SIZE, before=None)
     return {
         "search: a common word": partial(find, query="w0"),
         "search: a rare word": partial(find, query="w29876"),
@@ -96,7 +96,7 @@ def _searches(number: int) -> dict[str, Ask]:
 
 
 def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, float, float]]:
-    """The median and the greatest time of each, in milliseconds."""
+    """Return the median and the greatest time of each, in milliseconds."""
     for name, ask in asks.items():
         times = []
         for _ in range(ROUNDS):
@@ -107,7 +107,7 @@ def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, flo
 
 
 def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
-    """How long decisions take the writer, in milliseconds; they change the database."""
+    """Return how long decisions take the writer, in milliseconds; they change the database."""
     now = bulk.FIRST + number * bulk.STEP
     queue = partial(lists.list_page, status="pending", site="", limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]
@@ -133,7 +133,10 @@ def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     "--number", type=click.IntRange(1_000, 10_000_000), default=1_000_000, help="Of comments."
 )
 def main(number: int) -> None:
-    """Measure what moderators' pages ask. Exits with 1 where anything takes over 100 ms."""
+    """The moderators' pages with a million comments.
+
+    Exits with 1 if anything takes over 100 ms.
+    """
     with prepare_empty(Extent(ROUNDS)) as place:
         data = place.folder / "data"
         data_dir.prepare(data)
@@ -144,7 +147,7 @@ def main(number: int) -> None:
         database.open()
         try:
             reads = list(measure(database, questions(number)))
-            admin_requests.employ(database)
+            admin_requests.add_account(database)
             writes = list(decide(database, number))
         finally:
             database.close_now()
@@ -166,7 +169,7 @@ def _result(
     about: dict[str, Any],  # Any: as in Result
     reads: Sequence[tuple[str, float, float]],
     writes: Sequence[tuple[str, float]],
-    pages: Mapping[str, Sheet],
+    pages: Mapping[str, PageTime],
 ) -> Result:
     """Return all times, in ms, as entries of a result: pages first, the slowest ones first."""
     found = [(f"page: {name}", one._asdict()) for name, one in pages.items()]

@@ -1,7 +1,7 @@
-"""Sheets: how long moderators' whole pages take over HTTP, from the request to the last byte.
+"""How long moderators' whole pages take over HTTP, from the request to the last byte.
 
-A signed-in browser asks the real server, which has a core of its own, for each page some times;
-what the server's process used of the CPU meanwhile is divided by the number of requests.
+A signed-in browser asks the real server, on a core of its own, for each page several times; the CPU
+time of the server's process is divided by the number of requests.
 """
 
 import statistics
@@ -20,7 +20,7 @@ NAME, PASSWORD = "ann", "correct horse battery"
 ROUNDS: Final = 20
 
 
-class Sheet(NamedTuple):
+class PageTime(NamedTuple):
     """Milliseconds for a page: the median, the longest, and the server's CPU for each."""
 
     median: float
@@ -29,7 +29,7 @@ class Sheet(NamedTuple):
 
 
 def pages(number: int) -> dict[str, str]:
-    """The pages that are asked for, of a database of so many comments, by name."""
+    """Return the pages that are asked for, of a database of so many comments, by name."""
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
         "queue": "queue",
@@ -58,13 +58,13 @@ def pages(number: int) -> dict[str, str]:
     }
 
 
-def employ(database: Database) -> None:
+def add_account(database: Database) -> None:
     """Make the account of the one who asks."""
     password = passwords.hash_password(PASSWORD)
     database.write_now(accounts.add, NAME, password, bulk.FIRST)
 
 
-def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Sheet]:
+def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, PageTime]:
     """Ask for all pages of the database in `folder`. Raises ServiceError for one that is not 200.
 
     The server runs on `cores`.
@@ -78,7 +78,7 @@ def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Shee
             _ask(browser, page)  # templates are compiled, the file's pages are in memory
             before, times = service.cpu(), [_ask(browser, page) for _ in range(ROUNDS)]
             cpu = (service.cpu() - before) / ROUNDS / 1e6
-            found[name] = Sheet(statistics.median(times), max(times), cpu)
+            found[name] = PageTime(statistics.median(times), max(times), cpu)
         browser.close()
     return found
 

@@ -163,8 +163,8 @@ def open_streams(port: int, url: str, seconds: float) -> Outcome:
     said = f"GET /api/comments/stream?url={url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     begin, opened = time.monotonic(), 0
     while (took := time.monotonic() - begin) < seconds:
-        with hostile.crowd(port, ATTACKERS, said) as clients:
-            hostile.hear(clients, b'{"count"')
+        with hostile.connect_many(port, ATTACKERS, said) as clients:
+            hostile.wait_for_text(clients, b'{"count"')
         opened += ATTACKERS
     return Outcome(opened, took, 0, 0, 0, 0, 0, 0, 0)
 
@@ -239,7 +239,7 @@ class Attacks:
         with self._serve() as service:
             Visitor(service.port).get(target)
             before = service.rss()
-            with hostile.crowd(service.port, SILENT, b"", hostile.ROOM) as clients:
+            with hostile.connect_many(service.port, SILENT, b"", hostile.ROOM) as clients:
                 hostile.fill(clients, text)
                 row = self._observe(f"{SILENT} clients that never read", number, service, None)
                 return row | {"gained_mib": service.rss() - before}
@@ -341,7 +341,10 @@ def table(result: Result) -> str:
 @click.command
 @options(seconds=2, rounds=1)
 def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
-    """The dearest allowed request of each public endpoint, and what others see meanwhile."""
+    """The dearest allowed requests, and what others see.
+
+    Each is played alone, and beside readers of stored counts and a moderator.
+    """
     before = Result.read(add) if add else None
     with prepare(extent_of(short, rounds, seconds)) as place:
         attacks, begin = Attacks(place), first_round(before)

@@ -1,12 +1,11 @@
-"""Visitors: what posts to a comment form, from a script to a person, each from its own network.
+"""Clients that post to a comment form, from a script to a person, each from its own network.
 
     script    reads the plain form and fills in every field of it
-    stamper   asks for a form token and waits until it is old enough; does no work; has twenty texts
-    solver    does all that the widget does, the work too, and never says the same thing twice
+    stamper   asks for a form token and waits until it is old enough; no proof of work; twenty texts
+    solver    does all that the widget does, proof of work included, and never repeats a text
     person    most use the widget; some have no JavaScript; a few send the same thing twice
 
-What became of a comment is read from the database, since an answer does not tell spam from what
-waits.
+What became of a comment is read from the database, since an answer does not tell spam from pending.
 """
 
 import html
@@ -32,7 +31,7 @@ from commentsvc.settings import data_dir
 from commentsvc.spam.form_tokens import YOUNGEST
 from commentsvc.spam.score import HOLD
 from loadtest.data import texts
-from loadtest.data.texts import Words
+from loadtest.data.texts import FormFields
 
 PERSON: Final = "person"
 TEXTS: Final = 20  # of a stamper
@@ -81,8 +80,8 @@ class Tally(NamedTuple):
     seconds: float
 
 
-class Crowd:
-    """Visitors of one server."""
+class BotTraffic:
+    """Clients of one server."""
 
     def __init__(self, port: int, seed: int) -> None:
         """Take the port of the server, and what all chance follows from."""
@@ -92,7 +91,7 @@ class Crowd:
         self._refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._sent: Counter[str] = Counter()
         self._worked: Counter[str] = Counter()
-        self._taught = 0
+        self._trained = 0
         self._texts = [texts.spammer(self._source) for _ in range(TEXTS)]
 
     def close(self) -> None:
@@ -108,23 +107,23 @@ class Crowd:
             time.sleep(max(0.0, post.ripe - time.monotonic()))
             self._send(sort, post)
 
-    def teach(self, data: Path) -> None:
+    def train(self, data: Path) -> None:
         """Let a moderator decide on all that came, and begin to count anew."""
         decisions = {"approved": self._ids(data, PERSON)}
         decisions["spam"] = self._ids(data, "%") - decisions["approved"]
         for to, ids in decisions.items():
             control.ask(data / data_dir.CONTROL, ChangeStatus(to=to, ids=tuple(ids)))  # type: ignore[arg-type] # both are
-        self._taught = max(ids, default=0)
+        self._trained = max(ids, default=0)
         self._sent.clear()
         self._refused.clear()
         self._worked.clear()
 
     def tallies(self, data: Path) -> dict[str, Tally]:
-        """What became of all that was sent since `teach`, by the database in the folder `data`."""
+        """Return what the database in `data` has of all that was sent since `train`."""
         found = {}
         with self._rows(data) as rows:
             for sort, sent in self._sent.items():
-                [fates] = rows.execute(_FATES, (HOLD, HOLD, f"/{sort}/%", self._taught))
+                [fates] = rows.execute(_FATES, (HOLD, HOLD, f"/{sort}/%", self._trained))
                 spam, doubted, plain = fates
                 refused, each = dict(self._refused[sort]), self._worked[sort] / 1e9 / sent
                 repeated = sent - sum(refused.values()) - sum(fates)
@@ -158,7 +157,7 @@ class Crowd:
         post = self._use_widget(sort, url, network, words, True)
         return [post] * (2 if self._source.random() < 0.02 else 1)
 
-    def _fill(self, url: str, network: str, words: Words) -> Post:
+    def _fill(self, url: str, network: str, words: FormFields) -> Post:
         """Fill in every field of the plain form, as it stands in the page."""
         _, body = self._ask("GET", f"/embed/thread?{urlencode({'url': url})}", None, network)
         known = {**words._asdict(), "url": url}
@@ -168,7 +167,9 @@ class Crowd:
         }
         return _plain({**fields, **known}, network)
 
-    def _use_widget(self, sort: str, url: str, network: str, words: Words, works: bool) -> Post:
+    def _use_widget(
+        self, sort: str, url: str, network: str, words: FormFields, works: bool
+    ) -> Post:
         _, body = self._ask("GET", f"/api/form-token?{urlencode({'url': url})}", None, network)
         given = json.loads(body)
         fields: dict[str, Any] = {

@@ -1,10 +1,10 @@
-"""Bots: how much spam reaches the queue, and whether a person is refused: `loadtest/bots`.
+"""Bots: how much spam reaches the queue, and whether a person is refused.
 
-DESIGN. Three sorts of programs and people (see `visitors`) post to the real program over HTTP. The
-settings are the defaults (every comment waits for approval), but for the work, a share of it, so
-that a run takes minutes. People are a scene of their own, in which the site's rate is not limited,
-for a week of them comes in a minute; and they come in the midst of solvers. Once more they do so
-after a moderator has decided on the first of both, which teaches the filter.
+Three sorts of bots and people (bot_clients.py) post to the real program over HTTP. The settings
+are the defaults (every comment waits for approval), except that the proof of work is a share of
+the default, so that a run takes minutes. People come alone, without the site's rate limit, since a
+week of them comes in a minute; and in the midst of solvers; and once more after a moderator has
+decided on the first comments of both, which trains the filter.
 """
 
 import time
@@ -21,47 +21,47 @@ from loadtest.harness.result import Result
 from loadtest.harness.rounds import Extent
 from loadtest.harness.service import Service
 from loadtest.report.command import finish
-from loadtest.workloads.bot_clients import PERSON, Crowd, Tally
+from loadtest.workloads.bot_clients import PERSON, BotTraffic, Tally
 
 
 class Scene(NamedTuple):
     """Who comes to one server: how many of each sort, and settings for it.
 
-    After the first `lessons` of each sort a moderator decides on them; they are not counted.
+    After the first `training` of each sort a moderator decides on them; they are not counted.
     """
 
     name: str
     numbers: dict[str, int]
     settings: dict[str, str]
-    lessons: int = 0
+    training: int = 0
 
 
 UNHURRIED: Final = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off"}
 
 
-def scenes(posts: int, people: int, lessons: int) -> list[Scene]:
-    """The scenes with so many posts of each sort of program, of people, and lessons of both."""
+def scenes(posts: int, people: int, training: int) -> list[Scene]:
+    """Return the scenes with so many posts of each sort of bot, of people, and for training."""
     return [
         Scene("script", {"script": posts}, {}),
         Scene("stamper", {"stamper": posts}, {}),
         Scene("solver", {"solver": posts, PERSON: people}, {}),
         Scene("people", {PERSON: people}, UNHURRIED),
-        Scene("taught", {"solver": posts, PERSON: people}, UNHURRIED, lessons),
+        Scene("taught", {"solver": posts, PERSON: people}, UNHURRIED, training),
     ]
 
 
 def play(scene: Scene, port: int, data: Path, seed: int) -> dict[str, Tally]:
     """Play a scene on the server at `port`, whose data folder is `data`."""
-    crowd = Crowd(port, seed)
+    traffic = BotTraffic(port, seed)
     try:
-        if scene.lessons:
-            crowd.play(dict.fromkeys(scene.numbers, scene.lessons))
-            crowd.teach(data)
+        if scene.training:
+            traffic.play(dict.fromkeys(scene.numbers, scene.training))
+            traffic.train(data)
             time.sleep(model_cache.PAUSE)
-        crowd.play(scene.numbers)
+        traffic.play(scene.numbers)
     finally:
-        crowd.close()
-    return crowd.tallies(data)
+        traffic.close()
+    return traffic.tallies(data)
 
 
 # The defaults, where loadtest.harness.service has others.
@@ -74,20 +74,23 @@ DEFAULTS: Final = {
 @click.command
 @click.option("--posts", default=10_000, show_default=True, help="Of each sort of program.")
 @click.option("--people", default=1_000, show_default=True, help="Of people.")
-@click.option("--lessons", default=100, show_default=True, help="Of both, for the filter.")
+@click.option("--training", default=100, show_default=True, help="Of both, for the filter.")
 @click.option("--work", default=5, show_default=True, help="The setting spam.proof_of_work.")
-def main(posts: int, people: int, lessons: int, work: int) -> None:
-    """Let bots and people post. Exits with 1 where a person is refused."""
+def main(posts: int, people: int, training: int, work: int) -> None:
+    """Spam of three sorts of bots, and people amid it.
+
+    Exits with 1 if a person is refused.
+    """
     found = {}
     with prepare_empty(Extent(rounds=1)) as place:
-        for scene in scenes(posts, people, lessons):
+        for scene in scenes(posts, people, training):
             data = place.folder / scene.name
             settings = {**DEFAULTS, "COMMENTSVC_SPAM_PROOF_OF_WORK": str(work), **scene.settings}
             with Service(data, place.cores, settings=settings) as service:
                 found[scene.name] = play(scene, service.port, data, seed=1)
             for sort, tally in found[scene.name].items():
                 click.echo(f"{scene.name:<8} {_line(sort, tally)}")
-    about = place.about | {"work": work, "lessons": lessons}
+    about = place.about | {"work": work, "training": training}
     finish(_result(about, found), "bots", "", short=False)
     if any(tallies[PERSON].refused for tallies in found.values() if PERSON in tallies):
         raise click.ClickException("a person was refused")

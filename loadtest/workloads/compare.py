@@ -187,7 +187,7 @@ def main(
     rounds: int,
     short: bool,
 ) -> None:
-    """Two commits in turn: server CPU per request, start time, memory.
+    """Two commits: CPU per request, start time, memory.
 
     Without SCENARIO: count, count-pipelined, count-miss, submit. A revision is built once, in
     build/loadtest/revisions.

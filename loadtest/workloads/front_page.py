@@ -1,13 +1,13 @@
-"""The article's load test: readers who press F5 on the front page of a blog.
+"""The command `front-page`: readers who press F5 on the front page of a blog.
 
-DESIGN. 250 clients ask for counts as fast as they are answered: 25 readers of a page with ten
-articles, each of which is one count. What is not answered within 10 s is an error. Every way (over
-HTTPS behind the proxy, and directly) and every server has its turn in each round, so that all of
-them meet the same machine; a ratio is taken within a round. Server and proxy share the first core,
-the clients have the second one.
+This repeats the load test of the article that Stacosys' author wrote in 2017. 250 clients ask for
+counts as fast as they are answered: 25 readers of a page with ten articles, each of which is one
+count. What is not answered within 10 s is an error. Each round has every way (over HTTPS behind the
+proxy, and directly) to every server, so that a ratio can be taken within it. Server and proxy share
+the first core, the clients have the second one.
 
-The answers are checked before: each distinct question is asked once, and its counts compared with
-the seeded comments. The browsers demand these bodies ever after.
+Each distinct question is asked once before, and its counts compared with the seeded comments. The
+browsers demand these bodies from then on.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,10 +30,17 @@ from loadtest.harness.result import Result, Summary, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import BATCH, Goal
 from loadtest.harness.service import PATIENCE, Service, ServiceError
-from loadtest.proxies.nginx import Front
+from loadtest.proxies.nginx import HttpsNginx
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, show
-from loadtest.servers.competitors import OURS, RIVALS, Question, Rival, our_batch, stacosys_count
+from loadtest.servers.competitors import (
+    COMPETITORS,
+    OURS,
+    Competitor,
+    Question,
+    our_batch,
+    stacosys_count,
+)
 
 CLIENTS: Final = 250
 ASKED: Final = 100  # the most read pages: ten front pages
@@ -57,17 +64,17 @@ class Turn:
     """A server and the way to it."""
 
     way: str
-    rival: Rival | None  # None: it is ours
+    competitor: Competitor | None  # None: it is ours
 
     @property
     def name(self) -> str:
-        """What its figures are called."""
-        return f"{self.way}: {self.rival.name if self.rival else OURS}"
+        """Return what its figures are called."""
+        return f"{self.way}: {self.competitor.name if self.competitor else OURS}"
 
     @property
     def text(self) -> str:
-        """What it is, for people."""
-        return f"{self.rival.text if self.rival else 'this project'}, {WAYS[self.way]}"
+        """Return what it is, for people."""
+        return f"{self.competitor.text if self.competitor else 'this project'}, {WAYS[self.way]}"
 
     @property
     def per_view(self) -> int:
@@ -76,19 +83,19 @@ class Turn:
 
 
 def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
-    """Everything that is to be measured in a round; of `only` these servers, or of all."""
-    chosen: list[Rival | None] = [None, *RIVALS]
+    """Return everything that is to be measured in a round; of `only` these servers, or of all."""
+    chosen: list[Competitor | None] = [None, *COMPETITORS]
     return [
-        Turn(way, rival)
+        Turn(way, competitor)
         for way in WAYS
-        for rival in chosen
+        for competitor in chosen
         if way in ways
-        and (not only or (rival.name if rival else OURS) in only)
-        and ("batch" not in way or rival is None or rival.batch)
+        and (not only or (competitor.name if competitor else OURS) in only)
+        and ("batch" not in way or competitor is None or competitor.batch)
     ]
 
 
-class Article:
+class FrontPage:
     """Rounds of turns."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
@@ -121,13 +128,13 @@ class Article:
     def _measure(self, turn: Turn, number: int) -> Row:
         place, core = self._cores[:1], str(self._cores[1])
         with ExitStack() as stack:
-            server = stack.enter_context(self._start(turn.rival))
+            server = stack.enter_context(self._start(turn.competitor))
             requests = self._requests(turn, server.port)
             plan = self._folder / "visits"
             plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=3)))
             front, port, trusted = None, server.port, None
             if not turn.way.startswith("direct"):
-                front = Front(self._folder, f"127.0.0.1:{server.port}", place)
+                front = HttpsNginx(self._folder, f"127.0.0.1:{server.port}", place)
                 stack.enter_context(front)
                 port, trusted = front.port, front.trusted
             proxy = front.cpu() if front else 0
@@ -141,18 +148,18 @@ class Article:
             }
             return row(turn.name, number, seen, used, server.rss(), **more)
 
-    def _start(self, rival: Rival | None) -> AbstractContextManager[Service | Running]:
-        if rival is None:
+    def _start(self, competitor: Competitor | None) -> AbstractContextManager[Service | Running]:
+        if competitor is None:
             return Service(self._folder / "data", self._cores[:1])
-        folder = self._folder / "rivals"
+        folder = self._folder / "competitors"
         folder.mkdir(exist_ok=True)
         port = free_port()
-        start = rival.start(folder, self._pages, port)
-        log = self._folder / f"{rival.name}.log"
+        start = competitor.start(folder, self._pages, port)
+        log = self._folder / f"{competitor.name}.log"
         return Running(start.words, port, log, self._cores[:1], start.environment)
 
     def _requests(self, turn: Turn, port: int) -> list[Request]:
-        """The distinct requests, each asked once, with the bodies that were right."""
+        """Return the distinct requests, each asked once, with the bodies that were right."""
         pages = self._pages[:ASKED]
         step = BATCH if "batch" in turn.way else 1
         groups = [pages[begin : begin + step] for begin in range(0, len(pages), step)]
@@ -170,10 +177,10 @@ class Article:
 
 def _question(turn: Turn, urls: Sequence[str]) -> Question:
     if "batch" in turn.way:
-        batch = turn.rival.batch if turn.rival else our_batch
+        batch = turn.competitor.batch if turn.competitor else our_batch
         assert batch is not None
         return batch(urls)
-    return turn.rival.count(urls[0]) if turn.rival else stacosys_count(urls[0])
+    return turn.competitor.count(urls[0]) if turn.competitor else stacosys_count(urls[0])
 
 
 def _ask(connection: HTTPConnection, question: Question) -> bytes:
@@ -187,7 +194,7 @@ def _ask(connection: HTTPConnection, question: Question) -> bytes:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """What was to be shown, of what was measured."""
+    """Return what was to be shown, of what was measured."""
     found, measured = [], names(rows)
     for way, goal, figure, base in (
         ("https", TWO, "rate", "https"),
@@ -205,7 +212,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
-    """The article's table: one line for each server and way."""
+    """Return the article's table: one line for each server and way."""
     head = ("server", "requests/min", "min > mean > max ms", "errors", "views/s", "proxy's CPU")
     lines = [head]
     for one in summaries:
@@ -228,7 +235,7 @@ def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
 @click.command
 @options(seconds=12)
 @click.option("--way", "ways", multiple=True, type=click.Choice(tuple(WAYS)))
-@click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in RIVALS))))
+@click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in COMPETITORS))))
 def main(
     add: Path | None,
     seconds: int,
@@ -237,11 +244,11 @@ def main(
     ways: tuple[str, ...],
     only: tuple[str, ...],
 ) -> None:
-    """250 clients ask for the counts of front pages, over HTTPS and without; once for 60 s."""
+    """250 clients on a front page, over HTTPS and without."""
     before = Result.read(add) if add else None
     chosen = turns(ways or WAYS, only)
     with prepare(extent_of(short, rounds, seconds)) as place:
-        played = Article(place, show)
+        played = FrontPage(place, show)
         begin = first_round(before)
         rows = [
             row

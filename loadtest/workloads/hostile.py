@@ -1,7 +1,7 @@
-"""Hostile: many connections at once that do little, or what does harm.
+"""Hostile clients: many connections at once that do little, or never read.
 
-They are driven by one OS thread of this process, beside the generator on the clients' core, and
-cost it less than a hundredth of its time: what readers feel is what the server does.
+One thread of this process drives them, on the clients' core, in less than a hundredth of its time:
+what readers feel is what the server does.
 """
 
 import contextlib
@@ -27,7 +27,9 @@ HALF_A_BODY = (
 
 
 @contextmanager
-def crowd(port: int, count: int, said: bytes, room: int = 0) -> Iterator[list[socket.socket]]:
+def connect_many(
+    port: int, count: int, said: bytes, room: int = 0
+) -> Iterator[list[socket.socket]]:
     """So many connections, each of which has sent `said`; with so little `room` for answers."""
     with ExitStack() as stack:
         clients = []
@@ -43,7 +45,7 @@ def crowd(port: int, count: int, said: bytes, room: int = 0) -> Iterator[list[so
         yield clients
 
 
-def hear(clients: list[socket.socket], wanted: bytes) -> float:
+def wait_for_text(clients: list[socket.socket], wanted: bytes) -> float:
     """Read until each client has heard `wanted`; the moment when the last one had."""
     with contextlib.closing(select.epoll()) as poller:
         silent = {client.fileno(): client for client in clients}
@@ -87,9 +89,9 @@ def slow(port: int, each: int, request: bytes) -> Iterator[None]:
     """
     ending = threading.Event()
     with ExitStack() as stack:
-        fill(stack.enter_context(crowd(port, each, b"", ROOM)), request)
+        fill(stack.enter_context(connect_many(port, each, b"", ROOM)), request)
         slow_ones = [
-            (stack.enter_context(crowd(port, each, said)), said)
+            (stack.enter_context(connect_many(port, each, said)), said)
             for said in (HALF_A_HEAD, HALF_A_BODY)
         ]
         clients = [(client, said) for many, said in slow_ones for client in many]

@@ -1,7 +1,8 @@
-"""The small server's test: `ab -c 5 -n 10000`, by each method, with and without keep-alive.
+"""The command `methods`: `ab -c 5 -n 10000` by each method, with and without keep-alive.
 
-DESIGN. The methods are asked of a trivial handler on our Bridge, as that server's were; a count is
-asked of the whole service, too. ab is on the clients' core, and is soon the bound itself.
+This repeats the figures of a small asynchronous server of 2010. The methods are asked of a trivial
+handler on our HTTP bridge, as that server's were; a count is asked of the whole service, too. ab
+is on the clients' core, and is soon the limit itself.
 """
 
 import re
@@ -38,14 +39,14 @@ ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b
 
 
 def find_ab() -> str:
-    """The path of ab. Raises ClientError with the line that installs it."""
+    """Return the path of ab. Raises ClientError with the line that installs it."""
     path = shutil.which("ab")
     if path is None:
         raise ClientError("ab is missing. Run: apt-get install -y apache2-utils")
     return path
 
 
-class Small:
+class MethodLoad:
     """ab against our Bridge and our service."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None], requests: int) -> None:
@@ -119,7 +120,7 @@ def parse(said: str, share: float) -> Outcome:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """The slowest round of each, and whether anything failed."""
+    """Return the slowest round of each, and whether anything failed."""
     found = []
     for name in names(rows):
         rates = [one["rate"] for one in rows if one["scenario"] == name]
@@ -147,11 +148,14 @@ def table(summaries: Sequence[Summary]) -> str:
 @click.command
 @options(seconds=1)
 def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
-    """ab -c 5 -n 10000 by each method, with and without keep-alive; takes as long as that takes."""
+    """ab -c 5 -n 10000 by each method.
+
+    With and without keep-alive. --seconds has no effect: it takes as long as ab takes.
+    """
     before = Result.read(add) if add else None
     with prepare(extent_of(short, rounds, seconds)) as place:
         asked = SHORT_REQUESTS if short else REQUESTS
-        played = Small(place, show, asked)
+        played = MethodLoad(place, show, asked)
         begin = first_round(before)
         rows = [
             row

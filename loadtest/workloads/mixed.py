@@ -1,14 +1,14 @@
-"""The talk's protocol: a mix of reads and writes at a rate, and the highest rate that holds.
+"""The command `mixed`: the highest rate of a mix of reads and writes that holds.
 
-DESIGN. The talk weighs what is asked: register 1, log in and out 2, list 200, write 20, list all
-users 5, follow and unfollow 5; no failure, and the 95th percentile under 2 s. Ours are: the first
-comment of a reader who wants mails of answers, a moderator who signs in or out, a page's list, a
-comment, the moderators' queue, and an approval.
+The mix is that of the talk "Scaling Python to 1K QPS": register 1, log in and out 2, list 200,
+write 20, list all users 5, follow and unfollow 5; no failure, and the 95th percentile under 2 s.
+Ours are: a reader's first comment with notification, a moderator who signs in or out, a page's
+list, a comment, the moderation queue, and an approval.
 
-As with Locust, a rate is what all users together ask for; unlike there, a request that the server
-was not ready for is waited for from the moment when it was due. Every request is written before:
-nobody signs out twice, nothing is approved twice, and as many are written as are asked. What was
-acknowledged is compared with the database afterwards.
+As with Locust, a rate is what all users together ask for. Unlike there, latency counts from the
+moment when a request was due, so a stalled server looks no better. All requests are prepared
+before: nobody signs out twice, nothing is approved twice. What was acknowledged is compared with
+the database.
 
 Server and clients share both cores, as on the talk's one machine.
 """
@@ -95,7 +95,7 @@ def write(data: Path, pages: Sequence[Page], mix: Mix, number: int) -> Script:
     kinds = source.choices(list(mix), list(mix.values()), k=number)
     counts = Counter(kinds)
     waiting = add_waiting(data, pages, counts["approve"])
-    [desk] = accounts.sign_in(data)
+    [moderator] = accounts.sign_in(data)
     lists = [get(f"/api/comments?url={page.url}&limit={LIST}") for page in pages]
     makers: dict[str, Iterator[Request]] = {
         "register": registrations(pages),
@@ -103,8 +103,8 @@ def write(data: Path, pages: Sequence[Page], mix: Mix, number: int) -> Script:
         "sign out": map(sign_out, accounts.sign_in(data, counts["sign out"])),
         "list": (lists[index] for index in cycle(draw(SEQUENCE, len(pages), seed=3))),
         "write": cycle(submissions(pages, PORT)),
-        "queue": cycle([get("/moderation/queue", desk)]),
-        "approve": (approve(desk, comment_id) for comment_id in waiting),
+        "queue": cycle([get("/moderation/queue", moderator)]),
+        "approve": (approve(moderator, comment_id) for comment_id in waiting),
     }
     return _order(kinds, makers)
 
@@ -130,13 +130,13 @@ def registrations(pages: Sequence[Page]) -> Iterator[Request]:
 
 
 def get(target: str, browser: Browser | None = None) -> Request:
-    """A page; what is in it changes meanwhile."""
+    """Return a page; what is in it changes meanwhile."""
     fields = f"Cookie: {browser.cookie}\r\n" if browser else ""
     return Request(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode(), 200, None)
 
 
 def post(page: str, browser: Browser, **fields: str) -> Request:
-    """A form of the moderators' pages, which is answered by another page to look at."""
+    """Return a form of the moderators' pages, which is answered by another page to look at."""
     body = urlencode({"form": browser.form, **fields})
     head = (
         f"POST /moderation/{page} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
@@ -152,7 +152,7 @@ def sign_in(browser: Browser) -> Request:
 
 
 def sign_out(browser: Browser) -> Request:
-    """The end of a session."""
+    """Return the end of a session."""
     return post("sign-out", browser)
 
 
@@ -161,7 +161,7 @@ def approve(browser: Browser, comment_id: int) -> Request:
     return post("decide", browser, one=f"approve.{comment_id}", back="queue")
 
 
-class Talk:
+class MixedLoad:
     """Rates of a mix, each on a fresh copy of the stage's data."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
@@ -225,19 +225,19 @@ class Talk:
         return made
 
     def compare(self, number: int) -> list[Row]:
-        """The whole mix at one rate, by our browsers and by Locust."""
+        """Return the whole mix at one rate, by our browsers and by Locust."""
         sides = (self.play("whole", LOCUST_RATE, number, by_locust=side) for side in (False, True))
         return [{**one, "scenario": f"side by side, {one['scenario']}"} for one in sides]
 
 
 def holds(one: Row) -> bool:
-    """Whether the rate of a row was reached as the talk demands it."""
+    """Return whether the rate of a row was reached as the talk demands it."""
     reached = one["rate"] >= REACHED * one["wanted"]
     return bool(reached and not one["errors"] and one["p95"] <= LIMIT_US)
 
 
 def tally(data: Path) -> Counter[str]:
-    """What the mix changes in the database."""
+    """Return what the mix changes in the database."""
     queries = {
         "comments": "SELECT count(*) FROM comment",
         "waiting": "SELECT count(*) FROM comment WHERE status = 'pending'",
@@ -259,7 +259,7 @@ def demand_stored(before: Counter[str], after: Counter[str], asked: Counter[str]
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """The highest rate of each mix, and how quick it was."""
+    """Return the highest rate of each mix, and how quick it was."""
     found = []
     for mix in MIXES:
         best = [one for one in rows if one["scenario"] == f"{mix}: highest"]
@@ -292,10 +292,10 @@ def table(summaries: Sequence[Summary]) -> str:
 @options(seconds=6)
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS))
 def main(add: Path | None, seconds: int, rounds: int, short: bool, parts: tuple[str, ...]) -> None:
-    """A mix of reads and writes, at the highest rate that holds by the talk's protocol."""
+    """The highest rate of a mix of reads and writes."""
     before = Result.read(add) if add else None
     with prepare(extent_of(short, rounds, seconds)) as place:
-        played = Talk(place, show)
+        played = MixedLoad(place, show)
         begin = first_round(before)
         rows = [
             row

@@ -1,11 +1,10 @@
-"""Growth: what becomes of each kind of request while the comments grow: `loadtest/growth`.
+"""Scaling: what becomes of each kind of request while the number of comments grows.
 
-DESIGN. The databases are made once (crowd.py) and kept in build/; each round asks all of them, in
-turn, by a server of their own, so what drifts drifts for all sizes. A curve is the CPU time of a
-request at each size; where the disk is what is waited for, the rate. It is judged within rounds,
-against the smallest size.
+The databases are made once (data/bulk.py) and kept in build/. Each round measures all of them in
+turn, each by a server of its own. A curve is the CPU time of a request at each size, or the rate
+where the disk is what is waited for. It is judged within rounds, against the smallest size.
 
-The pages that are asked for are spread evenly over all of them, so that they have as many comments
+The pages that are asked for are spread evenly over all pages, so that they have as many comments
 at every size.
 """
 
@@ -81,7 +80,7 @@ START: Final = "start"
 
 
 def data_of(size: int) -> Path:
-    """The data folder with so many comments, made where it is not there yet, with a bar."""
+    """Return the data folder with so many comments, made where it is not there yet, with a bar."""
     folder = BUILD / "growth" / str(size)
     told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
     stamp, path = folder / "made-by", folder / data_dir.DATABASE
@@ -108,7 +107,7 @@ def pages_of(data: Path, size: int) -> list[Page]:
     return [Page(url, count) for page_id, url, count in rows if page_id in ids]
 
 
-class Growth:
+class SizedDatabase:
     """A data folder of one size, asked by kinds of requests."""
 
     def __init__(self, size: int, extent: Extent, cores: tuple[int, int]) -> None:
@@ -174,12 +173,12 @@ class Growth:
         return outcome
 
     def _serial(self) -> int:
-        """A serial number above those of all submissions to this data: each took an id."""
+        """Return a serial number above those of all submissions to this data: each took an id."""
         with closing(sqlite3.connect(self._data / data_dir.DATABASE)) as connection:
             return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
 
     def _requests(self, kind: Kind, port: int) -> list[Request]:
-        """The distinct requests; what is asked of pages is asked once and checked."""
+        """Return the distinct requests; what is asked of pages is asked once and checked."""
         if not kind.target:
             return submissions(self._pages, port)
         visitor, made = Visitor(port), []
@@ -242,12 +241,12 @@ def table(result: Result) -> str:
 @options(seconds=5)
 @click.option("--largest", type=int, default=SIZES[-1], show_default=True, help="Of the sizes.")
 def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int) -> None:
-    """Measure each kind of request at ten thousand, one million and five million comments."""
+    """Each kind of request at up to 5 million comments."""
     before = Result.read(add) if add else None
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
     with prepare_empty(extent) as place:
-        databases = [Growth(size, extent, place.cores) for size in sizes]
+        databases = [SizedDatabase(size, extent, place.cores) for size in sizes]
         begin = first_round(before)
         rows = [
             row

@@ -28,7 +28,7 @@ from loadtest.report.command import finish, short
 @click.option("--rounds", type=click.IntRange(1, 100), default=Extent().rounds, show_default=True)
 @short
 def main(names: tuple[str, ...], listed: bool, folder: Path, rounds: int, short: bool) -> None:
-    """The real server on one core, its clients on another: counts, lists, submissions."""
+    """Counts, lists and submissions of the real server."""
     if listed:
         for scenario in SCENARIOS:
             click.echo(f"{scenario.name:<16} {scenario.text}")

@@ -1,9 +1,4 @@
-"""Endurance: what a great many clients cost who do little, or harm: `loadtest/endure`.
-
-DESIGN. Memory is that of the whole server, less what it had before. Times are those that readers
-see; they are judged within a round, with the disturbance against without it, on the same server and
-within seconds. The readers are so few that nobody waits for another one's answer.
-"""
+"""Soak: what many clients cost that do little, or are slow, or never read; and what purges cost."""
 
 import json
 import resource
@@ -52,7 +47,7 @@ def _text(target: str) -> bytes:
     return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
-class Endurance:
+class Soak:
     """The tests, each of which gives the rows of one round."""
 
     def __init__(self, play: Environment) -> None:
@@ -67,8 +62,8 @@ class Endurance:
             Visitor(service.port).get(COUNT.format(self._urls[0]))
             before = service.rss()
             said = _text(COUNT.format(self._urls[0]))
-            with hostile.crowd(service.port, IDLE, said) as clients:
-                hostile.hear(clients, b'{"count"')
+            with hostile.connect_many(service.port, IDLE, said) as clients:
+                hostile.wait_for_text(clients, b'{"count"')
                 grown = service.rss() - before
         return [_row("idle", round_number, clients=IDLE, mib=grown)]
 
@@ -80,13 +75,13 @@ class Endurance:
             visitor.get(COUNT.format(url))
             before = service.rss()
             said = _text(f"/api/comments/stream?url={url}")
-            with hostile.crowd(service.port, STREAMS, said) as clients:
-                hostile.hear(clients, b'{"count"')
+            with hostile.connect_many(service.port, STREAMS, said) as clients:
+                hostile.wait_for_text(clients, b'{"count"')
                 grown, used = service.rss() - before, service.cpu()
                 fields = {"url": url, "author": "Ann", "message": f"To all {round_number}"}
                 begin = time.monotonic()
                 visitor.post("/api/comments", json.dumps(fields).encode())
-                took = (hostile.hear(clients, b'{"count"') - begin) * 1e3
+                took = (hostile.wait_for_text(clients, b'{"count"') - begin) * 1e3
                 cost = (service.cpu() - used) / STREAMS
                 after = service.rss() - before
             visitor.close()
@@ -176,7 +171,7 @@ def _row(name: str, round_number: int, **figures: float) -> Row:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """What was asked of each test that was played."""
+    """Return what was asked of each test that was played."""
     found = []
     for name, most in MIB.items():
         goal = Goal("rss_mib", "most", most, "the kernel's part apart")
@@ -193,7 +188,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def _most(rows: Sequence[Row], name: str, figure: str, goal: Goal) -> list[Verdict]:
-    """The greatest value of all rounds, judged; nothing where the test was not played."""
+    """Return the greatest value of all rounds, judged; nothing where the test was not played."""
     values = [float(one[figure]) for one in rows if one["scenario"] == name]
     if not values:
         return []
@@ -202,7 +197,7 @@ def _most(rows: Sequence[Row], name: str, figure: str, goal: Goal) -> list[Verdi
 
 
 def table(result: Result) -> str:
-    """What was measured, each test as it is."""
+    """Return what was measured, each test as it is."""
     rows: list[tuple[str, ...]] = [("test", "figures")]
     for one in result.summaries:
         shown = {
@@ -224,17 +219,17 @@ TESTS: Final = ("idle", "streams", "slow", "purge")
 @click.argument("tests", metavar="[TEST]...", nargs=-1, type=click.Choice(TESTS))
 @options(seconds=3)
 def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, short: bool) -> None:
-    """Measure idle connections, open streams, slow clients, and purges."""
+    """Idle and slow clients, open streams, and purges."""
     before = Result.read(add) if add else None
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < IDLE + 100:
         raise ServiceError(f"the limit of open files is {hard}: ulimit -Hn {IDLE + 500}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with prepare(extent_of(short, rounds, seconds)) as play:
-        endurance, begin, rows = Endurance(play), first_round(before), list[Row]()
+        soak, begin, rows = Soak(play), first_round(before), list[Row]()
         for round_number in range(begin, begin + play.extent.rounds):
             for name in tests or TESTS:
-                made = getattr(endurance, name)(round_number)
+                made = getattr(soak, name)(round_number)
                 rows += made
                 click.echo(f"round {round_number}  {name}")
         result = sum_up(play.about, {}, rows, judge, before)

@@ -1,4 +1,4 @@
-"""Every page that `loadtest/moderators` measures is there."""
+"""Every page that `python -m loadtest admin-pages` measures is there."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ def test_all_pages_are_shown_to_a_moderator_and_measured(data: Path) -> None:
     database = Database(path, purge=lambda tags: None)
     database.open()
     try:
-        admin_requests.employ(database)
+        admin_requests.add_account(database)
     finally:
         database.close_now()
     found = admin_requests.measure(data, NUMBER, os.sched_getaffinity(0))

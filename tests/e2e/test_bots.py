@@ -1,4 +1,4 @@
-"""Bots and people at the same form: `loadtest/bots` in small, on one server."""
+"""Bots and people at the same form: `python -m loadtest bots` in small, on one server."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_who_solves_everything_is_known_by_what_moderators_called_spam(
     data: Path, start: Callable[..., Service]
 ) -> None:
     service = start(data, environ=SETTINGS)
-    scene = Scene("taught", {"solver": 60, "person": 60}, SETTINGS, lessons=60)
+    scene = Scene("taught", {"solver": 60, "person": 60}, SETTINGS, training=60)
     found = bots.play(scene, service.port, data, seed=1)
     solver = found["solver"]
     assert solver.spam >= 20

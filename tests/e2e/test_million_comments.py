@@ -1,6 +1,7 @@
 """A million comments: every list of moderators begins by an index and is there at once.
 
-The bound on the time is generous, since a machine may be busy; `loadtest/moderators` measures it.
+The bound on the time is generous, since a machine may be busy; `python -m loadtest admin-pages`
+measures it.
 """
 
 import re

@@ -20,7 +20,7 @@ import trustme
 from packaging.utils import canonicalize_name
 
 from loadtest.harness.running import free_ports
-from loadtest.proxies.configs import FRONTS, Place
+from loadtest.proxies.configs import CONFIGS, Place
 from tests import requirements
 from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
@@ -102,7 +102,7 @@ def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
 
         def start() -> Client:
             place = Place(tmp_path, box.address, chain, key, *free_ports(), HOST)
-            stack.enter_context(running(checked(FRONTS["caddy"], place), place))
+            stack.enter_context(running(checked(CONFIGS["caddy"], place), place))
             return Client(place, trust)
 
         yield start

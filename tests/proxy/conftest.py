@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from loadtest.harness.running import free_port, free_ports
-from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, Place
 from tests.e2e.program import Service
 from tests.proxy.client import Client
 from tests.proxy.proxies import BLOG, HOST, checked, running
@@ -119,13 +119,13 @@ def begin(
         yield begin
 
 
-@pytest.fixture(scope="module", params=FRONTS)
+@pytest.fixture(scope="module", params=CONFIGS)
 def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
     """Each proxy in turn, in front of the service that it needs."""
     if request.param not in TLS_ONLY:
-        return begin(FRONTS[request.param])
+        return begin(CONFIGS[request.param])
     service, port = request.getfixturevalue("prefaced")
-    return begin(FRONTS[request.param], service, port if request.param == "hitch" else None)
+    return begin(CONFIGS[request.param], service, port if request.param == "hitch" else None)
 
 
 @pytest.fixture(scope="session")

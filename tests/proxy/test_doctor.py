@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadtest.harness.running import free_port
-from loadtest.proxies.configs import FRONTS, TLS_ONLY, Command, Place, nginx
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, Place, nginx
 from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
 from tests.proxy.conftest import prefaced_settings, serving
@@ -51,9 +51,9 @@ def faults(done: Outcome) -> list[str]:
 Examine = Callable[..., Outcome]
 
 
-@pytest.mark.parametrize("name", [name for name in FRONTS if name not in TLS_ONLY])
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in TLS_ONLY])
 def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: str) -> None:
-    done = examine(begin(FRONTS[name]))
+    done = examine(begin(CONFIGS[name]))
     assert (done.code, faults(done)) == (0, []), done
     for check in (
         *("answer", "certificate", "hsts", "redirect", "host", "client", "cors", "body"),
@@ -122,7 +122,7 @@ def test_a_fault_of_nginx_is_found_and_the_line_to_change_is_told(
 def test_a_fault_of_caddy_is_found(
     begin: Begin, examine: Examine, check: str, old: str, new: str
 ) -> None:
-    done = examine(begin(changed(FRONTS["caddy"], old, new)))
+    done = examine(begin(changed(CONFIGS["caddy"], old, new)))
     assert (done.code, faults(done)) == (1, [check]), done
     assert "        caddy: " in done.out
     assert "        nginx: " in done.out
@@ -160,7 +160,7 @@ SOURCE = "http-request set-header X-Forwarded-For %[src]"
 def test_faults_of_haproxy_are_found(
     begin: Begin, examine: Examine, checks: list[str], changes: dict[str, str]
 ) -> None:
-    make = FRONTS["haproxy"]
+    make = CONFIGS["haproxy"]
     for old, new in changes.items():
         make = changed(make, old, new)
     done = examine(begin(make), "--proxy", "haproxy")
@@ -183,7 +183,7 @@ def test_a_terminator_of_tls_has_no_fault(
     begin: Begin, examine: Examine, prefaced: tuple[Service, int], name: str
 ) -> None:
     service, port = prefaced
-    front = begin(FRONTS[name], service, port if name == "hitch" else None)
+    front = begin(CONFIGS[name], service, port if name == "hitch" else None)
     done = examine(front, service=service)
     assert (done.code, faults(done)) == (0, []), done
     for check in ("hsts", "redirect", "client", "keep-alive"):
@@ -205,7 +205,7 @@ def test_a_fault_of_a_terminator_is_found(
     old: str,
     new: str,
 ) -> None:
-    front = begin(changed(FRONTS["haproxy-tcp"], old, new), prefaced[0])
+    front = begin(changed(CONFIGS["haproxy-tcp"], old, new), prefaced[0])
     done = examine(front, service=prefaced[0])
     assert (done.code, faults(done)) == (1, [check]), done
     assert old.split()[0] in done.out.partition(f"fault {check}:")[2]
@@ -214,7 +214,7 @@ def test_a_fault_of_a_terminator_is_found(
 def test_hitch_without_the_redirect_of_the_service_is_told(
     begin: Begin, examine: Examine, prefaced: tuple[Service, int]
 ) -> None:
-    done = examine(begin(FRONTS["hitch"], prefaced[0]), service=prefaced[0])  # at another port
+    done = examine(begin(CONFIGS["hitch"], prefaced[0]), service=prefaced[0])  # at another port
     assert (done.code, faults(done)) == (1, ["redirect"]), done
     assert "server.redirect = " in done.out.partition("fault redirect:")[2]
 
@@ -222,11 +222,11 @@ def test_hitch_without_the_redirect_of_the_service_is_told(
 def test_a_terminator_that_does_not_agree_with_the_service_is_told(
     begin: Begin, examine: Examine, service: Service, prefaced: tuple[Service, int]
 ) -> None:
-    silent = changed(FRONTS["haproxy-tcp"], "send-proxy-v2-ssl", "")
+    silent = changed(CONFIGS["haproxy-tcp"], "send-proxy-v2-ssl", "")
     done = examine(begin(silent, prefaced[0]))
     assert done.code == 1
     assert "hangs up without a word" in done.err
-    done = examine(begin(FRONTS["haproxy-tcp"], service))
+    done = examine(begin(CONFIGS["haproxy-tcp"], service))
     assert done.code == 1
     assert "it speaks the PROXY protocol and server.proxy_protocol is not true" in done.err
 

@@ -4,7 +4,7 @@
 /* One client as a browser is: it keeps its connection, opens a new one where the server closed it,
  * speaks TLS where it is told to, and counts what goes wrong instead of ending.
  *
- * DESIGN. A browser asks one thing at a time. Its connection goes through the states from top to
+ * A browser asks one thing at a time. Its connection goes through the states from top to
  * bottom, as far as it can at each event; events are edge-triggered. A kept connection that ends
  * before the first byte of an answer was closed while it was idle, so the request is sent once more
  * on a new one (RFC 9112 section 9.3.1); any other end is a failure. */

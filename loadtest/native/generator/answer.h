@@ -3,7 +3,7 @@
 
 /* What a right answer is, and whether one is right.
  *
- * DESIGN. The first right answer to a question is parsed, compared with what the file demands, and
+ * The first right answer to a question is parsed, compared with what the file demands, and
  * remembered whole. A later answer that has the same bytes, the value of its Date apart, is right
  * without being parsed again; so every byte of every answer is looked at, for a memcmp. */
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* DESIGN. All clients read into one input, which so stays in the processor's cache. Only the
+/* All clients read into one input, which so stays in the processor's cache. Only the
  * beginning of an answer that is not whole is kept with its client and put before the next read.
  * Events are edge-triggered: a read that does not fill the input has emptied the socket, unless the
  * event tells of the server's end too. */

@@ -3,7 +3,7 @@
 
 /* Latencies of any size, each known to one part in HISTOGRAM_STEPS, in 30 KiB.
  *
- * DESIGN. The idea is HdrHistogram's: every power of two is divided into the same number of equal
+ * The idea is HdrHistogram's: every power of two is divided into the same number of equal
  * steps, so the bucket of a value is its exponent and its first bits. */
 #include <stdint.h>
 

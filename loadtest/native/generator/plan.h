@@ -3,7 +3,7 @@
 
 /* What is asked, in which order, and what is right: the file that main.c describes.
  *
- * DESIGN. The requests lie in memory in the order of asking, one behind the other, so that a batch
+ * The requests lie in memory in the order of asking, one behind the other, so that a batch
  * is a piece of it and costs the generator one send, without copying. */
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-"""A rival: what Stacosys does for a count, made again with Flask and SQLite in a few lines.
+"""A competitor: what Stacosys does for a count, made again with Flask and SQLite in a few lines.
 
     python on_flask.py DATABASE PORT      on Flask's own server
     gunicorn on_flask:application         DATABASE in the environment

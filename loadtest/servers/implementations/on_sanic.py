@@ -1,4 +1,4 @@
-"""A rival: the article's server on Sanic, made again in a few lines.
+"""A competitor: the article's server on Sanic, made again in a few lines.
 
     python on_sanic.py DATABASE PORT WORKERS CACHED
 

@@ -1,4 +1,4 @@
-"""A rival: Stacosys as its author runs it, from a checkout of its sources on PYTHONPATH.
+"""A competitor: Stacosys as its author runs it, from a checkout of its sources on PYTHONPATH.
 
     python on_stacosys.py SETTINGS
 

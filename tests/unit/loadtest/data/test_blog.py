@@ -1,4 +1,4 @@
-"""loadtest/blog.py: the same blog every time, with a few popular pages and many quiet ones."""
+"""loadtest/data/blog.py: the same blog every time, with a few popular pages and many quiet ones."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""loadtest/prose.py: texts of people and of spammers, nearly all of them different."""
+"""loadtest/data/texts.py: texts of people and of spammers, nearly all of them different."""
 
 import random
 from collections.abc import Callable
@@ -7,20 +7,20 @@ import pytest
 
 from commentsvc.comments.submission import Fields, check
 from commentsvc.settings.schema import CommentsSettings
-from loadtest.data.texts import Words, person, spammer
+from loadtest.data.texts import FormFields, person, spammer
 
 SORTS = (person, spammer)
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_the_same_seed_gives_the_same_texts(sort: Callable[[random.Random], Words]) -> None:
+def test_the_same_seed_gives_the_same_texts(sort: Callable[[random.Random], FormFields]) -> None:
     first, again, other = (random.Random(seed) for seed in (1, 1, 2))
     assert [sort(first) for _ in range(20)] == [sort(again) for _ in range(20)]
     assert sort(first) != sort(other)
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_every_one_can_be_sent(sort: Callable[[random.Random], Words]) -> None:
+def test_every_one_can_be_sent(sort: Callable[[random.Random], FormFields]) -> None:
     source = random.Random(3)
     for _ in range(500):
         fields = Fields(url="/p/", **sort(source)._asdict())

@@ -1,4 +1,4 @@
-"""loadtest/bench.py: what is sent, and which answers are right."""
+"""loadtest/harness/bench.py: what is sent, and which answers are right."""
 
 import json
 from dataclasses import replace

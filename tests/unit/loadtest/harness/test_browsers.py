@@ -1,4 +1,4 @@
-"""loadtest/visits.py: the browsers, what they say, and what is made of it."""
+"""loadtest/harness/browsers.py: the browsers, what they say, and what is made of it."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""loadtest/client.py: what wrk and the generator say, and the generator itself."""
+"""loadtest/harness/client.py: what wrk and the generator say, and the generator itself."""
 
 import os
 import re

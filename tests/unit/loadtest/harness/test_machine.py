@@ -1,4 +1,4 @@
-"""loadtest/machine.py: what a result says of where it was measured."""
+"""loadtest/harness/machine.py: what a result says of where it was measured."""
 
 from pathlib import Path
 

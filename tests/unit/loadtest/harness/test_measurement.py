@@ -1,4 +1,4 @@
-"""loadtest/measurement.py: what a measurement cost, and when it is of no use."""
+"""loadtest/harness/measurement.py: what a measurement cost, and when it is of no use."""
 
 from dataclasses import replace
 

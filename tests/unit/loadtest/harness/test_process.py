@@ -1,4 +1,4 @@
-"""loadtest/process.py: figures out of /proc."""
+"""loadtest/harness/process.py: figures out of /proc."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""loadtest/programs.py, and the programs that it builds: the generator and the limit."""
+"""loadtest/harness/programs.py, and the programs that it builds: the generator and the limit."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""loadtest/result.py: medians, verdicts, and the file that holds them."""
+"""loadtest/harness/result.py: medians, verdicts, and the file that holds them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""loadtest/rounds.py and seed.py: what was acknowledged is in the database."""
+"""loadtest/harness/rounds.py and seed.py: what was acknowledged is in the database."""
 
 from pathlib import Path
 

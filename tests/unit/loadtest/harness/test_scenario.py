@@ -1,4 +1,4 @@
-"""loadtest/scenario.py: what is asked, what is right, what is aimed at."""
+"""loadtest/harness/scenario.py: what is asked, what is right, what is aimed at."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""loadtest/service.py: what is read of a running server."""
+"""loadtest/harness/service.py: what is read of a running server."""
 
 import pytest
 

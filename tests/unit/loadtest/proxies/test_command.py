@@ -1,4 +1,4 @@
-"""loadtest/proxies.py: medians, and what they are compared with."""
+"""loadtest/proxies/command.py: medians, and what they are compared with."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""loadtest/passing.py: what h2load says, and who is on which core."""
+"""loadtest/proxies/load.py: what h2load says, and who is on which core."""
 
 import pytest
 

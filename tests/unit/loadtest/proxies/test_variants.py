@@ -7,7 +7,7 @@ from loadtest.proxies.variants import (
     CHANGES,
     FIXED,
     MICROCACHE,
-    PLAINLY,
+    PLAIN_HTTP,
     RSA,
     SHIPPED,
     STREAM,
@@ -22,7 +22,7 @@ FILES = {
     "haproxy-tcp": "haproxy-tcp.cfg",
     "hitch": "hitch.conf",
 }
-ALL = (*SHIPPED, *PLAINLY, MICROCACHE, *CHANGES, *RSA, *WORKERS, *FIXED)
+ALL = (*SHIPPED, *PLAIN_HTTP, MICROCACHE, *CHANGES, *RSA, *WORKERS, *FIXED)
 
 
 @pytest.mark.parametrize("setup", ALL, ids=lambda setup: setup.name)

@@ -1,4 +1,4 @@
-"""loadtest/table.py: what people read."""
+"""loadtest/report/table.py: what people read."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""loadtest/rivals.py: what is asked of other servers, and where their comments come from."""
+"""loadtest/competitors.py: what is asked of other servers, and where their comments come from."""
 
 import sqlite3
 from contextlib import closing
@@ -9,9 +9,9 @@ import pytest
 from loadtest.data.blog import COMMENTS, pages
 from loadtest.harness.programs import MissingError
 from loadtest.servers import competitors
-from loadtest.servers.competitors import RIVALS, Question, our_batch
+from loadtest.servers.competitors import COMPETITORS, Question, our_batch
 
-RIVAL = {rival.name: rival for rival in RIVALS}
+RIVAL = {competitor.name: competitor for competitor in COMPETITORS}
 
 
 def test_each_answer_is_read_as_its_server_writes_it() -> None:

@@ -1,4 +1,4 @@
-"""loadtest/contest.py: what is asked, and which ratios are judged."""
+"""loadtest/servers/contest.py: what is asked, and which ratios are judged."""
 
 import pytest
 

@@ -17,8 +17,8 @@ from loadtest.harness.service import ServiceError
 from loadtest.servers import peer, runner
 from loadtest.servers.contest import PLAIN, Entry
 from loadtest.servers.peer import Answer
-from loadtest.servers.runner import Arena
-from loadtest.servers.scan import Attack
+from loadtest.servers.runner import ContestRunner
+from loadtest.servers.scan import ScanRunner
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 CORES = (ALLOWED[0], ALLOWED[-1])
@@ -41,7 +41,7 @@ def test_every_entry_that_is_there_is_measured(
 
     monkeypatch.setitem(peer.PEER, "away", away)
     seen: list[Measurement] = []
-    place = Arena(folder, PAGES, EXTENT, CORES, seen.append)
+    place = ContestRunner(folder, PAGES, EXTENT, CORES, seen.append)
     contest = replace(
         PLAIN, entries=(Entry("ours"), Entry("baseline", "baseline"), Entry("away", "away"))
     )
@@ -62,7 +62,7 @@ def test_a_peer_that_answers_wrongly_is_told_of_and_the_run_goes_on(
         return [str(programs.baseline()), str(port), str(other)]
 
     monkeypatch.setitem(peer.PEER, "wrong", wrong)
-    place = Arena(folder, PAGES, EXTENT, CORES, lambda _: None)
+    place = ContestRunner(folder, PAGES, EXTENT, CORES, lambda _: None)
     contest = replace(PLAIN, entries=(Entry("wrong", "wrong"), Entry("ours")))
     assert [one.scenario for one in place.play(contest, 0)] == ["plain: ours"]
     assert "does not answer as it must" in place.about()["absent"]["wrong"]
@@ -70,7 +70,7 @@ def test_a_peer_that_answers_wrongly_is_told_of_and_the_run_goes_on(
 
 def test_a_wrong_count_fails_the_run(folder: Path) -> None:
     wrong = [*PAGES[:-1], replace(PAGES[-1], count=99)]
-    place = Arena(folder, wrong, EXTENT, CORES, lambda _: None)
+    place = ContestRunner(folder, wrong, EXTENT, CORES, lambda _: None)
     with pytest.raises(ClientError, match="wrong ones"):
         place.play(replace(PLAIN, entries=(Entry("ours"),)), 1)
 
@@ -78,13 +78,13 @@ def test_a_wrong_count_fails_the_run(folder: Path) -> None:
 def test_a_store_that_is_too_small_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that never stores is one whose answers are all misses."""
     monkeypatch.setattr(runner, "WARMINGS", 1)
-    place = Arena(folder, PAGES, EXTENT, CORES, lambda _: None)
+    place = ContestRunner(folder, PAGES, EXTENT, CORES, lambda _: None)
     with pytest.raises(ServiceError, match="does not keep"):
         place.play(replace(PLAIN, entries=(Entry("ours"),)), 1)
 
 
 def test_a_scan_counts_what_readers_and_the_attacker_saw(folder: Path) -> None:
-    seen = Attack(folder, PAGES, CORES).play(0.3, wanted=500)
+    seen = ScanRunner(folder, PAGES, CORES).play(0.3, wanted=500)
     assert seen.asked >= 500
     assert seen.undisturbed_hits == 1.0
     assert 0.9 < seen.attacked_hits <= 1.0

@@ -1,4 +1,4 @@
-"""loadtest/versus.py: what a run of contests makes of its measurements."""
+"""loadtest/servers/versus.py: what a run of contests makes of its measurements."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""loadtest/article.py: who has a turn, and what is judged."""
+"""loadtest/workloads/front_page.py: who has a turn, and what is judged."""
 
 from loadtest.harness.measurement import Row
 from loadtest.harness.result import summarise

@@ -1,4 +1,4 @@
-"""loadtest/small.py: what ab is told, and what it says."""
+"""loadtest/workloads/methods.py: what ab is told, and what it says."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""loadtest/talk.py and loadtest/locust.py: what is asked, and when a rate holds."""
+"""loadtest/workloads/mixed.py and loadtest/locust.py: what is asked, and when a rate holds."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""loadtest/growth.py: which pages are asked for, and what is judged."""
+"""loadtest/workloads/scaling.py: which pages are asked for, and what is judged."""
 
 import sqlite3
 from contextlib import closing

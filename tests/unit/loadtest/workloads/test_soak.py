@@ -1,4 +1,4 @@
-"""loadtest/endure.py: what is judged; loadtest/hostile.py: who hears what."""
+"""loadtest/workloads/soak.py: what is judged; loadtest/hostile.py: who hears what."""
 
 import socket
 import threading
@@ -43,6 +43,6 @@ def test_a_crowd_is_heard_to_its_last_client() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with hostile.crowd(port, 20, b"hello") as clients:
-            hostile.hear(clients, b"last")
+        with hostile.connect_many(port, 20, b"hello") as clients:
+            hostile.wait_for_text(clients, b"last")
         thread.join()
