@@ -8,9 +8,9 @@ short indexed reads and run on the event loop; other lists go to a reader.
 All answers but writes allow every page to read them; errors are made by the router.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 from commentsvc.api.serialize import CommentSerializer, Receipt, status
 from commentsvc.api.submit import Accepted, SubmissionService
@@ -36,7 +36,7 @@ from commentsvc.http.messages import (
     encode,
     first,
 )
-from commentsvc.http.router import HandlerResult, Route
+from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
 from commentsvc.util.text import whole_number
@@ -123,7 +123,7 @@ class CommentsApi:
         numbers = {url: thread.count for url, thread in threads.items()}
         return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
 
-    def list_comments(self, request: Request) -> HandlerResult:
+    def list_comments(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,

@@ -16,8 +16,17 @@ import msgspec
 
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.submit import SubmissionService
+from commentsvc.comments.defuse import defuse
 from commentsvc.comments.submission import Fields, Submission, avatar, check, is_site
-from commentsvc.http.messages import ANY_ORIGIN, JSON, NOT_STORED, HttpError, Request, Response
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings
 
@@ -61,11 +70,23 @@ class Stacosys:
         return [
             Route("POST", "/newcomment", self.submit_form),
             Route("GET", "/ping", self._api.ping),
-            Route("GET", "/comments", self._api.list_comments),
+            Route("GET", "/comments", self.list_comments),
             Route("GET", "/comments/count", self._api.count),
             Route("POST", "/comments", self.submit_json),
             *moderation,
         ]
+
+    async def list_comments(self, request: Request) -> Response:
+        """GET /comments?url=U: as GET /api/comments, but no `content` can run in a page.
+
+        The readers of these versions insert what they make of the Markdown as it is.
+        """
+        answer = self._api.list_comments(request)
+        listed = answer if isinstance(answer, Response) else await answer
+        shown = msgspec.json.decode(listed.body)
+        for comment in shown["data"]:
+            comment["content"] = defuse(comment["content"])
+        return msgspec.structs.replace(listed, body=encode(shown))
 
     async def submit_form(self, request: Request) -> Response:
         """POST /newcomment, a form: 302 to the configured address, stored or waiting.

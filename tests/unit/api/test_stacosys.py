@@ -124,6 +124,17 @@ def test_every_version_reads_what_was_stored(service: Served, prefix: str) -> No
     assert service.get(f"{prefix}/ping").body == b"OK"
 
 
+def test_the_content_of_the_old_interface_cannot_run_in_its_readers_pages(service: Served) -> None:
+    message = "*Hi* <script>alert(1)</script> [a](javascript:alert(1))"
+    service.submit(message)
+    answer = service.get("/comments?url=/p/")
+    [shown] = data(answer)["data"]
+    assert shown["content"] == "*Hi* &lt;script>alert(1)&lt;/script> [a](./javascript:alert(1))"
+    assert answer.tags == ("thread:blog:/p/",)
+    [ours] = data(service.get("/api/comments?url=/p/"))["data"]
+    assert ours["content"] == message
+
+
 OLD = {
     "token": "x",
     "url": "/p/",
