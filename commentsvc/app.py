@@ -93,7 +93,7 @@ def run(settings: Settings, start: Start) -> None:
     it cannot start.
     """
     process.set_up_logging()
-    process.raise_file_limit(settings.server.connections)
+    process.raise_file_limit(settings.server.max_connections)
     place = asyncio.run(_serve(settings, start, None))
     while place is not None:
         place = asyncio.run(_serve(settings, start, place))

@@ -40,7 +40,7 @@ class Dashboard:
     ) -> None:
         """Take the settings, where comments are, the core's `stats`, and the backups."""
         self._sections = told(settings)
-        self._kept_days = settings.spam.kept_days
+        self._kept_days = settings.spam.keep_spam_days
         self._sites = [site.name for site in settings.sites]
         self._database = database
         self._access = access

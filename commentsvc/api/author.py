@@ -78,7 +78,7 @@ class AuthorActions:
         self._votes = VALUES[settings.comments.votes]
         self._limiter = RateLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
-        self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
         self._database = database

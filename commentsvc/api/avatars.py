@@ -57,8 +57,8 @@ class Avatars:
     """The handler, and what it keeps. `monotonic` is a clock in seconds."""
 
     def __init__(self, settings: Settings, sites: Sites, monotonic: Callable[[], float]) -> None:
-        self._sources = {site.name: site.pictures.rstrip("/") for site in settings.sites}
-        self._networks = settings.hooks.networks
+        self._sources = {site.name: site.avatar_url.rstrip("/") for site in settings.sites}
+        self._networks = settings.hooks.allowed_networks
         self._sites = sites
         self._monotonic = monotonic
         self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, monotonic)

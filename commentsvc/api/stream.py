@@ -84,7 +84,7 @@ class CommentStream:
         below: Callable[[int], int],
     ) -> None:
         self._proxies = TrustedProxies(settings.trusted_proxies)
-        self._network_streams = settings.network_streams
+        self._network_streams = settings.max_network_streams
         self._database = database
         self._sites = sites
         self._publisher = publisher

@@ -121,9 +121,9 @@ class SubmissionService:
         self._pending_limit = PendingLimit(settings.spam, database)
         self._previews = RateLimiter(PREVIEWS)
         self._rendering = RenderQueue(clock.monotonic)
-        self._hashes = NetworkHashes(keys[0], settings.privacy.network_days)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._replies = bool(settings.mail.host) and settings.mail.replies
+        self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._database = database
         self._sites = sites
         self._origins = origins

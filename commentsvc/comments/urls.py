@@ -184,7 +184,7 @@ class Sites:
         """The address of an author's picture on the site `name`, for `item`; "" without any."""
         site = self._sites[name]
         query = "" if site is self._first else f"?site={quote(name, safe='')}"
-        return f"api/avatar/*{query}" if site.pictures else ""
+        return f"api/avatar/*{query}" if site.avatar_url else ""
 
     def _absolute(self, url: str, name: str) -> PageRef:
         head, mark, query = _clean(url).partition("?")

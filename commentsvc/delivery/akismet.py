@@ -51,7 +51,7 @@ class Akismet:
     ) -> None:
         """Take the settings, where comments are, the clock (Unix seconds), and the service."""
         self._key = settings.spam.akismet_key
-        self._networks = settings.hooks.networks
+        self._networks = settings.hooks.allowed_networks
         self._blogs = origins(settings.sites)
         self._base = settings.server.public_url
         self._database = database

@@ -56,7 +56,7 @@ class Webhook:
         clock: Clock,
     ) -> None:
         self._origins = origins(settings.sites)
-        self._networks = settings.hooks.networks
+        self._networks = settings.hooks.allowed_networks
         self._form = form
         self._clock = clock
 

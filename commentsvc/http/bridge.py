@@ -109,17 +109,17 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
     """Return the core's options as `settings` has them."""
     return {
         "workers": settings.workers,
-        "cache_bytes": settings.store_mib << 20,
-        "connections": settings.connections,
-        "waiting": settings.waiting,
+        "cache_bytes": settings.cache_mib << 20,
+        "connections": settings.max_connections,
+        "waiting": settings.max_waiting_requests,
         "trace_lines": trace_lines,
-        "streams": settings.streams,
-        "body_bytes": settings.body_kib << 10,
+        "streams": settings.max_streams,
+        "body_bytes": settings.max_body_kib << 10,
         "keep_alive": settings.keep_alive,
-        "head_deadline": settings.head_deadline,
-        "body_deadline": settings.body_deadline,
-        "handler_deadline": settings.handler_deadline,
-        "heartbeat": settings.stream_beat,
+        "head_deadline": settings.head_timeout,
+        "body_deadline": settings.body_timeout,
+        "handler_deadline": settings.handler_timeout,
+        "heartbeat": settings.stream_heartbeat,
         "proxy_protocol": settings.proxy_protocol,
         "hsts": settings.hsts,
         "refusal_type": messages.JSON,
@@ -237,7 +237,7 @@ class Bridge:
             _log.warning(
                 "no file descriptor is left for further clients: they wait, or idle ones are let "
                 "go; raise the limit of open files (LimitNOFILE=, ulimit -Hn) above "
-                "server.connections"
+                "server.max_connections"
             )
         self._starved, self._starved_at = count, now
 

@@ -155,7 +155,7 @@ class Embed:
         templates = _environment()
         self._bounds = settings.comments
         self._mails = bool(settings.mail.host)
-        self._replies = self._mails and settings.mail.replies
+        self._replies = self._mails and settings.mail.reply_notifications
         self._thread = templates.get_template("thread.html")
         self._standalone = templates.get_template("standalone.html")
         self._result = templates.get_template("result.html")

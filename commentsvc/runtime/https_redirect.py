@@ -35,11 +35,11 @@ class Redirect:
 
 @asynccontextmanager
 async def redirecting(server: schema.ServerSettings, succession: Handover) -> AsyncIterator[None]:
-    """Answer at `server.redirect` during the block, where it is set. Raises OSError.
+    """Answer at `server.redirect_listen` during the block, where it is set. Raises OSError.
 
     The listener and its clients come from the server before us, and go to the next one.
     """
-    if not server.redirect:
+    if not server.redirect_listen:
         succession.place.redirect.close()
         succession.hold_redirect(Sockets())
         yield
@@ -47,10 +47,10 @@ async def redirecting(server: schema.ServerSettings, succession: Handover) -> As
     bridge = Bridge(
         msgspec.structs.replace(
             server,
-            listen=server.redirect,
+            listen=server.redirect_listen,
             workers=1,
-            store_mib=0,
-            connections=CONNECTIONS,
+            cache_mib=0,
+            max_connections=CONNECTIONS,
             keep_alive=KEEP_ALIVE,
             proxy_protocol=False,
             hsts="",

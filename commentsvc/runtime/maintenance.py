@@ -35,10 +35,12 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
             while last == before and await database.write(search.index_pending, PIECE):
                 last = database.read_now(search.last)
             if last == before:
-                await _forget(database, _ago(settings.privacy.network_days, clock.now_ms()))
-                if settings.spam.kept_days and rest <= 0:
+                await _forget(database, _ago(settings.privacy.keep_network_days, clock.now_ms()))
+                if settings.spam.keep_spam_days and rest <= 0:
                     now_ms = clock.now_ms()
-                    more = await _remove(database, _ago(settings.spam.kept_days, now_ms), now_ms)
+                    more = await _remove(
+                        database, _ago(settings.spam.keep_spam_days, now_ms), now_ms
+                    )
                     rest = 0 if more else ROUND
                 rest -= pause
             before = last

@@ -80,10 +80,10 @@ def _contradictions(
             "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
             " by TLS. Set it too, or let the proxy send Strict-Transport-Security."
         )
-    if server.redirect and not server.public_url.startswith("https:"):
+    if server.redirect_listen and not server.public_url.startswith("https:"):
         yield (
-            "server.redirect is set, but server.public_url is no https address: there the way"
-            " leads. Set it too."
+            "server.redirect_listen is set, but server.public_url is no https address: the"
+            " redirect leads there. Set it too."
         )
     if mail.host:
         for name, value, reason in (

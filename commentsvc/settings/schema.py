@@ -49,19 +49,19 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
     proxy_protocol: Annotated[bool, SWITCH] = False
     hsts: Annotated[str, HSTS] = ""
-    redirect: Annotated[str, LISTEN_OR_NOT] = ""
-    store_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
-    connections: Annotated[int, whole(16, 1_000_000)] = 20_000
-    streams: Annotated[int, whole(0, 1_000_000)] = 5_000
-    network_streams: Annotated[int, whole(0, 1_000_000)] = 500
-    stream_beat: Annotated[int, whole(1, 3_600, "seconds")] = 15
-    waiting: Annotated[int, whole(16, 65_536)] = 1_024
+    redirect_listen: Annotated[str, LISTEN_OR_NOT] = ""
+    cache_mib: Annotated[int, whole(1, 65_536, "MiB")] = 8
+    max_connections: Annotated[int, whole(16, 1_000_000)] = 20_000
+    max_streams: Annotated[int, whole(0, 1_000_000)] = 5_000
+    max_network_streams: Annotated[int, whole(0, 1_000_000)] = 500
+    stream_heartbeat: Annotated[int, whole(1, 3_600, "seconds")] = 15
+    max_waiting_requests: Annotated[int, whole(16, 65_536)] = 1_024
     keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75
-    head_deadline: Annotated[int, whole(1, 600, "seconds")] = 10
-    body_deadline: Annotated[int, whole(1, 3_600, "seconds")] = 30
-    handler_deadline: Annotated[int, whole(1, 600, "seconds")] = 30
+    head_timeout: Annotated[int, whole(1, 600, "seconds")] = 10
+    body_timeout: Annotated[int, whole(1, 3_600, "seconds")] = 30
+    handler_timeout: Annotated[int, whole(1, 600, "seconds")] = 30
     stop_grace: Annotated[int, whole(0, 600, "seconds")] = 10
-    body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
+    max_body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
     cache_control: Annotated[str, HEADER] = "public, max-age=0, must-revalidate"
 
 
@@ -89,7 +89,7 @@ class Site(Struct, frozen=True, kw_only=True):
         Meta(description='"", "all", "first", "suspicious" or "none"'),
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
-    pictures: Annotated[str, URL] = ""
+    avatar_url: Annotated[str, URL] = ""
 
     @property
     def origin(self) -> str:
@@ -133,8 +133,8 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     pending_limit: Annotated[str, RATE] = "20/day"
     site_pending_limit: Annotated[int, whole(0, 1_000_000)] = 10_000
     honeypot: Annotated[bool, SWITCH] = True
-    links: Annotated[int, whole(0, 1_000)] = 3
-    words: Annotated[tuple[str, ...], UNWANTED] = ()
+    max_links: Annotated[int, whole(0, 1_000)] = 3
+    blocked_words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()
     duplicates: Annotated[bool, SWITCH] = True
     bayes: Annotated[bool, SWITCH] = True
@@ -143,8 +143,8 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
         Meta(description='"off", "judge", "hold" or "require"'),
     ] = "judge"  # noqa: S105 - a mode, no password
     proof_of_work: Annotated[int, whole(0, 1_000)] = 100
-    score: Annotated[int, whole(0, 100)] = 9
-    kept_days: Annotated[int, whole(0, 3_650, "days")] = 30
+    spam_score: Annotated[int, whole(0, 100)] = 9
+    keep_spam_days: Annotated[int, whole(0, 3_650, "days")] = 30
     akismet_key: Annotated[str, SECRET] = ""
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
 class PrivacySettings(Struct, frozen=True, kw_only=True):
     """What is kept of those who write, and for how long."""
 
-    network_days: Annotated[int, whole(0, 365, "days")] = 30
+    keep_network_days: Annotated[int, whole(0, 365, "days")] = 30
 
 
 class MailSettings(Struct, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ class MailSettings(Struct, frozen=True, kw_only=True):
     moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
     digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
     link_days: Annotated[int, whole(1, 90, "days")] = 14
-    replies: Annotated[bool, SWITCH] = True
+    reply_notifications: Annotated[bool, SWITCH] = True
 
     def __repr__(self) -> str:
         return "Mail(...)"
@@ -189,7 +189,7 @@ class HooksSettings(Struct, frozen=True, kw_only=True):
     telegram_chat: Annotated[str, USER] = ""
     slack: Annotated[str, SECRET_URL] = ""
     discord: Annotated[str, SECRET_URL] = ""
-    networks: Annotated[tuple[str, ...], NETWORKS] = ()
+    allowed_networks: Annotated[tuple[str, ...], NETWORKS] = ()
 
     def __repr__(self) -> str:
         return "Hooks(...)"

@@ -34,9 +34,9 @@ class SpamChecker:
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
         """Take the settings and the secret keys."""
         wanted = settings.spam
-        self._spam_from = wanted.score
+        self._spam_from = wanted.spam_score
         self._honeypot = wanted.honeypot
-        self._rules = TextRules(wanted.links, wanted.words, wanted.scripts)
+        self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for one network none for all of them makes sense.
         self._site_limiter = RateLimiter(

@@ -3,9 +3,9 @@
 Each layer of the defence gives findings, a reason with its points, and `judge` adds
 them up. No single doubt of ours decides over a person: a reader without JavaScript, with an unusual
 text or an unlucky network is held at worst. Only a field that no person can see, filled, is
-refused. What several checks doubt is filed as spam (the setting `spam.score`), and so is what says
-nearly the same as what moderators called spam before; there it costs no moderator's time, and can
-still be found and undone.
+refused. What several checks doubt is filed as spam (the setting `spam.spam_score`), and so is what
+says nearly the same as what moderators called spam before; there it costs no moderator's time, and
+can still be found and undone.
 
 The points stand here and nowhere else, so that their sums can be overlooked.
 """

@@ -160,7 +160,7 @@ async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
         if not inside and not is_public(address):
             raise RemoteError(
                 f"{host} is {address}, which is no public address. If that is meant, add its"
-                " network to hooks.networks."
+                " network to hooks.allowed_networks."
             )
     return addresses[0]
 

@@ -107,8 +107,8 @@ class ScanRunner:
             self._attack(server.port, seconds, wanted)
             return server.rss() - start
 
-    def _serve(self, store_mib: int) -> Service:
-        settings = {"COMMENTSVC_SERVER_STORE_MIB": str(store_mib)}
+    def _serve(self, cache_mib: int) -> Service:
+        settings = {"COMMENTSVC_SERVER_CACHE_MIB": str(cache_mib)}
         return Service(self._folder / "data", self._server_core, settings=settings)
 
     def _attack(self, port: int, seconds: float, wanted: int) -> list[tuple[Outcome, Outcome]]:

@@ -71,7 +71,7 @@ def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, Page
     """
     found = {}
     # The database is old, so its spam would be removed meanwhile.
-    with Service(folder, cores, settings={"COMMENTSVC_SPAM_KEPT_DAYS": "0"}) as service:
+    with Service(folder, cores, settings={"COMMENTSVC_SPAM_KEEP_SPAM_DAYS": "0"}) as service:
         browser = AdminBrowser(service.port)
         browser.sign_in(NAME, PASSWORD)
         for name, page in pages(number).items():

@@ -48,7 +48,7 @@ STORED: Final = 200  # of these, for hits: as many at every size, since more tak
 SEQUENCE: Final = 12_000
 LIST: Final = 20  # comments of a first page
 # The store has to hold all that is asked for: it is the growth of the database that is measured.
-SETTINGS: Final = {"COMMENTSVC_SERVER_STORE_MIB": "64"}
+SETTINGS: Final = {"COMMENTSVC_SERVER_CACHE_MIB": "64"}
 FLAT: Final = Goal("times", "most", 1.2, "a stored answer knows nothing of other comments")
 NEARLY: Final = Goal("times", "most", 2.0, "a few more levels of the trees")
 WRITES: Final = Goal("times", "least", 0.5, "the same, and as many fsyncs")

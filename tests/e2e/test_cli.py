@@ -193,9 +193,11 @@ def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) 
     service.stop()
     with closing(sqlite3.connect(service.data / "comments.sqlite3")) as other, other:
         other.execute("UPDATE site SET count = 7")
-    outcome = command("check", "--data", service.data, environ={"COMMENTSVC_SPAM_LINKS": "many"})
+    outcome = command(
+        "check", "--data", service.data, environ={"COMMENTSVC_SPAM_MAX_LINKS": "many"}
+    )
     assert outcome.code == 1
-    assert "COMMENTSVC_SPAM_LINKS is 'many'; allowed is" in outcome.err
+    assert "COMMENTSVC_SPAM_MAX_LINKS is 'many'; allowed is" in outcome.err
     assert "blog" in outcome.err.splitlines()[1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.e2e.program import PATIENCE, Service, command, serving, wait_for
 
-SETTINGS = {"COMMENTSVC_SERVER_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+SETTINGS = {"COMMENTSVC_SERVER_MAX_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
 
 
 class Page:

@@ -156,7 +156,7 @@ def test_a_server_goes_on_when_the_next_one_fails(
     service = start(data, listen=listen, environ=ENVIRON)
     redirect = f"127.0.0.1:{busy_port}"
     wrong = {
-        "COMMENTSVC_SERVER_REDIRECT": redirect,
+        "COMMENTSVC_SERVER_REDIRECT_LISTEN": redirect,
         "COMMENTSVC_SERVER_PUBLIC_URL": "https://h.example",
     }
     with at_work(service.address) as (readers, writer):
@@ -203,7 +203,7 @@ def test_those_on_their_way_to_https_notice_nothing_either(
     """The listener for plain HTTP is handed over, too."""
     path = tmp_path / "redirect.sock"
     environ = {
-        "COMMENTSVC_SERVER_REDIRECT": f"unix:{path}",
+        "COMMENTSVC_SERVER_REDIRECT_LISTEN": f"unix:{path}",
         "COMMENTSVC_SERVER_PUBLIC_URL": "https://h.example",
     }
     service = start(data, environ=environ)

@@ -63,7 +63,7 @@ def prefaced_settings(port: int) -> dict[str, str]:
         "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
         "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
         "COMMENTSVC_SERVER_HSTS": "max-age=63072000",
-        "COMMENTSVC_SERVER_REDIRECT": f"127.0.0.1:{port}",
+        "COMMENTSVC_SERVER_REDIRECT_LISTEN": f"127.0.0.1:{port}",
     }
 
 

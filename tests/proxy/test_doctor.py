@@ -216,7 +216,7 @@ def test_hitch_without_the_redirect_of_the_service_is_told(
 ) -> None:
     done = examine(begin(CONFIGS["hitch"], prefaced[0]), service=prefaced[0])  # at another port
     assert (done.code, faults(done)) == (1, ["redirect"]), done
-    assert "server.redirect = " in done.out.partition("fault redirect:")[2]
+    assert "server.redirect_listen = " in done.out.partition("fault redirect:")[2]
 
 
 def test_a_terminator_that_does_not_agree_with_the_service_is_told(

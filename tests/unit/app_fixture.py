@@ -51,7 +51,7 @@ NOW = 1_795_000_000.0  # seconds; some day of 2026
 
 SETTINGS = Settings(
     moderation=ModerationSettings(policy="suspicious"),
-    spam=SpamSettings(rate_limit="off", links=2),
+    spam=SpamSettings(rate_limit="off", max_links=2),
     comments=CommentsSettings(author_length=20, message_length=200, list_limit=50),
     feed=FeedSettings(entries=2),
     sites=(

@@ -20,7 +20,7 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "nginx": "in server for port 80: return 308 https://$server_name$request_uri;",
         "caddy": "no http:// before the site's name, and no auto_https off",
         "haproxy": "in frontend: http-request redirect scheme https code 308 unless { ssl_fc }",
-        "commentsvc": 'behind hitch, in the settings: server.redirect = "0.0.0.0:80"',
+        "commentsvc": 'behind hitch, in the settings: server.redirect_listen = "0.0.0.0:80"',
     },
     "host": {
         "nginx": "in location: proxy_set_header Host $host;",

@@ -31,7 +31,7 @@ def answer(server: _core.Server, call: _core.Request) -> None:
 
 def serve(port: int) -> None:
     """Answer until the process ends."""
-    server = _core.Server(f"127.0.0.1:{port}", **core_options(ServerSettings(store_mib=64)))
+    server = _core.Server(f"127.0.0.1:{port}", **core_options(ServerSettings(cache_mib=64)))
     server.start()
     while True:
         select.select([server.fileno()], [], [])

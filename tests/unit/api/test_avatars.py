@@ -58,8 +58,10 @@ def gallery() -> Iterator[Gallery]:
 def settings(gallery: Gallery, networks: tuple[str, ...] = ("127.0.0.0/8",)) -> Settings:
     """Two sites, of which the second has pictures."""
     pictures = f"http://127.0.0.1:{gallery.server_port}/avatar/"
-    sites = (Site(name="blog"), Site(name="notes", pictures=pictures))
-    return msgspec.structs.replace(SETTINGS, sites=sites, hooks=HooksSettings(networks=networks))
+    sites = (Site(name="blog"), Site(name="notes", avatar_url=pictures))
+    return msgspec.structs.replace(
+        SETTINGS, sites=sites, hooks=HooksSettings(allowed_networks=networks)
+    )
 
 
 @pytest.fixture

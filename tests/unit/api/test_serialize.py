@@ -23,7 +23,7 @@ COMMENT = replace(
 )
 
 
-SITES = Sites([Site(name="blog"), Site(name="faces", pictures="https://faces.example")])
+SITES = Sites([Site(name="blog"), Site(name="faces", avatar_url="https://faces.example")])
 SERIALIZER = CommentSerializer(SITES, b"secret")
 
 

@@ -122,7 +122,7 @@ def test_a_network_has_a_part_of_the_streams(service: Served) -> None:
         return service.ask("GET", "/api/comments/stream?url=/p/", b"", peer).group
 
     assert group("192.0.2.1") == group("192.0.2.200")
-    assert group("192.0.2.1")[1] == ServerSettings().network_streams == 500
+    assert group("192.0.2.1")[1] == ServerSettings().max_network_streams == 500
     assert group("198.51.100.1")[0] != group("192.0.2.1")[0]
     assert group("2001:db8:1:1::1") == group("2001:db8:1:ffff::1")
     assert group("2001:db8:2::1")[0] != group("2001:db8:1::1")[0]

@@ -107,7 +107,9 @@ def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
 
 
 def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, spam=SpamSettings(words=("casino",), score=5))
+    settings = msgspec.structs.replace(
+        SETTINGS, spam=SpamSettings(blocked_words=("casino",), spam_score=5)
+    )
     with served(tmp_path, settings) as service:
         answer = service.submit("A casino.")
         assert (answer.status, data(answer)["status"]) == (202, "pending")
@@ -115,7 +117,7 @@ def test_what_is_filed_as_spam_looks_to_its_author_like_what_waits(tmp_path: Pat
 
 
 def test_no_network_is_kept_where_none_is_to_be(tmp_path: Path) -> None:
-    settings = msgspec.structs.replace(SETTINGS, privacy=PrivacySettings(network_days=0))
+    settings = msgspec.structs.replace(SETTINGS, privacy=PrivacySettings(keep_network_days=0))
     with served(tmp_path, settings) as service:
         service.submit()
         assert verdicts(service)[0][3] is None

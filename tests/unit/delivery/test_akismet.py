@@ -88,7 +88,7 @@ def settings(key: str = KEY) -> Any:  # Any: Settings, by msgspec's replace
         SETTINGS,
         spam=replace(SETTINGS.spam, akismet_key=key),
         comments=replace(SETTINGS.comments, author_length=80),
-        hooks=HooksSettings(networks=("127.0.0.0/8",)),
+        hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
     )
 
 

@@ -191,7 +191,7 @@ def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
         asyncio.run(service.outbox.deliver("ntfy"))
         [post] = waiting(service)
         assert "no public address" in post.error
-        assert "hooks.networks" in post.error
+        assert "hooks.allowed_networks" in post.error
 
 
 def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:

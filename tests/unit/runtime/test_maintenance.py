@@ -93,7 +93,7 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
         doing = asyncio.create_task(
             maintenance.run(
                 database,
-                Settings(privacy=PrivacySettings(network_days=1)),
+                Settings(privacy=PrivacySettings(keep_network_days=1)),
                 SettableClock(NOW + DAY_MS),
                 PAUSE,
             )
@@ -118,7 +118,7 @@ def test_spam_is_removed_after_its_days_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "PIECE", 2)
-    later = Settings(spam=SpamSettings(kept_days=2))
+    later = Settings(spam=SpamSettings(keep_spam_days=2))
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(

@@ -109,7 +109,7 @@ def test_origins_are_written_as_browsers_do() -> None:
         ("MODERATION_POLICY", "some"),
         ("SPAM_RATE_LIMIT", "10"),
         ("SPAM_RATE_LIMIT", "0/minute"),
-        ("SPAM_LINKS", "-1"),
+        ("SPAM_MAX_LINKS", "-1"),
         ("STACOSYS_REDIRECT", "//evil.example"),
         ("STACOSYS_REDIRECT", "/\\evil.example"),
         ("STACOSYS_REDIRECT", "javascript:alert(1)"),
@@ -125,12 +125,12 @@ def test_origins_are_written_as_browsers_do() -> None:
         ("MAIL_MODERATORS", "a@b.example,c"),
         ("MAIL_DIGEST", "weekly"),
         ("MAIL_LINK_DAYS", "0"),
-        ("MAIL_REPLIES", "perhaps"),
+        ("MAIL_REPLY_NOTIFICATIONS", "perhaps"),
         ("HOOKS_WEBHOOKS", "hooks.example"),
         ("HOOKS_WEBHOOKS", "file:///etc/passwd"),
         ("HOOKS_NTFY", "ntfy.sh/x"),
         ("HOOKS_SLACK", "slack"),
-        ("HOOKS_NETWORKS", "10.0.0.1/8"),
+        ("HOOKS_ALLOWED_NETWORKS", "10.0.0.1/8"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
@@ -153,7 +153,7 @@ def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:
         ("AUTH_SECRET_KEY", f"{'n' * 32} {'o' * 32}"),
         ("SERVER_PUBLIC_URL", "https://blog.example/comments"),
         ("MAIL_MODERATORS", "a@b.example, c@d.example"),
-        ("MAIL_REPLIES", "false"),
+        ("MAIL_REPLY_NOTIFICATIONS", "false"),
     ],
 )
 def test_a_value_in_bounds_is_taken(variable: str, value: str) -> None:
@@ -227,9 +227,9 @@ def test_places_come_from_the_environment_and_are_no_settings() -> None:
 
 
 def test_all_problems_are_raised_together() -> None:
-    found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_LINKS": "x"})
+    found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_MAX_LINKS": "x"})
     assert found[0].startswith("COMMENTSVC_SERVER_WORKER is no setting; the nearest is COMM")
-    assert found[1].startswith("COMMENTSVC_SPAM_LINKS is 'x'; allowed is a whole number from 0")
+    assert found[1].startswith("COMMENTSVC_SPAM_MAX_LINKS is 'x'; allowed is a whole number from 0")
 
 
 def test_options_of_the_command_line_win() -> None:

@@ -49,7 +49,7 @@ def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
 
 
 def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
-    judge = layers(words=("casino",), score=10)
+    judge = layers(blocked_words=("casino",), spam_score=10)
     assert verdict(judge, LINKS + " a").decision == "hold"
     found = verdict(judge, LINKS + " b", author="Casino")
     assert found == Verdict("spam", 10, ("4 links (+5)", 'the word "casino" (+5)'))
@@ -57,7 +57,7 @@ def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
 
 def test_a_filled_honeypot_is_refused_whatever_the_rest() -> None:
     assert verdict(layers(), honeypot="x").decision == "reject"
-    assert verdict(layers(score=0, rate_limit="off"), honeypot=" ").decision == "reject"
+    assert verdict(layers(spam_score=0, rate_limit="off"), honeypot=" ").decision == "reject"
     assert verdict(layers(honeypot=False), honeypot="x").decision == "accept", "unless it is off"
 
 
@@ -77,7 +77,7 @@ def test_beyond_the_sites_limit_repeats_wait_and_are_not_spam() -> None:
 
 
 def test_a_wave_hides_no_spam() -> None:
-    judge = layers(site_rate_limit="1/day", words=("casino",))
+    judge = layers(site_rate_limit="1/day", blocked_words=("casino",))
     verdict(judge, LONG)
     assert verdict(judge, f"{LINKS} casino").decision == "spam"
 
@@ -102,7 +102,7 @@ def test_without_limits_there_is_no_wave(off: dict[str, str]) -> None:
 
 
 def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
-    assert verdict(layers(links=0), LINKS).decision == "accept"
+    assert verdict(layers(max_links=0), LINKS).decision == "accept"
 
 
 def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
@@ -175,7 +175,7 @@ def test_without_work_asked_a_stamp_is_enough() -> None:
 
 
 EVERYTHING: dict[str, Any] = {  # Any: as for layers
-    "words": ("casino",),
+    "blocked_words": ("casino",),
     "scripts": ("latin",),
     "form_token": "judge",
     "proof_of_work": 5,
@@ -195,8 +195,8 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
 @pytest.mark.parametrize(
     ("off", "word"),
     [
-        ({"links": 0}, "links"),
-        ({"words": ()}, "casino"),
+        ({"max_links": 0}, "links"),
+        ({"blocked_words": ()}, "casino"),
         ({"scripts": ()}, "script"),
         ({"duplicates": False}, "same text"),
         ({"form_token": "off"}, "within"),

@@ -42,4 +42,4 @@ def test_no_single_doubt_files_a_comment_as_spam_but_what_moderators_said() -> N
     theirs = {score.BANNED, score.LIKE_SPAM}
     points = {value for value in vars(score).values() if isinstance(value, int)} - theirs
     assert len(points) > 3
-    assert max(points) < SpamSettings().score
+    assert max(points) < SpamSettings().spam_score
