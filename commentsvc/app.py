@@ -26,6 +26,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
@@ -275,7 +276,8 @@ def _router(
         *PersonalDataPages(settings, database, SignedLinks(keys), clock).routes(),
         *others,
     ]
-    return Router(routes, origins, as_http)
+    description = ApiDescription(settings, routes)
+    return Router([*description.routes(), *routes], origins, as_http)
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate import PAGE, page
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "commentsvc"
 CORE = ROOT / "core"
@@ -268,18 +270,8 @@ def test_no_folder_of_tests_is_forgotten() -> None:
     assert folders <= set(parts[1].split())
 
 
-def test_the_tables_in_the_api_page_are_the_routes() -> None:
-    """The route of `serve --blog` is left out: it answers whatever the folder holds."""
-    routes = {
-        constant.value
-        for path in python_files(PACKAGE)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and node.name == "routes"
-        for constant in ast.walk(node)
-        if isinstance(constant, ast.Constant) and str(constant.value).startswith("/")
-    } - {"/{path}"}
-    rows = re.findall(r"^\| (`[A-Z]+ /.*?) \|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
-    assert {path for row in rows for path in re.findall(r"`[A-Z]+ (/[^?`]*)", row)} == routes
+def test_the_page_of_the_interface_is_what_the_routes_declare() -> None:
+    assert PAGE.read_text() == page(), "write it anew: `make docs`"
 
 
 def test_lines_of_c_keep_their_budget() -> None:

@@ -32,6 +32,7 @@ from commentsvc.auth.sessions import Cookies, Lifetime, Session
 from commentsvc.db.database import Database
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
+from commentsvc.http.operation import Operation, Query
 from commentsvc.util.clock import Clock
 
 TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
@@ -63,6 +64,18 @@ PageResult = Coroutine[Any, Any, Response]
 Shown = Callable[[Request, RequestContext], PageResult]
 Acted = Callable[[Request, RequestContext, Form], PageResult]
 Handler = Callable[[Request], PageResult]
+
+
+def page_operation(method: str, path: str, summary: str) -> Operation[Query]:
+    """Return the operation of a page of the moderators."""
+    return Operation(
+        method=method,
+        path=path,
+        summary=summary,
+        query=Query,
+        ignores_unknown=True,
+        for_moderators=True,
+    )
 
 
 def foreign_form() -> HttpError:

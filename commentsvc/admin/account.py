@@ -1,6 +1,6 @@
 """Account: a moderator's own password, and the browsers that are signed in by it."""
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import number, redirect
@@ -10,7 +10,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.util.clock import Clock
 
 # What was done, as the address of the page says it.
@@ -18,6 +18,13 @@ DONE = {
     "password": "Your password is changed, and all other browsers are signed out.",
     "session": "That browser is signed out.",
 }
+
+
+ACCOUNT = page_operation(
+    "GET", "/moderation/account", "The account: the password, and where it is signed in"
+)
+PASSWORD = page_operation("POST", "/moderation/password", "Change the password")
+END_SESSION = page_operation("POST", "/moderation/session", "Sign out elsewhere")
 
 
 class Account:
@@ -46,9 +53,9 @@ class Account:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/account", access.login_required(self.page)),
-            Route("POST", "/moderation/password", access.login_required_form(self.change_password)),
-            Route("POST", "/moderation/session", access.login_required_form(self.end_session)),
+            route(ACCOUNT, access.login_required(self.page)),
+            route(PASSWORD, access.login_required_form(self.change_password)),
+            route(END_SESSION, access.login_required_form(self.end_session)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
@@ -10,7 +10,7 @@ from commentsvc.comments import errors
 from commentsvc.db.database import Database
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.model import BANS
 from commentsvc.spam import bans
 from commentsvc.util.timestamps import DAY_MS
@@ -18,6 +18,11 @@ from commentsvc.util.timestamps import DAY_MS
 SPANS: Final = {"": "for good", "7": "for a week", "30": "for a month", "365": "for a year"}
 VALUE_LENGTH: Final = 300  # characters of what is to be banned
 DONE: Final = {"added": "Ban added.", "lifted": "Ban removed."}
+
+
+BAN_LIST = page_operation("GET", "/moderation/bans", "Banned authors, networks, words and domains")
+BAN = page_operation("POST", "/moderation/ban", "Ban somebody or something")
+UNBAN = page_operation("POST", "/moderation/unban", "End a ban")
 
 
 class BanPages:
@@ -33,9 +38,9 @@ class BanPages:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/bans", access.login_required(self.page)),
-            Route("POST", "/moderation/ban", access.login_required_form(self.add)),
-            Route("POST", "/moderation/unban", access.login_required_form(self.remove)),
+            route(BAN_LIST, access.login_required(self.page)),
+            route(BAN, access.login_required_form(self.add)),
+            route(UNBAN, access.login_required_form(self.remove)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

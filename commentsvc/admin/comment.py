@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.comment_view import view
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
@@ -13,7 +13,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.model import Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import HistoryEntry
@@ -21,6 +21,11 @@ from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.settings.schema import CommentsSettings, Site, origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import translate
+
+COMMENT = page_operation(
+    "GET", "/moderation/comment", "One comment: its text, the verdict on it and its history"
+)
+EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment")
 
 
 class CommentPage:
@@ -45,8 +50,8 @@ class CommentPage:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/comment", access.login_required(self.page)),
-            Route("POST", "/moderation/edit", access.login_required_form(self.edit)),
+            route(COMMENT, access.login_required(self.page)),
+            route(EDIT, access.login_required_form(self.edit)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc.admin import chart
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
@@ -17,13 +17,19 @@ from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = (14, 30, 90)  # days on the chart
+
+
+DASHBOARD = page_operation(
+    "GET", "/moderation/dashboard", "A chart of the days, and how the service fares"
+)
+SETTINGS = page_operation("GET", "/moderation/settings", "The settings in effect")
 
 
 class Dashboard:
@@ -52,8 +58,8 @@ class Dashboard:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/dashboard", access.login_required(self.page)),
-            Route("GET", "/moderation/settings", access.login_required(self.settings)),
+            route(DASHBOARD, access.login_required(self.page)),
+            route(SETTINGS, access.login_required(self.settings)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
@@ -11,11 +11,17 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 
 MOST: Final = 50  # rows on one page
 _LAST: Final = 2**63 - 1
 DONE: Final = {"again": "It will be sent in a moment.", "nothing": "There was nothing to send."}
+
+
+OUTBOX = page_operation(
+    "GET", "/moderation/outbox", "Mails and webhooks: what was sent, what waits or failed"
+)
+RETRY = page_operation("POST", "/moderation/outbox", "Send something again")
 
 
 class OutboxPages:
@@ -31,8 +37,8 @@ class OutboxPages:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/outbox", access.login_required(self.page)),
-            Route("POST", "/moderation/outbox", access.login_required_form(self.retry)),
+            route(OUTBOX, access.login_required(self.page)),
+            route(RETRY, access.login_required_form(self.retry)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

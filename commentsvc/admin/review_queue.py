@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.comment_view import view, views
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import redirect, target
@@ -23,7 +23,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
@@ -67,6 +67,16 @@ class QueuePage(msgspec.Struct, frozen=True):
     last_act: int
 
 
+QUEUE = page_operation("GET", "/moderation/queue", "Comments that wait for approval")
+COMMENTS = page_operation(
+    "GET", "/moderation/comments", "All other comments, by status or by their words"
+)
+DECIDE = page_operation(
+    "POST", "/moderation/decide", "Approve comments, mark them as spam, delete or restore them"
+)
+UNDO = page_operation("POST", "/moderation/undo", "Undo a decision")
+
+
 class ReviewPages:
     """The handlers of lists and decisions."""
 
@@ -84,10 +94,10 @@ class ReviewPages:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/queue", access.login_required(self.queue)),
-            Route("GET", "/moderation/comments", access.login_required(self.comments)),
-            Route("POST", "/moderation/decide", access.login_required_form(self.decide)),
-            Route("POST", "/moderation/undo", access.login_required_form(self.undo)),
+            route(QUEUE, access.login_required(self.queue)),
+            route(COMMENTS, access.login_required(self.comments)),
+            route(DECIDE, access.login_required_form(self.decide)),
+            route(UNDO, access.login_required_form(self.undo)),
         ]
 
     async def queue(self, request: Request, context: RequestContext) -> Response:

@@ -9,7 +9,7 @@ by a page that carries a signed word of what was shown so far, for this browser 
 import logging
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, passwords, sessions, two_factor
@@ -21,7 +21,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -31,6 +31,13 @@ WRONG: Final = "Wrong name or password."
 TOO_LATE: Final = "That took too long. Please begin anew."
 STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
+
+
+ENTRY = page_operation("GET", "/moderation", "Lead to the queue, or to the sign-in page")
+SIGN_IN_FORM = page_operation("GET", "/moderation/sign-in", "The sign-in page")
+SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in")
+CODE = page_operation("POST", "/moderation/code", "Sign in with a code of an app")
+SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out")
 
 
 class SignIn:
@@ -63,11 +70,11 @@ class SignIn:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation", self.home),
-            Route("GET", "/moderation/sign-in", access.public_page(self.form)),
-            Route("POST", "/moderation/sign-in", access.public_form(self.sign_in)),
-            Route("POST", "/moderation/code", access.public_form(self.code)),
-            Route("POST", "/moderation/sign-out", access.login_required_form(self.sign_out)),
+            route(ENTRY, self.home),
+            route(SIGN_IN_FORM, access.public_page(self.form)),
+            route(SIGN_IN, access.public_form(self.sign_in)),
+            route(CODE, access.public_form(self.code)),
+            route(SIGN_OUT, access.login_required_form(self.sign_out)),
         ]
 
     def home(self, request: Request) -> Response:

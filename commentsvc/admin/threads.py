@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Concatenate, Final, ParamSpec
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
@@ -16,7 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.model import STATES
 from commentsvc.settings.schema import Site, origins
 
@@ -33,6 +33,15 @@ DONE: Final = {
     "alias": "That address leads to this page now.",
     "unalias": "That address stands for itself again.",
 }
+
+
+THREADS = page_operation("GET", "/moderation/threads", "The pages of the blog that have comments")
+THREAD = page_operation(
+    "GET", "/moderation/thread", "One page: whether it is closed, its title and addresses"
+)
+CHANGE = page_operation(
+    "POST", "/moderation/thread", "Close, move or merge a page, or change its title or addresses"
+)
 
 
 class ThreadPages:
@@ -53,9 +62,9 @@ class ThreadPages:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/threads", access.login_required(self.listing)),
-            Route("GET", "/moderation/thread", access.login_required(self.page)),
-            Route("POST", "/moderation/thread", access.login_required_form(self.change)),
+            route(THREADS, access.login_required(self.listing)),
+            route(THREAD, access.login_required(self.page)),
+            route(CHANGE, access.login_required_form(self.change)),
         ]
 
     async def listing(self, request: Request, context: RequestContext) -> Response:

@@ -2,7 +2,7 @@
 
 from os import urandom
 
-from commentsvc.admin.access import AccessControl, RequestContext
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import redirect
@@ -18,8 +18,13 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 from commentsvc.util.clock import Clock
+
+FACTOR = page_operation("GET", "/moderation/factor", "Set up two-factor authentication")
+CHANGE_FACTOR = page_operation(
+    "POST", "/moderation/factor", "Turn two-factor authentication on or off"
+)
 
 
 class FactorPages:
@@ -48,8 +53,8 @@ class FactorPages:
         """Give the table of routes."""
         access = self._access
         return [
-            Route("GET", "/moderation/factor", access.login_required(self.page)),
-            Route("POST", "/moderation/factor", access.login_required_form(self.change)),
+            route(FACTOR, access.login_required(self.page)),
+            route(CHANGE_FACTOR, access.login_required_form(self.change)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -5,16 +5,24 @@ are no accounts. As in `api.comments`, each handler's docstring is the API's tru
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
-from commentsvc.api.serialize import CommentSerializer, Revised, status
+from commentsvc.api.parameters import LanguageQuery
+from commentsvc.api.serialize import CommentSerializer, Revised, Votes, status
 from commentsvc.api.submit import SubmissionService
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
-from commentsvc.comments.submission import MalformedError, Submission, is_key, message_from_json
+from commentsvc.comments.submission import (
+    KEY,
+    MalformedError,
+    MessageBody,
+    Submission,
+    message_from_json,
+)
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
@@ -30,7 +38,8 @@ from commentsvc.http.messages import (
     TrustedProxies,
     encode,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import NOTHING, Operation, json_of, read_fields
+from commentsvc.http.router import Route, route
 from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
@@ -47,10 +56,53 @@ CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6
 
 
 class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A vote as sent: see `Readers.vote`. Any: each is checked by what it may be."""
+    """A vote as sent, see `AuthorActions.vote`."""
 
-    vote: Any = None
-    voter: Any = None
+    vote: Annotated[
+        Literal[-1, 0, 1],
+        Meta(
+            description="0 takes a vote back; -1 is possible where `voting` of a list is `both`.",
+            extra_json_schema={"x-setting": "vote"},
+        ),
+    ]
+    voter: Annotated[
+        str,
+        Meta(
+            description="A random word that the browser makes once and keeps.",
+            pattern=rf"^{KEY}(?![\s\S])",
+            extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
+        ),
+    ]
+
+
+EDIT = Operation(
+    method="PATCH",
+    path="/api/comments/{id}",
+    summary="Change a comment of one's own",
+    query=LanguageQuery,
+    body=(json_of(MessageBody),),
+    by_token=True,
+    answers={200: json_of(Revised)},
+    errors=(400, 401, 403, 404, 415, 429, 503),
+)
+DELETE = Operation(
+    method="DELETE",
+    path="/api/comments/{id}",
+    summary="Delete a comment of one's own",
+    query=LanguageQuery,
+    by_token=True,
+    answers={204: NOTHING},
+    errors=(400, 401, 403, 404, 503),
+)
+VOTE = Operation(
+    method="POST",
+    path="/api/comments/{id}/votes",
+    summary="Vote for a comment, or take the vote back",
+    query=LanguageQuery,
+    body=(json_of(VoteRequest),),
+    answers={200: json_of(Votes)},
+    errors=(400, 403, 404, 409, 415, 429, 503),
+)
 
 
 class AuthorizedComment(NamedTuple):
@@ -91,9 +143,9 @@ class AuthorActions:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("PATCH", "/api/comments/{id}", self.edit),
-            Route("DELETE", "/api/comments/{id}", self.delete),
-            Route("POST", "/api/comments/{id}/votes", self.vote),
+            route(EDIT, self.edit),
+            route(DELETE, self.delete),
+            route(VOTE, self.vote),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -103,6 +155,7 @@ class AuthorActions:
         text, or the old one, has to be approved. 400 with the faulty fields, 401 without the
         token, 403 when the edit time is over, or for a foreign page, 404, 415, 429, 503.
         """
+        EDIT.read(request)
         entry, headers = self._claim(request)
         if entry.comment.status == DELETED:
             raise UnknownComment([entry.comment.id])
@@ -120,6 +173,7 @@ class AuthorActions:
         The edit token stands in `Authorization: Bearer`. Again for a deleted one: 204. 401, 403,
         404 and 503 as for an edit.
         """
+        DELETE.read(request)
         entry, headers = self._claim(request)
         number, now = entry.comment.id, self._clock.now_ms()
         await self._database.write(author_edits.delete, number, now)
@@ -133,6 +187,7 @@ class AuthorActions:
         faulty fields, 403 for a foreign page, 404, 409 from a network with many votes on the
         comment, 415, 429, 503.
         """
+        VOTE.read(request)
         if not self._votes:
             raise HttpError(404, "not_found", "Voting is disabled on this site.")
         number = request.number()
@@ -140,7 +195,7 @@ class AuthorActions:
         if entry is None:
             raise UnknownComment([number])
         headers = self._check(request, entry)
-        value, voter = self._ballot(request.json())
+        ballot = self._ballot(request.json())
         place, now_ms = network(self._proxies.client(request)), self._clock.now_ms()
         wait = self._limiter.take(place, self._clock.monotonic())
         if wait:
@@ -150,9 +205,11 @@ class AuthorActions:
         if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic()):
             raise TooManyVotes("your network has many votes on this comment already")
         networks = self._hashes.hashes(place, now_ms)
-        votes = await self._database.write(voting.vote, number, voter, value, networks, now_ms)
+        votes = await self._database.write(
+            voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
+        )
         headers = (("Content-Type", JSON), NOT_STORED, *headers)
-        return Response(200, headers, b'{"votes":%d,"vote":%d}' % (votes, value))
+        return Response(200, headers, encode(Votes(votes, ballot.vote)))
 
     def _claim(self, request: Request) -> AuthorizedComment:
         """Find the comment that a request is about, if the token is its own.
@@ -181,20 +238,17 @@ class AuthorActions:
         """Give the CORS fields. Raises HttpError 403, UnknownSiteError for a site of the past."""
         return self._origins.check(request, self._sites.named(entry.site))
 
-    def _ballot(self, body: bytes) -> tuple[int, str]:
-        """Read a vote and its voter. Raises HttpError 400 that names all faulty fields."""
+    def _ballot(self, body: bytes) -> VoteRequest:
+        """Read a vote. Raise HttpError 400 that names all faulty fields."""
         try:
-            sent = msgspec.json.decode(body, type=VoteRequest)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            sent = msgspec.json.decode(body, type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise MalformedError('The body must be JSON as {"vote": 1, "voter": "…"}.') from None
-        wrong = {}
-        if type(sent.vote) is not int or sent.vote not in self._votes:
-            wrong["vote"] = f"This must be one of {', '.join(map(str, self._votes))}."
-        if not isinstance(sent.voter, str) or not is_key(sent.voter):
-            wrong["voter"] = "A voter has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
-        if wrong:
-            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        return sent.vote, sent.voter
+        ballot = read_fields(sent, VoteRequest)
+        if ballot.vote not in self._votes:
+            problem = f"This must be one of {', '.join(map(str, self._votes))}."
+            raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
+        return ballot
 
 
 def _edited(entry: Entry, message: str) -> Submission:

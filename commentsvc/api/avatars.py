@@ -11,14 +11,17 @@ The name in a request is any digest: whoever makes some up costs us fetches, whi
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from cachetools import TLRUCache
+from msgspec import Meta
 
+from commentsvc.api.parameters import SiteName
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.urls import Sites
-from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
+from commentsvc.http.operation import Content, Operation, Query
+from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util import http_client
 from commentsvc.util.http_client import Fetched, RemoteError
@@ -39,6 +42,24 @@ _HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
     NO_SNIFFING,
+)
+
+
+class SiteQuery(Query, frozen=True):
+    """A site."""
+
+    site: SiteName = ""
+
+
+AVATAR = Operation(
+    method="GET",
+    path="/api/avatar/{path}",
+    summary="The picture of an author, by the MD5 digest of an e-mail address",
+    note="Only where the site has an `avatar_url`.",
+    query=SiteQuery,
+    path_type=Annotated[str, Meta(description="`avatar` of a comment.", pattern="^[0-9a-f]{32}$")],
+    answers={200: Content("image/*")},
+    errors=(400, 404),
 )
 
 
@@ -67,14 +88,14 @@ class Avatars:
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        return [Route("GET", "/api/avatar/{path}", self.picture)]
+        return [route(AVATAR, self.picture)]
 
     async def picture(self, request: Request) -> Response:
         """GET /api/avatar/MD5[?site=S]: 200 with a small image. 404 where there is none.
 
         MD5 is `avatar` of a comment. Not stored: it would be for good.
         """
-        source = self._sources[self._sites.named(first(request.parameters(), "site"))]
+        source = self._sources[self._sites.named(AVATAR.read(request).site)]
         name = request.path.removeprefix(PREFIX)
         if not source or not is_digest(name):
             raise _no_picture()

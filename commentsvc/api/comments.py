@@ -10,18 +10,41 @@ All answers but writes allow every page to read them; errors are made by the rou
 
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, get_args
+from typing import Annotated, Any
 
-from commentsvc.api.serialize import CommentSerializer, Receipt, status
+from msgspec import UNSET, Meta, UnsetType
+
+from commentsvc.api.parameters import (
+    After,
+    PageOrSiteQuery,
+    PageQuery,
+    PagesQuery,
+    Token,
+    WriteQuery,
+)
+from commentsvc.api.serialize import (
+    CommentSerializer,
+    Count,
+    Counts,
+    Invitation,
+    ListedComments,
+    Preview,
+    Receipt,
+    status,
+)
 from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import CommentList, Thread
-from commentsvc.comments.submission import from_json, message_from_json
+from commentsvc.comments.submission import (
+    MessageBody,
+    SubmissionFields,
+    from_json,
+    message_from_json,
+)
 from commentsvc.comments.urls import PageRef, Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from commentsvc.http.forms import Form
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -34,17 +57,112 @@ from commentsvc.http.messages import (
     Request,
     Response,
     encode,
-    first,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import TEXT, Operation, Query, json_of
+from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
-from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import read, rfc3339
 
-COUNTED = 100  # pages of one batch count; a list page shows 10 to 50, an answer may have 128 tags
 SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
-SORTS: dict[str, Sort] = {sort: sort for sort in get_args(Sort)}
+MOST = 10**18 - 1  # that may be asked for; the settings say how many there are
+
+
+class CountQuery(PageOrSiteQuery, frozen=True):
+    """What is counted."""
+
+    token: Token = ""
+
+
+class ListQuery(PageQuery, frozen=True):
+    """A page, and which of its comments."""
+
+    token: Token = ""
+
+    sort: Annotated[Sort, Meta(description="The order.")] = "oldest"
+    limit: (
+        Annotated[
+            int,
+            Meta(
+                description="How many comments at most; the settings bound it (`list_limit`).",
+                ge=1,
+                le=MOST,
+                extra={"message": "This must be a whole number, at least 1."},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    after: After = ""
+    since: Annotated[
+        str,
+        Meta(
+            description="Only what is new or changed since then, in the order `oldest` and without"
+            " `after`.",
+            min_length=1,
+            extra_json_schema={"format": "date-time"},
+            extra={"message": "This must be a moment."},
+        ),
+    ] = ""
+
+
+PING = Operation(
+    method="GET",
+    path="/api/ping",
+    summary="Answer `OK`",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: TEXT},
+)
+COUNT = Operation(
+    method="GET",
+    path="/api/comments/count",
+    summary="Count the comments of a page, or of the whole site",
+    query=CountQuery,
+    answers={200: json_of(Count)},
+    errors=(400, 503),
+)
+COUNTS = Operation(
+    method="GET",
+    path="/api/comments/counts",
+    summary="Count the comments of several pages",
+    query=PagesQuery,
+    answers={200: json_of(Counts)},
+    errors=(400, 503),
+)
+LIST = Operation(
+    method="GET",
+    path="/api/comments",
+    summary="List the comments of a page",
+    query=ListQuery,
+    answers={200: json_of(ListedComments)},
+    errors=(400, 503),
+)
+SUBMIT = Operation(
+    method="POST",
+    path="/api/comments",
+    summary="Submit a comment",
+    query=WriteQuery,
+    body=(json_of(SubmissionFields),),
+    answers={201: json_of(Receipt), 202: json_of(Receipt)},
+    errors=(400, 403, 409, 415, 429, 503),
+)
+PREVIEW = Operation(
+    method="POST",
+    path="/api/preview",
+    summary="Show how a message would look",
+    query=WriteQuery,
+    body=(json_of(MessageBody),),
+    answers={200: json_of(Preview)},
+    errors=(400, 403, 415, 429),
+)
+FORM_TOKEN = Operation(
+    method="GET",
+    path="/api/form-token",
+    summary="Ask for what a form needs: a form token, and perhaps a proof of work",
+    query=PageOrSiteQuery,
+    answers={200: json_of(Invitation)},
+    errors=(400,),
+)
 
 
 class CommentsApi:
@@ -73,27 +191,27 @@ class CommentsApi:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/api/ping", self.ping),
-            Route("GET", "/api/comments/count", self.count),
-            Route("GET", "/api/comments/counts", self.counts),
-            Route("GET", "/api/comments", self.list_comments),
-            Route("POST", "/api/comments", self.submit),
-            Route("POST", "/api/preview", self.preview),
-            Route("GET", "/api/form-token", self.form_token),
+            route(PING, self.ping),
+            route(COUNT, self.count),
+            route(COUNTS, self.counts),
+            route(LIST, self.list_comments),
+            route(SUBMIT, self.submit),
+            route(PREVIEW, self.preview),
+            route(FORM_TOKEN, self.form_token),
         ]
 
     def ping(self, request: Request) -> Response:
         """GET /api/ping: 200 ``OK``. Not stored, so that it tells of the whole program."""
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
-    def count(self, request: Request) -> Response:
+    def count(self, request: Request, operation: Operation[CountQuery] = COUNT) -> Response:
         """GET /api/comments/count?url=U: 200 ``{"count": N}``, approved comments only.
 
         Without a url, or with an empty one, those of the whole site. 400 for a bad url or site.
         Stored.
         """
-        form = request.parameters()
-        site, url = self._place(form)
+        query = operation.read(request)
+        site, url = self._sites.place(query.url, query.site)
         if url:
             thread = self._database.read_now(queries.thread, site, url)
             number, tag = thread.count, thread_tag(site, thread.url)
@@ -107,13 +225,8 @@ class CommentsApi:
 
         The keys are the urls as they were sent, at most 100. 400 for a bad url or site. Stored.
         """
-        form = request.parameters()
-        urls = form.get("url", [])
-        if len(urls) > COUNTED:
-            message = f"These are {len(urls)} urls; ask for at most {COUNTED} at once."
-            raise HttpError(400, "too_many_urls", message, {"url": message})
-        name = first(form, "site")
-        places = {url: self._sites.locate(url, name) for url in urls}
+        query = COUNTS.read(request)
+        places = {url: self._sites.locate(url, query.site) for url in query.url}
 
         def work(reader: Reader) -> dict[str, Thread]:
             return {url: queries.thread(reader, *place) for url, place in places.items()}
@@ -121,9 +234,11 @@ class CommentsApi:
         threads = self._database.read_now(work)
         tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
         numbers = {url: thread.count for url, thread in threads.items()}
-        return Response(200, self._json, encode({"counts": numbers}), tuple(tags))
+        return Response(200, self._json, encode(Counts(numbers)), tuple(tags))
 
-    def list_comments(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
+    def list_comments(
+        self, request: Request, operation: Operation[ListQuery] = LIST
+    ) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
@@ -134,9 +249,11 @@ class CommentsApi:
         who has those of that moment and, with these, not `count` of them, asks for all. 400 for a
         bad parameter. Stored.
         """
-        form = request.parameters()
-        place = self._sites.locate(first(form, "url"), first(form, "site"))
-        sort, limit, after, since = self._range(form)
+        query = operation.read(request)
+        place = self._sites.locate(query.url, query.site)
+        sort, after, since = query.sort, query.after or None, _since(query)
+        most = self._settings.comments.list_limit
+        limit = most if query.limit is UNSET else min(query.limit, most)
         open_for = self._sites.open_for(place.site)
 
         def work(reader: Reader) -> CommentList:
@@ -156,18 +273,16 @@ class CommentsApi:
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
-    def _listed(self, page: CommentList, site: str) -> dict[str, object]:
-        data = self._serializer.items(page.items, site)
-        answer: dict[str, object] = {"data": data, "count": page.thread.count}
-        if page.next is not None:
-            answer["next"] = page.next
-        if page.closes is not None:
-            answer["closes"] = rfc3339(page.closes)
-        if self._settings.comments.votes != "off":
-            answer["voting"] = self._settings.comments.votes
-        if page.votes is not None:
-            answer["votes"] = page.votes
-        return answer
+    def _listed(self, page: CommentList, site: str) -> ListedComments:
+        voting = self._settings.comments.votes
+        return ListedComments(
+            data=self._serializer.items(page.items, site),
+            count=page.thread.count,
+            next=UNSET if page.next is None else page.next,
+            closes=UNSET if page.closes is None else rfc3339(page.closes),
+            voting=UNSET if voting == "off" else voting,
+            votes=UNSET if page.votes is None else page.votes,
+        )
 
     def submit(self, request: Request) -> Deferred:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
@@ -178,7 +293,8 @@ class CommentsApi:
         the site; `site` in the body is the author's.
         """
         self._submissions.admit(request)
-        body, locate = request.json(), self._submissions.locator(request)
+        locate = self._submissions.locator(SUBMIT.read(request).site)
+        body = request.json()
         submission = from_json(body, self._submissions.bounds, locate)
         return self._submissions.begin(
             request, submission, partial(self._receipt, submission.place[0])
@@ -189,12 +305,12 @@ class CommentsApi:
 
         Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415, 429.
         """
-        site = self._sites.named(first(request.parameters(), "site"))
+        site = self._sites.named(PREVIEW.read(request).site)
         headers = self._origins.check(request, site)
         message = message_from_json(request.json(), self._submissions.bounds)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return self._submissions.preview(
-            request, message, lambda html: Response(200, headers, encode({"html": html}))
+            request, message, lambda html: Response(200, headers, encode(Preview(html)))
         )
 
     def form_token(self, request: Request) -> Response:
@@ -206,7 +322,8 @@ class CommentsApi:
         the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
         stored: everybody gets another one.
         """
-        site, _ = self._place(request.parameters())
+        query = FORM_TOKEN.read(request)
+        site, _ = self._sites.place(query.url, query.site)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.invite(request, site)))
 
@@ -219,29 +336,15 @@ class CommentsApi:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
         return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
 
-    def _place(self, form: Form) -> PageRef:
-        """Find what `url` and `site` name; the url is `""` where the whole site is meant."""
-        return self._sites.place(first(form, "url"), first(form, "site"))
 
-    def _range(self, form: Form) -> tuple[Sort, int, str | None, int | None]:
-        """Read `sort`, `limit`, `after`, `since`. Raises HttpError 400 naming all faulty ones."""
-        most = self._settings.comments.list_limit
-        sort, limit = first(form, "sort") or "oldest", first(form, "limit") or str(most)
-        wrong = {}
-        if sort not in SORTS:
-            wrong["sort"] = f"This must be one of {', '.join(SORTS)}."
-        number = whole_number(limit) or 0
-        if not number:
-            wrong["limit"] = f"This must be a whole number from 1 to {most}."
-        after, since = first(form, "after") or None, first(form, "since")
-        moment = None
-        if since:
-            try:
-                moment = read(since)
-            except ValueError:
-                wrong["since"] = "This must be a moment as 2026-11-21T08:30:00Z."
-            if after or sort != "oldest":
-                wrong["since"] = "This goes with the order oldest alone, and without after."
-        if wrong:
-            raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-        return SORTS[sort], min(number, most), after, moment
+def _since(query: ListQuery) -> int | None:
+    """Return the moment (Unix milliseconds) that is asked for. Raise HttpError 400."""
+    if not query.since:
+        return None
+    problem = "This goes with the order `oldest` alone, and without `after`."
+    if not query.after and query.sort == "oldest":
+        try:
+            return read(query.since)
+        except ValueError:
+            problem = "This must be a moment such as 2026-11-21T08:30:00Z."
+    raise HttpError(400, "invalid", "Please look at: since.", {"since": problem})

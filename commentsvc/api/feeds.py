@@ -20,12 +20,14 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 from jinja2 import Environment
 
+from commentsvc.api.parameters import PageOrSiteQuery
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode, first
-from commentsvc.http.router import HandlerResult, Route
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode
+from commentsvc.http.operation import Content, Operation
+from commentsvc.http.router import HandlerResult, Route, route
 from commentsvc.model import Entry, site_tag, thread_tag
 from commentsvc.settings.schema import Settings
 from commentsvc.util import templates
@@ -114,6 +116,23 @@ def json_feed(feed: Feed) -> bytes:
     return encode(document)
 
 
+def _operation(path: str, name: str, media_type: str) -> Operation[PageOrSiteQuery]:
+    return Operation(
+        method="GET",
+        path=path,
+        summary=f"The newest comments of a page or of the whole site, as {name}",
+        query=PageOrSiteQuery,
+        ignores_unknown=True,  # feed readers, and who counts their visits, add some
+        answers={200: Content(media_type)},
+        errors=(400, 503),
+    )
+
+
+ATOM = _operation("/feed.atom", "Atom", "application/atom+xml")
+RSS = _operation("/feed.rss", "RSS 2.0", "application/rss+xml")
+JSON = _operation("/feed.json", "JSON Feed 1.1", "application/feed+json")
+
+
 class Feeds:
     """The handlers."""
 
@@ -131,9 +150,9 @@ class Feeds:
     def routes(self) -> list[Route]:
         """Return the table of routes."""
         return [
-            Route("GET", "/feed.atom", self.atom),
-            Route("GET", "/feed.rss", self.rss),
-            Route("GET", "/feed.json", self.json),
+            route(ATOM, self.atom),
+            route(RSS, self.rss),
+            route(JSON, self.json),
         ]
 
     def atom(self, request: Request) -> HandlerResult:
@@ -141,22 +160,24 @@ class Feeds:
 
         Atom (RFC 4287). 400 for a bad url or site. Stored.
         """
-        return self._answer(request, atom, "application/atom+xml")
+        return self._answer(request, ATOM, atom)
 
     def rss(self, request: Request) -> HandlerResult:
         """GET /feed.rss[?url=U]: as /feed.atom, RSS 2.0."""
-        return self._answer(request, rss, "application/rss+xml")
+        return self._answer(request, RSS, rss)
 
     def json(self, request: Request) -> HandlerResult:
         """GET /feed.json[?url=U]: as /feed.atom, JSON Feed 1.1."""
-        return self._answer(request, json_feed, "application/feed+json")
+        return self._answer(request, JSON, json_feed)
 
     async def _answer(
-        self, request: Request, render: Callable[[Feed], bytes], media_type: str
+        self,
+        request: Request,
+        operation: Operation[PageOrSiteQuery],
+        render: Callable[[Feed], bytes],
     ) -> Response:
-        form = request.parameters()
-        named = first(form, "site")
-        site, url = self._sites.place(first(form, "url"), named)
+        query = operation.read(request)
+        site, url = self._sites.place(query.url, query.site)
         limit = self._settings.feed.entries
         now_at, entries = await self._database.read(_latest, site, url, limit)
         known = next(each for each in self._settings.sites if each.name == site)
@@ -165,10 +186,10 @@ class Feeds:
             known.title or site,
             known.origin,
             now_at,
-            self._address(request.path, now_at, named),
+            self._address(request.path, now_at, query.site),
         )
         tag = thread_tag(site, now_at) if url else site_tag(site)
-        headers = (("Content-Type", media_type), *self._headers)
+        headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
         return Response(200, headers, render(make_feed(source, entries)), (tag,))
 
     def _address(self, path: str, url: str, site: str) -> str:

@@ -1,4 +1,4 @@
-"""What operators and machines ask of a running service: health, metrics, its description."""
+"""What operators and machines ask of a running service: health and metrics."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,14 +7,14 @@ from prometheus_client import generate_latest as generate
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from commentsvc.api import openapi
 from commentsvc.api.metrics import CoreCollector
-from commentsvc.api.static_files import TAG, public_headers
+from commentsvc.api.serialize import Client, State
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import JSON, NOT_STORED, Request, Response, TrustedProxies, encode
-from commentsvc.http.router import Route
+from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
+from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import rfc3339
@@ -70,8 +70,26 @@ class BackupCollector(Collector):
         )
 
 
+def _operation(path: str, summary: str, answer: Content, *errors: int) -> Operation[Query]:
+    return Operation(
+        method="GET",
+        path=path,
+        summary=summary,
+        query=Query,
+        ignores_unknown=True,
+        answers={200: answer},
+        errors=errors,
+    )
+
+
+CLIENT = _operation("/api/client", "The client's address as the service sees it", json_of(Client))
+HEALTH = _operation("/healthz", "Tell whether the program runs", json_of(State))
+READY = _operation("/readyz", "Tell whether the program can work", json_of(State), 503)
+METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT)
+
+
 class Health:
-    """The handlers for health, metrics and the OpenAPI document."""
+    """The handlers for health and metrics."""
 
     def __init__(
         self,
@@ -86,8 +104,6 @@ class Health:
         self._database = database
         self._clock = clock
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._public = public_headers(settings)
-        self._document = encode(openapi.document(settings))
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(OutboxCollector(outbox))
@@ -97,21 +113,20 @@ class Health:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/healthz", self.health),
-            Route("GET", "/readyz", self.ready),
-            Route("GET", "/metrics", self.metrics),
-            Route("GET", "/api/client", self.client),
-            Route("GET", "/openapi.json", self.openapi),
+            route(CLIENT, self.client),
+            route(HEALTH, self.health),
+            route(READY, self.ready),
+            route(METRICS, self.metrics),
         ]
 
     def health(self, request: Request) -> Response:
         """GET /healthz: 200 while the event loop answers. Not stored."""
-        return _told({"status": "alive"})
+        return _told(State("alive"))
 
     def ready(self, request: Request) -> Response:
         """GET /readyz: 200 while the database can be read, else 503. Not stored."""
         self._database.read_now(lambda reader: reader.execute("SELECT 1 FROM site").fetchone())
-        return _told({"status": "ready"})
+        return _told(State("ready"))
 
     def metrics(self, request: Request) -> Response:
         """GET /metrics: 200 with what core, outbox and process count, as Prometheus text."""
@@ -125,17 +140,13 @@ class Health:
         No script of another page may read it, and nothing but one's own address is in it.
         """
         return _told(
-            {
-                "address": self._proxies.client(request),
-                "host": request.header("host") or "",
-                "time": rfc3339(self._clock.now_ms()),
-            }
+            Client(
+                address=self._proxies.client(request),
+                host=request.header("host") or "",
+                time=rfc3339(self._clock.now_ms()),
+            )
         )
 
-    def openapi(self, request: Request) -> Response:
-        """GET /openapi.json: 200 with the OpenAPI document of this service. Stored."""
-        return Response(200, (("Content-Type", JSON), *self._public), self._document, TAG)
 
-
-def _told(value: dict[str, str]) -> Response:
+def _told(value: State | Client) -> Response:
     return Response(200, (("Content-Type", JSON), NOT_STORED), encode(value))

@@ -1,15 +1,16 @@
-"""Items: a comment as our JSON answers show it."""
+"""Answers: what our JSON answers hold, a comment above all."""
 
 import hashlib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.comments.urls import Sites
-from commentsvc.model import APPROVED, Comment
+from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.util.timestamps import local, rfc3339
 
 # An MD5 digest; Stacosys' clients may have sent anything in its place.
@@ -18,7 +19,15 @@ DIGEST_BYTES: Final = 16  # of a keyed digest: as long as MD5, for clients that 
 AUTHORS: Final = 4_096  # whose digests need not be computed again
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Number = Annotated[int, Meta(ge=0)]
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A JSON object; no other members than its fields are in it."""
+
+
+class Item(Answer, frozen=True, gc=False):
     """A comment in an answer. The e-mail address is not in it, and never may be.
 
     The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
@@ -34,27 +43,105 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     content: str
     html: str
     date: str
-    published: str | None
+    published: Moment | None
     votes: int
     site: str = ""
-    edited: str | None = None
+    edited: Moment | None = None
     picture: str = ""
 
 
-class Receipt(msgspec.Struct, frozen=True, gc=False):
+class Receipt(Answer, frozen=True, gc=False):
     """The answer to a submission: what became of it, and the token to edit it with, or null."""
 
-    status: str
+    status: Literal["approved", "pending"]
     comment: Item
     token: str | None
-    token_expires: str | None
+    token_expires: Moment | None
 
 
-class Revised(msgspec.Struct, frozen=True, gc=False):
+class Revised(Answer, frozen=True, gc=False):
     """The answer to an edit: what became of the comment."""
 
-    status: str
+    status: Literal["approved", "pending"]
     comment: Item
+
+
+class Count(Answer, frozen=True, gc=False):
+    """How many approved comments there are."""
+
+    count: Number
+
+
+class Counts(Answer, frozen=True, gc=False):
+    """How many approved comments each page has, by its url as it was sent."""
+
+    counts: dict[str, Number]
+
+
+class ListedComments(Answer, frozen=True):
+    """Comments of a page.
+
+    `count` is that of all approved comments, `next` goes on as `after`, from `closes` on the page
+    takes no more comments, `voting` says which votes are possible. Where the changes since a
+    moment were asked for, `votes` has those of all comments by id.
+    """
+
+    data: list[Item]
+    count: Number
+    next: str | UnsetType = UNSET
+    closes: Moment | UnsetType = UNSET
+    voting: Literal["up", "both"] | UnsetType = UNSET
+    votes: dict[int, int] | UnsetType = UNSET
+
+
+class Preview(Answer, frozen=True, gc=False):
+    """A message as it would be shown."""
+
+    html: str
+
+
+class Votes(Answer, frozen=True, gc=False):
+    """The sum of all votes for a comment, and the voter's own."""
+
+    votes: int
+    vote: Literal[-1, 0, 1]
+
+
+class Challenge(Answer, frozen=True):
+    """A challenge in ALTCHA's format, version 2 (PBKDF2/SHA-256).
+
+    See https://altcha.org/docs/v2/proof-of-work-v2/. Any: its format is not ours.
+    """
+
+    parameters: dict[str, Any]
+    signature: str
+
+
+class Invitation(Answer, frozen=True):
+    """What a form needs.
+
+    `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
+    of the longest message, `notify` whether replies can be mailed.
+    """
+
+    form_token: str
+    length: Annotated[int, Meta(ge=1)]
+    notify: bool
+    proof_of_work: Challenge | UnsetType = UNSET
+
+
+class State(Answer, frozen=True, gc=False):
+    """How the service fares."""
+
+    status: Literal["alive", "ready"]
+
+
+class Client(Answer, frozen=True, gc=False):
+    """Who asks, as the service sees it, and its time."""
+
+    address: str
+    host: str
+    time: Moment
 
 
 class CommentSerializer:
@@ -111,6 +198,6 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
     )
 
 
-def status(comment: Comment) -> str:
+def status(comment: Comment) -> Literal["approved", "pending"]:
     """Tell an author what became of a comment: a moderator's no looks like no answer yet."""
-    return APPROVED if comment.status == APPROVED else "pending"
+    return APPROVED if comment.status == APPROVED else PENDING

@@ -11,13 +11,27 @@ comment refused, since these clients cannot show what is wrong.
 """
 
 import re
+from dataclasses import replace
+from functools import partial
 
 import msgspec
 
+from commentsvc.api import comments
 from commentsvc.api.comments import CommentsApi
+from commentsvc.api.parameters import WriteQuery
 from commentsvc.api.submit import SubmissionService
 from commentsvc.comments.defuse import defuse
-from commentsvc.comments.submission import Fields, Submission, avatar, check, is_site
+from commentsvc.comments.submission import (
+    Author,
+    Honeypot,
+    MessageText,
+    Submission,
+    SubmissionFields,
+    Url,
+    avatar,
+    check,
+    is_site,
+)
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -27,28 +41,87 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
+from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 
-# What people do not see in the forms of some version: `captcha` until 2019, then `remarque`.
-HONEYPOTS = ("captcha", "remarque")
 MODERATION = "moderation"  # beside /web: the service may be in a folder of its host
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
-class Legacy(msgspec.Struct, frozen=True):
-    """The JSON of versions up to 1.1. `captcha` is the honeypot; other keys do not matter."""
+class StacosysJson(msgspec.Struct, frozen=True):
+    """The JSON of versions up to 1.1. Other keys do not matter."""
 
-    url: str = ""
-    author: str = ""
-    message: str = ""
+    url: Url
+    author: Author
+    message: MessageText
     email: str | None = None
     site: str | None = None
-    captcha: str | None = None
+    captcha: Honeypot | None = None
 
 
-_decode = msgspec.json.Decoder(Legacy).decode
+class StacosysForm(msgspec.Struct, frozen=True):
+    """The form of versions 2 and 3. Other fields do not matter.
+
+    People do not see `captcha`, until 2019, or `remarque`.
+    """
+
+    url: Url
+    author: Author
+    message: MessageText
+    email: str = ""
+    site: str = ""
+    captcha: Honeypot = ""
+    remarque: Honeypot = ""
+
+
+_decode = msgspec.json.Decoder(StacosysJson).decode
+
+NEW_COMMENT = Operation(
+    method="POST",
+    path="/newcomment",
+    summary="Submit a comment (Stacosys 2 and 3)",
+    query=WriteQuery,
+    ignores_unknown=True,
+    body=form_of(StacosysForm),
+    answers={302: NOTHING},
+    errors=(400, 403, 409, 415, 429, 503),
+)
+SUBMIT = Operation(
+    method="POST",
+    path="/comments",
+    summary="Submit a comment (Stacosys 1)",
+    query=WriteQuery,
+    ignores_unknown=True,
+    body=(json_of(StacosysJson),),
+    answers={200: TEXT},
+    errors=(400, 403, 409, 429, 503),
+)
+PING = replace(comments.PING, path="/ping", summary="Answer `OK` (Stacosys 2)")
+LIST = replace(
+    comments.LIST,
+    path="/comments",
+    summary="List the comments of a page (Stacosys 2)",
+    ignores_unknown=True,
+)
+COUNT = replace(
+    comments.COUNT,
+    path="/comments/count",
+    summary="Count the comments of a page, or of the whole site (Stacosys 2)",
+    ignores_unknown=True,
+)
+WEB, WEB_LOGIN, WEB_ADMIN = (
+    Operation(
+        method="GET",
+        path=path,
+        summary="Lead to the moderation pages (Stacosys)",
+        query=Query,
+        ignores_unknown=True,
+        answers={302: NOTHING},
+    )
+    for path in ("/web", "/web/login", "/web/admin")
+)
 
 
 class Stacosys:
@@ -64,16 +137,13 @@ class Stacosys:
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        moderation = [
-            Route("GET", path, self.moderation) for path in ("/web", "/web/login", "/web/admin")
-        ]
         return [
-            Route("POST", "/newcomment", self.submit_form),
-            Route("GET", "/ping", self._api.ping),
-            Route("GET", "/comments", self.list_comments),
-            Route("GET", "/comments/count", self._api.count),
-            Route("POST", "/comments", self.submit_json),
-            *moderation,
+            route(NEW_COMMENT, self.submit_form),
+            route(PING, self._api.ping),
+            route(LIST, self.list_comments),
+            route(COUNT, partial(self._api.count, operation=COUNT)),
+            route(SUBMIT, self.submit_json),
+            *(route(operation, self.moderation) for operation in (WEB, WEB_LOGIN, WEB_ADMIN)),
         ]
 
     async def list_comments(self, request: Request) -> Response:
@@ -81,7 +151,7 @@ class Stacosys:
 
         The readers of these versions insert what they make of the Markdown as it is.
         """
-        answer = self._api.list_comments(request)
+        answer = self._api.list_comments(request, LIST)
         listed = answer if isinstance(answer, Response) else await answer
         shown = msgspec.json.decode(listed.body)
         for comment in shown["data"]:
@@ -97,8 +167,9 @@ class Stacosys:
         if request.media_type() == JSON:
             raise HttpError(400, "invalid", "Send a form to this address, not JSON.")
         form = {name: texts[0] for name, texts in request.form().items()}
-        trapped = "".join(form.get(name, "") for name in HONEYPOTS)
-        await self._submit(request, Legacy(**_known(form), captcha=trapped))
+        known = {name: form.get(name, "") for name in StacosysForm.__struct_fields__}
+        trapped = known.pop("captcha") + known.pop("remarque")
+        await self._submit(request, NEW_COMMENT, StacosysJson(**known, captcha=trapped))
         return Response(302, self._redirect, b"")
 
     async def submit_json(self, request: Request) -> Response:
@@ -106,10 +177,10 @@ class Stacosys:
         if request.media_type() != JSON:
             raise HttpError(400, "invalid", "Send JSON to this address.")
         try:
-            legacy = _decode(request.body)
+            sent = _decode(request.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise HttpError(400, "malformed", "The body is not a JSON object of texts.") from None
-        await self._submit(request, legacy)
+        await self._submit(request, SUBMIT, sent)
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     def moderation(self, request: Request) -> Response:
@@ -117,26 +188,22 @@ class Stacosys:
         up = "../" * (request.path.count("/") - 1)
         return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
 
-    async def _submit(self, request: Request, legacy: Legacy) -> None:
+    async def _submit(
+        self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
+    ) -> None:
         self._submissions.admit(request)
-        locate = self._submissions.locator(request)
-        fields = Fields(
-            legacy.url,
-            legacy.author,
-            legacy.message,
-            site=stacosys_site(legacy.site or ""),
-            subject=legacy.captcha,
+        locate = self._submissions.locator(operation.read(request).site)
+        fields = SubmissionFields(
+            sent.url,
+            sent.author,
+            sent.message,
+            site=stacosys_site(sent.site or ""),
+            subject=sent.captcha,
         )
         submission = check(fields, self._submissions.bounds, locate)
         await self._submissions.submit(
-            request, _as_sent_by_old_clients(submission, legacy.email or "")
+            request, _as_sent_by_old_clients(submission, sent.email or "")
         )
-
-
-def _known(form: dict[str, str]) -> dict[str, str]:
-    return {
-        name: form[name] for name in ("url", "author", "message", "email", "site") if name in form
-    }
 
 
 def stacosys_site(site: str) -> str:

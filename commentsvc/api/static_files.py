@@ -21,7 +21,8 @@ from commentsvc.http.messages import (
     Request,
     Response,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import Content, Operation, Query
+from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util.i18n import catalogues, widget_catalogue
 
@@ -44,6 +45,17 @@ TYPES = {
     ".woff2": "font/woff2",
     ".xml": "application/xml",
 }
+
+
+STATIC = Operation(
+    method="GET",
+    path="/static/{path}",
+    summary="A file of the widget",
+    query=Query,
+    ignores_unknown=True,  # pages add the file's version
+    answers={200: Content("*/*")},
+    errors=(404,),
+)
 
 
 def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
@@ -91,7 +103,7 @@ class Files:
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog takes every path and comes last."""
-        routes = [Route("GET", "/static/{path}", self.static)]
+        routes = [route(STATIC, self.static)]
         if self._blog:
             routes.append(Route("GET", "/{path}", self.blog))
         return routes

@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from commentsvc.api.parameters import PageQuery
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.db.database import Database
@@ -29,9 +30,9 @@ from commentsvc.http.messages import (
     Request,
     Response,
     TrustedProxies,
-    first,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import Content, Operation
+from commentsvc.http.router import Route, route
 from commentsvc.model import thread_of, thread_tag
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network, wide_network
@@ -48,6 +49,17 @@ HEADERS: Final[Headers] = (
     ("X-Accel-Buffering", "no"),  # else nginx would keep events back
     ANY_ORIGIN,
     NO_SNIFFING,
+)
+
+
+STREAM: Final = Operation(
+    method="GET",
+    path="/api/comments/stream",
+    summary="Follow the number of comments of a page (Server-Sent Events)",
+    note='An event with `{"count": N}` and an id comes at once, and at each change.',
+    query=PageQuery,
+    answers={200: Content("text/event-stream")},
+    errors=(400, 503),
 )
 
 
@@ -96,7 +108,7 @@ class CommentStream:
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
-        return [Route("GET", "/api/comments/stream", self.stream)]
+        return [route(STREAM, self.stream)]
 
     def stream(self, request: Request) -> Response:
         """GET /api/comments/stream?url=U: 200 ``text/event-stream`` that goes on.
@@ -105,8 +117,8 @@ class CommentStream:
         client knows it (`Last-Event-ID`), the others when visible comments of the page change, at
         most one each second. 400 for a bad url or site, 503 where there are too many streams.
         """
-        form = request.parameters()
-        site, url = self._sites.locate(first(form, "url"), first(form, "site"))
+        query = STREAM.read(request)
+        site, url = self._sites.locate(query.url, query.site)
         thread = self._database.read_now(queries.thread, site, url)
         tag = thread_tag(site, thread.url)
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))

@@ -11,8 +11,9 @@ writer when the turn is over, which thus has it all in one transaction.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from commentsvc.api.serialize import Invitation
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import create
 from commentsvc.comments.create import InsertResult, NewComment
@@ -30,7 +31,6 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     encode,
-    first,
 )
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
 from commentsvc.settings.schema import Settings
@@ -130,9 +130,11 @@ class SubmissionService:
         self._tokens = EditTokens(keys)
         self._clock = clock
 
-    def locator(self, request: Request) -> Locate:
-        """Give what finds the thread that a url of this request names. Raises UnknownSiteError."""
-        name = first(request.parameters(), "site") if request.query else ""
+    def locator(self, name: str) -> Locate:
+        """Return what finds the thread of a url on the site `name`; "" for what the url says.
+
+        Raise UnknownSiteError.
+        """
         self._sites.named(name)
         return partial(self._sites.locate, name=name) if name else self._sites.locate
 
@@ -140,16 +142,13 @@ class SubmissionService:
         """Give a form of `site` a form token alone: it cannot do any work."""
         return self._spam_checker.form_token(site, self._clock.now_ms() / 1_000)
 
-    def invite(self, request: Request, site: str) -> dict[str, Any]:
-        """Give what a form of `site` needs: as in `Layers`, and what it may offer its author.
-
-        Any: JSON for the client.
-        """
+    def invite(self, request: Request, site: str) -> Invitation:
+        """Return what a form of `site` needs."""
         place = network(self._proxies.client(request))
         invitation = self._spam_checker.invite(
             site, self._clock.now_ms() / 1_000, self._clock.monotonic(), place
         )
-        return {**invitation, "length": self.bounds.message_length, "notify": self._replies}
+        return Invitation(length=self.bounds.message_length, notify=self._replies, **invitation)
 
     def admit(self, request: Request) -> None:
         """Count an attempt to submit, before it is read. Raises HttpError 429.

@@ -96,7 +96,7 @@ def list_comments(
     found = thread(reader, *place)
     rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
     items = [Comment(*row) for row in rows[:limit]]
-    more = pagination.encode(sort, items[-1]) if len(rows) > limit and items else None
+    more = pagination.encode(items[-1]) if len(rows) > limit and items else None
     return CommentList(items, found, more, _closes(reader, found, open_for))
 
 

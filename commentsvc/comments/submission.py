@@ -1,6 +1,6 @@
 """Submissions: what a client sent becomes a valid submission, or named errors, all at once.
 
-Pure functions. The quick path is msgspec's decoder for `Fields`, which checks types and
+Pure functions. The quick path is msgspec's decoder for `SubmissionFields`, which checks types and
 names in C; only when it refuses is the JSON read again, without types, to name everything that is
 wrong with it. Texts are cleaned rather than refused where the reader could not see what is wrong:
 control, bidirectional and invisible characters vanish from names, since they would disguise
@@ -13,13 +13,14 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import Message, Text
-from commentsvc.util.text import one_line, whole_number
+from commentsvc.util.text import VISIBLE, one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
@@ -28,6 +29,14 @@ FIELDS = 256  # of a JSON object, as of a form; ours has a dozen
 UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
 NAME_LENGTH = 40
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
+KEY = r"[A-Za-z0-9._~-]{8,64}"
+
+# What the schema says of addresses: what every JSON Schema library understands, and `check` takes.
+_LOCAL, _LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ._+-]+", "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
+PLAIN_EMAIL = rf"^(?:{_LOCAL}@{_LABEL}(?:\.{_LABEL})+)?$"
+PLAIN_SITE = (
+    rf"^(?:https?://{_LABEL}(?:\.{_LABEL})*(?::[0-9]{{1,5}})?(?:/[A-Za-z0-9._~/%?#=&+-]*)?)?$"
+)
 
 
 class SubmissionError(Exception):
@@ -46,26 +55,91 @@ class MalformedError(SubmissionError):
         self.message = message
 
 
-class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+def _described(description: str, **schema: object) -> Meta:
+    """Return what the schema says of a field; `check` tells people what is wrong with it.
+
+    A key ``x-setting`` stands for bounds that the settings know.
+    """
+    return Meta(description=description, extra_json_schema=schema)
+
+
+Url = Annotated[str, _described("The page.", **{"x-setting": "url"})]
+Author = Annotated[
+    str, _described("The author's name.", pattern=VISIBLE, **{"x-setting": "author"})
+]
+MessageText = Annotated[
+    str,
+    _described(
+        "The text in Markdown (GitHub's); raw HTML is shown as text.",
+        pattern=r"[^\s\x00-\x1f\x7f]",
+        **{"x-setting": "message"},
+    ),
+]
+Email = Annotated[
+    str,
+    _described(
+        "The author's e-mail address, which is never shown. Addresses in other scripts than the"
+        " Latin one are taken, too.",
+        pattern=PLAIN_EMAIL,
+        maxLength=EMAIL_LENGTH,
+    ),
+]
+AuthorSite = Annotated[
+    str, _described("The author's web site.", pattern=PLAIN_SITE, maxLength=SITE_LENGTH)
+]
+ParentId = Annotated[
+    int,
+    _described("The id of the comment that this one replies to.", minimum=1, maximum=BIGGEST_ID),
+]
+Title = Annotated[str, _described("The title of the page.")]
+Key = Annotated[
+    str,
+    _described(
+        "A random word that the client keeps secret. A submission that is sent again with the same"
+        " key is stored once.",
+        pattern=f"^(?:{KEY})?$",
+    ),
+]
+Notify = Annotated[
+    bool,
+    _described(
+        "Whether to mail the author when somebody replies. It wants an `email`, whose owner is"
+        " asked to confirm it once."
+    ),
+]
+Honeypot = Annotated[
+    str, _described("Leave it empty: what fills it is taken for spam.", maxLength=0)
+]
+FormToken = Annotated[str, _described("The `form_token` of GET /api/form-token.")]
+SolvedWork = Annotated[
+    str, _described("A solution of the `proof_of_work` that came with the form token (ALTCHA).")
+]
+
+
+class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission as sent. An optional field may be absent or null.
 
-    `site` is the author's web site, `notify` the wish to be told of answers by mail. `subject` is
-    an anti-spam field: forms hide it from people, so what fills it is a program. `form_token` and
-    `proof_of_work` are what the form got when it was opened.
+    `subject` is hidden from people by our forms, so what fills it is a program.
     """
 
-    url: str = ""
-    author: str = ""
-    message: str = ""
-    email: str | None = None
-    site: str | None = None
-    parent: int | None = None
-    title: str | None = None
-    key: str | None = None
-    notify: bool | None = None
-    subject: str | None = None
-    form_token: str | None = None
-    proof_of_work: str | None = None
+    url: Url
+    author: Author
+    message: MessageText
+    email: Email | None = None
+    site: AuthorSite | None = None
+    parent: ParentId | None = None
+    title: Title | None = None
+    key: Key | None = None
+    notify: Notify | None = None
+    subject: Honeypot | None = None
+    form_token: FormToken | None = None
+    proof_of_work: SolvedWork | None = None
+
+
+class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message alone."""
+
+    message: MessageText
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
@@ -96,9 +170,10 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
 # Gives the site's name and the canonical url for the url of a page; raises ValueError.
 Locate = Callable[[str], tuple[str, str]]
 
-_decode_fields = msgspec.json.Decoder(Fields).decode
+_decode_fields = msgspec.json.Decoder(SubmissionFields).decode
 _decode_anything = msgspec.json.Decoder().decode
-_TYPES = {field.name: field.type for field in msgspec.structs.fields(Fields)}
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(SubmissionFields)}
+_EMPTY = {"url": "", "author": "", "message": ""}
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
 # Without "=?": mail programs and libraries decode what follows it (RFC 2047).
@@ -109,7 +184,7 @@ _SITE = re.compile(
     r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"[A-Za-z0-9._~-]{8,64}")
+_KEY = re.compile(KEY)
 
 
 def avatar(email: str) -> str:
@@ -147,7 +222,7 @@ def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submissi
     try:
         fields = _decode_fields(body)
     except msgspec.ValidationError:
-        fields = _read_loosely(body, problems)
+        fields = _convert(_decode_object(body), problems)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise MalformedError("The body is not valid JSON in UTF-8.") from None
     return check(fields, bounds, locate, problems)
@@ -167,27 +242,29 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
 def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
     """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
     problems: dict[str, Text] = {}
-    fields = _read_loosely(body, problems)
-    for name in _TYPES.keys() - {"message"}:
-        if getattr(fields, name):
-            problems[name] = "Only a message can be sent here."
-    return _checked(fields, bounds, problems)
+    values = _decode_object(body)
+    for name in values.keys() - MessageBody.__struct_fields__:
+        problems[name[:NAME_LENGTH]] = "Only a message can be sent here."
+        if len(problems) == UNKNOWN_FIELDS:
+            break
+    fields = _convert({"message": values.get("message", "")}, problems)
+    return _checked(fields.message, bounds, problems)
 
 
 def message_from_text(text: str, bounds: CommentsSettings) -> str:
     """Read a message that a moderator wrote. Raises SubmissionError."""
-    return _checked(Fields(message=text), bounds, {})
+    return _checked(text, bounds, {})
 
 
-def _checked(fields: Fields, bounds: CommentsSettings, problems: dict[str, Text]) -> str:
-    message = _message(fields)
+def _checked(text: str, bounds: CommentsSettings, problems: dict[str, Text]) -> str:
+    message = _cleaned(text)
     _check_text(problems, "message", message, bounds.message_length)
     if problems:
         raise SubmissionError(problems)
     return message
 
 
-def _read_loosely(body: bytes, problems: dict[str, Text]) -> Fields:
+def _decode_object(body: bytes) -> dict[str, object]:
     try:
         values = _decode_anything(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -196,10 +273,10 @@ def _read_loosely(body: bytes, problems: dict[str, Text]) -> Fields:
         raise MalformedError('The body must be a JSON object, as in {"url": …, "author": …}.')
     if len(values) > FIELDS:
         raise MalformedError(f"There are more than {FIELDS} fields.")
-    return _convert(values, problems)
+    return values
 
 
-def _convert(values: dict[str, object], problems: dict[str, Text]) -> Fields:
+def _convert(values: dict[str, object], problems: dict[str, Text]) -> SubmissionFields:
     """Build the fields out of those `values` that fit; name the others in `problems`."""
     good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
     for name, value in values.items():
@@ -212,7 +289,7 @@ def _convert(values: dict[str, object], problems: dict[str, Text]) -> Fields:
         except msgspec.ValidationError:
             kind = {"parent": "a whole number", "notify": "true or false"}.get(name, "text")
             problems[name] = f"This must be {kind}."
-    return Fields(**good)
+    return SubmissionFields(**_EMPTY | good)
 
 
 def _unknown(name: str) -> str:
@@ -223,7 +300,7 @@ def _unknown(name: str) -> str:
 
 
 def check(
-    fields: Fields,
+    fields: SubmissionFields,
     bounds: CommentsSettings,
     locate: Locate,
     problems: dict[str, Text] | None = None,
@@ -231,7 +308,7 @@ def check(
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems
     author, email = one_line(fields.author), (fields.email or "").strip()
-    message = _message(fields)
+    message = _cleaned(fields.message)
     site = (fields.site or "").strip()
     place = ("", "")
     try:
@@ -267,8 +344,8 @@ def check(
     )
 
 
-def _message(fields: Fields) -> str:
-    return _CONTROL("", fields.message.replace("\r\n", "\n").replace("\r", "\n")).strip()
+def _cleaned(message: str) -> str:
+    return _CONTROL("", message.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def _check_text(wrong: dict[str, Text], name: str, text: str, most: int) -> None:

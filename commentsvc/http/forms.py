@@ -40,13 +40,15 @@ def parse_urlencoded(text: str) -> Form:
     for pair in text.split("&"):
         if pair:
             name, _, value = pair.partition("=")
-            name = _decode(name, "")
-            form.setdefault(name, []).append(_decode(value, name))
+            name = decode(name, "")
+            form.setdefault(name, []).append(decode(value, name))
     return form
 
 
-def _decode(text: str, field: str) -> str:
-    text = text.replace("+", " ")
+def decode(text: str, field: str) -> str:
+    """Read a name or value of an urlencoded form; `field` is named by the FormError it raises."""
+    if "+" in text:
+        text = text.replace("+", " ")
     if "%" not in text and text.isascii():
         return text
     return _utf8(unquote_to_bytes(text.encode("latin-1")), field)

@@ -81,13 +81,26 @@ class Response(msgspec.Struct, frozen=True):
     group: tuple[int, int] = (0, 0)
 
 
+class ErrorDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is wrong: a stable code, a message for people, and what is wrong with each field."""
+
+    code: str
+    message: str
+    fields: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request that was refused, or could not be served."""
+
+    error: ErrorDetail
+
+
 def refusal(error: HttpError, language: str = "") -> Response:
-    """Give the JSON answer that tells of `error`: ``{"error": {"code", "message", "fields"?}}``."""
-    about: dict[str, object] = {"code": error.code, "message": translate(error.message, language)}
-    if error.fields:
-        about["fields"] = {name: translate(text, language) for name, text in error.fields.items()}
+    """Return the JSON answer that tells of `error`."""
+    fields = {name: translate(text, language) for name, text in (error.fields or {}).items()}
+    detail = ErrorDetail(error.code, translate(error.message, language), fields or msgspec.UNSET)
     headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
-    return Response(error.status, headers, encode({"error": about}))
+    return Response(error.status, headers, encode(Error(detail)))
 
 
 class Deferred:
@@ -134,7 +147,7 @@ class Request(msgspec.Struct, frozen=True):
         try:
             return parse_urlencoded(self.query)
         except FormError as error:
-            raise _unreadable(error) from None
+            raise unreadable(error) from None
 
     def number(self) -> int:
         """Give the number in the path of a route that has ``{id}`` in its pattern."""
@@ -161,7 +174,7 @@ class Request(msgspec.Struct, frozen=True):
             if is_multipart(content_type):
                 return parse_multipart(content_type, self.body)
         except FormError as error:
-            raise _unreadable(error) from None
+            raise unreadable(error) from None
         raise HttpError(
             415,
             "unsupported_media_type",
@@ -175,7 +188,8 @@ def first(form: Form, name: str) -> str:
     return values[0] if values else ""
 
 
-def _unreadable(error: FormError) -> HttpError:
+def unreadable(error: FormError) -> HttpError:
+    """Return the error for a query or form that cannot be read."""
     fields = {error.field: error.message} if error.field else None
     return HttpError(400, "invalid", f"The request cannot be read. {error.message}", fields)
 

@@ -25,6 +25,7 @@ from commentsvc.http.messages import (
     Response,
     refusal,
 )
+from commentsvc.http.operation import Operation
 from commentsvc.util.i18n import requested_language
 
 # Any: what a coroutine yields to the event loop is not ours to know.
@@ -38,11 +39,20 @@ BELOW = "/{path}"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One row of the table. A GET route answers HEAD too."""
+    """One row of the table. A GET route answers HEAD too.
+
+    A route without an `operation` is described nowhere.
+    """
 
     method: str
     pattern: str
     handler: Handler
+    operation: Operation[Any] | None = None  # Any: the query, which the handler reads by itself
+
+
+def route(operation: Operation[Any], handler: Handler) -> Route:
+    """Return the route by which `handler` answers what `operation` declares."""
+    return Route(operation.method, operation.path, handler, operation)
 
 
 class Router:

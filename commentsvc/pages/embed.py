@@ -16,21 +16,36 @@ by itself, its policy lets the form go nowhere but here, so a forged `base` lead
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 import msgspec
 from jinja2 import ChainableUndefined, Environment
+from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.errors import as_http
+from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
 from commentsvc.comments.queries import CommentList
-from commentsvc.comments.submission import from_form, is_site
+from commentsvc.comments.submission import (
+    BIGGEST_ID,
+    SITE_LENGTH,
+    Author,
+    AuthorSite,
+    Email,
+    FormToken,
+    Honeypot,
+    Key,
+    MessageText,
+    SolvedWork,
+    Title,
+    Url,
+    from_form,
+)
 from commentsvc.comments.urls import PageRef, Sites, UrlError
 from commentsvc.db.database import Database
-from commentsvc.http.forms import Form
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -39,9 +54,10 @@ from commentsvc.http.messages import (
     Request,
     Response,
     encode,
-    first,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import HTML as PAGE
+from commentsvc.http.operation import Operation, form_of
+from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, thread_tag
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util import templates as templating
@@ -53,7 +69,6 @@ from commentsvc.util.i18n import (
     requested_language,
     translate,
 )
-from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
 DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
@@ -64,6 +79,10 @@ OVERLAP = MINUTE_MS
 KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
+BASE = (
+    r"^https?://(?:[A-Za-z0-9À-ÖØ-öø-ʯ._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+    r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@/%-]*)?(?![\s\S])"
+)
 POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
@@ -120,16 +139,87 @@ def _environment() -> Environment:
     return environment
 
 
-class Parameters(NamedTuple):
-    """How a thread is asked for, see `Embed.thread`; "" for what is not given."""
+class ThreadQuery(PageQuery, frozen=True):
+    """A page, and how its thread is shown."""
 
-    url: str
-    site: str
-    base: str
-    view: str
-    closed: str
-    parent: str
-    after: str
+    lang: LanguageTag = "en"
+    base: Annotated[
+        str,
+        Meta(
+            description="The address under which the page that embeds the fragment reaches this"
+            " service; for the form.",
+            pattern=BASE,
+            max_length=SITE_LENGTH,
+            extra={"message": "This must be the http(s) address of the comment service."},
+        ),
+    ] = ""
+    view: (
+        Annotated[Literal["page"], Meta(description="A whole page instead of a fragment.")]
+        | UnsetType
+    ) = UNSET
+    closed: (
+        Annotated[Literal["yes"], Meta(description="No form: the page is closed.")] | UnsetType
+    ) = UNSET
+    parent: (
+        Annotated[
+            int,
+            Meta(
+                description="The id of the comment that the form replies to.",
+                ge=1,
+                le=BIGGEST_ID,
+                extra={"message": "This must be the id of a comment."},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    after: After = ""
+
+
+class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The plain form. A field that is empty is not given."""
+
+    url: Url
+    author: Author
+    message: MessageText
+    email: Email = ""
+    site: AuthorSite = ""
+    parent: Annotated[
+        str,
+        Meta(
+            description="The id of the comment that this one replies to.",
+            extra_json_schema={"pattern": "^(?:[1-9][0-9]{0,17})?$"},
+        ),
+    ] = ""
+    title: Title = ""
+    key: Key = ""
+    notify: Annotated[
+        str,
+        Meta(
+            description="Any text: mail the author when somebody replies. It wants an `email`,"
+            " whose owner is asked to confirm it once."
+        ),
+    ] = ""
+    subject: Honeypot = ""
+    form_token: FormToken = ""
+    proof_of_work: SolvedWork = ""
+
+
+THREAD = Operation(
+    method="GET",
+    path="/embed/thread",
+    summary="The comments of a page and a form that works without a script, as HTML",
+    query=ThreadQuery,
+    answers={200: PAGE},
+    errors=(400, 503),
+)
+SUBMIT = Operation(
+    method="POST",
+    path="/embed/thread",
+    summary="Submit a comment by a plain form; every answer is an HTML page",
+    query=WriteQuery,
+    body=form_of(FormFields),
+    answers=dict.fromkeys((201, 202, 400, 403, 409, 415, 429, 503), PAGE),
+)
 
 
 class Embed:
@@ -163,8 +253,8 @@ class Embed:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/embed/thread", self.thread),
-            Route("POST", "/embed/thread", self.submit),
+            route(THREAD, self.thread),
+            route(SUBMIT, self.submit),
         ]
 
     async def thread(self, request: Request) -> Response:
@@ -178,7 +268,7 @@ class Embed:
         for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
         its age may show a form until a comment changes; what is sent then is refused.
         """
-        given = _read(request.parameters())
+        given = THREAD.read(request)
         place = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.open_for(place.site), given.after or None
         page = await self._database.read(
@@ -189,10 +279,9 @@ class Embed:
         return Response(200, self._fragment, html.encode(), tags)
 
     def _show(
-        self, given: Parameters, language: Catalogue, place: PageRef, page: CommentList
+        self, given: ThreadQuery, language: Catalogue, place: PageRef, page: CommentList
     ) -> str:
         shown = self._serializer.items(page.items, place.site)
-        parent = whole_number(given.parent)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
         folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
@@ -205,11 +294,11 @@ class Embed:
             mails=self._mails,
             back=self._page(*place),
             branches=build_tree(shown),
-            answered=next((each for each in shown if each.id == parent), None),
+            answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
             next=page.next,
             site=given.site,
-            preset=given.closed,
+            preset=given.closed or "",
             count=page.thread.count,
             closed=given.closed or self._submissions.is_past(page.closes),
             url=place.url,
@@ -226,7 +315,7 @@ class Embed:
         try:
             values.update((name, texts[0]) for name, texts in request.form().items())
             self._submissions.admit(request)
-            locate = self._submissions.locator(request)
+            locate = self._submissions.locator(SUBMIT.read(request).site)
             submission = from_form(values, self._submissions.bounds, locate)
             accepted = await self._submissions.submit(request, submission)
         except Exception as failure:
@@ -253,7 +342,7 @@ class Embed:
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
         language = catalogue(requested_language(request.query))
         try:
-            name = first(request.parameters(), "site")
+            name = SUBMIT.read(request).site
             place = self._sites.locate(values.get("url", ""), name)
             back, values = (
                 self._page(*place),
@@ -277,23 +366,6 @@ class Embed:
 
     def _page(self, site: str, url: str) -> str:
         return self._origins.get(site, "") + url
-
-
-def _read(form: Form) -> Parameters:
-    """Read the parameters of a thread. Raises HttpError 400 that names all faulty ones."""
-    given = Parameters(*(first(form, name) for name in Parameters._fields))
-    wrong = {}
-    if given.base and ("?" in given.base or "#" in given.base or not is_site(given.base)):
-        wrong["base"] = "This must be the http(s) address of the comment service."
-    if given.view not in ("", "page"):
-        wrong["view"] = 'This must be "page", or left out.'
-    if given.closed not in ("", "yes"):
-        wrong["closed"] = 'This must be "yes", or left out.'
-    if given.parent and not whole_number(given.parent):
-        wrong["parent"] = "This must be the id of a comment."
-    if wrong:
-        raise HttpError(400, "invalid", f"Please look at: {', '.join(wrong)}.", wrong)
-    return given
 
 
 def _translated(error: HttpError, language: Catalogue) -> str:

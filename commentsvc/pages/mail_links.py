@@ -12,13 +12,15 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
+from commentsvc.api.parameters import LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
-from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
-from commentsvc.http.router import Handler, Route
+from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response
+from commentsvc.http.operation import HTML, Content, Operation
+from commentsvc.http.router import Handler, Route, route
 from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
@@ -47,6 +49,28 @@ WORDS = {
 STATES = {APPROVED: "published", SPAM: "marked as spam", DELETED: "deleted"}
 
 
+def link_operation(
+    method: str, path: str, summary: str, answer: Content = HTML
+) -> Operation[LinkQuery]:
+    """Return the operation of a link in a mail; mail programs may add parameters to it."""
+    return Operation(
+        method=method,
+        path=path,
+        summary=summary,
+        query=LinkQuery,
+        ignores_unknown=True,
+        answers={200: answer, **dict.fromkeys((400, 404, 410, 503), HTML)},
+    )
+
+
+ASK = link_operation("GET", "/mail/comment", "Ask a moderator whether to do what the link says")
+ACT = link_operation("POST", "/mail/comment", "Do what the link says, once")
+ASK_TO_CONFIRM = link_operation("GET", "/mail/confirm", "Ask an author whether to mail replies")
+CONFIRM = link_operation("POST", "/mail/confirm", "Mail replies from now on")
+ASK_TO_STOP = link_operation("GET", "/mail/stop", "Ask an author whether to stop mailing replies")
+STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
+
+
 class LinkPages:
     """The handlers of the links in mails."""
 
@@ -64,24 +88,24 @@ class LinkPages:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/comment", errors_as_pages(self.ask)),
-            Route("POST", "/mail/comment", errors_as_pages(self.act)),
-            Route("GET", "/mail/confirm", errors_as_pages(self.ask_to_confirm)),
-            Route("POST", "/mail/confirm", errors_as_pages(self.confirm)),
-            Route("GET", "/mail/stop", errors_as_pages(self.ask_to_stop)),
-            Route("POST", "/mail/stop", errors_as_pages(self.stop)),
+            route(ASK, errors_as_pages(self.ask)),
+            route(ACT, errors_as_pages(self.act)),
+            route(ASK_TO_CONFIRM, errors_as_pages(self.ask_to_confirm)),
+            route(CONFIRM, errors_as_pages(self.confirm)),
+            route(ASK_TO_STOP, errors_as_pages(self.ask_to_stop)),
+            route(STOP, errors_as_pages(self.stop)),
         ]
 
     async def ask(self, request: Request) -> Response:
         """GET /mail/comment?t=T: 200 with a page that shows a comment and one button.
 
-        400 for a link that is not ours, 410 for one that is over.
+        404 for a link that is not ours, 410 for one that is over.
         """
         action, comment_id, _ = self._read(request)
         return self._shown(action, await self._find(comment_id))
 
     async def act(self, request: Request) -> Response:
-        """POST /mail/comment?t=T: 200 with a page that says what was done. 400, 410 as above."""
+        """POST /mail/comment?t=T: 200 with a page that says what was done. 404, 410 as above."""
         action, comment_id, post_id = self._read(request)
         now = self._clock.now_ms()
 
@@ -95,34 +119,34 @@ class LinkPages:
         return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
 
     async def ask_to_confirm(self, request: Request) -> Response:
-        """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 400, 410."""
+        """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 404, 410."""
         _, site = await self._subscriber("confirm", request)
         title = f"Get a mail when someone replies to you on {site}?"
         return rendered("link.html", 200, title=title, button="Yes, mail me about replies")
 
     async def confirm(self, request: Request) -> Response:
-        """POST /mail/confirm?t=T: 200; answers are mailed from now on. 400, 410."""
+        """POST /mail/confirm?t=T: 200; answers are mailed from now on. 404, 410."""
         number, _ = await self._subscriber("confirm", request)
         if not await self._database.write(subscriptions.confirm, number):
             raise LinkExpired("This link was used before. Each link in a mail works once.")
         return rendered("link.html", 200, title="You will get a mail when someone replies to you")
 
     async def ask_to_stop(self, request: Request) -> Response:
-        """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 400, 410."""
+        """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 404, 410."""
         _, site = await self._subscriber("stop", request)
         return rendered(
             "link.html", 200, title=f"Stop mails about replies on {site}?", button="Unsubscribe"
         )
 
     async def stop(self, request: Request) -> Response:
-        """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 400, 410."""
+        """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 404, 410."""
         number, site = await self._subscriber("stop", request)
         await self._database.write(subscriptions.stop, number)
         return rendered("link.html", 200, title=f"No more mails about replies on {site}")
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
-        token = first(request.parameters(), "t")
+        token = ASK.read(request).t
         [number] = self._links.read(purpose, token, self._clock.now_ms())
         name = await self._database.read(subscriptions.site_of, number)
         if name is None:
@@ -131,7 +155,7 @@ class LinkPages:
 
     def _read(self, request: Request) -> tuple[str, int, int]:
         """The status that a link gives, its comment's id and its mail's. Raises LinkError."""
-        token = first(request.parameters(), "t")
+        token = ASK.read(request).t
         action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id
 
@@ -161,7 +185,7 @@ def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handle
         try:
             return await handler(request)
         except LinkError as failure:
-            status = 410 if isinstance(failure, LinkExpired) else 400
+            status = 410 if isinstance(failure, LinkExpired) else 404
             return _failed(HttpError(status, "link", str(failure)))
         except Exception as failure:
             error = as_http(failure)

@@ -7,13 +7,14 @@ address has written here, and no mail is sent where it has not. Each address and
 network may ask a few times a day.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
-from commentsvc.comments.submission import is_email
+from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
@@ -26,10 +27,11 @@ from commentsvc.http.messages import (
     TrustedProxies,
     first,
 )
-from commentsvc.http.router import Route
+from commentsvc.http.operation import HTML, Operation, Query, form_of, json_of
+from commentsvc.http.router import Route, route
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
-from commentsvc.pages.mail_links import errors_as_pages, rendered
+from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
@@ -47,6 +49,43 @@ SENT: Final = (
     "If comments were written with this address, a mail is on its way to it.",
     "If none comes within an hour, look into the spam folder, or try another address of yours.",
 )
+
+
+class OwnForm(msgspec.Struct, frozen=True):
+    """The form that asks for the links."""
+
+    email: Annotated[
+        str,
+        Meta(
+            description="The address that the comments were written with.",
+            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
+        ),
+    ]
+
+
+PAGE = Operation(
+    method="GET",
+    path="/mail/own",
+    summary="Show a form that asks for an author's address",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: HTML, 404: HTML},
+)
+ASK = Operation(
+    method="POST",
+    path="/mail/own",
+    summary="Mail links to an export and to the erasure of an author's data",
+    query=Query,
+    ignores_unknown=True,
+    body=form_of(OwnForm),
+    answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
+)
+ASK_TO_EXPORT = link_operation("GET", "/mail/export", "Ask an author whether to export their data")
+EXPORT = link_operation(
+    "POST", "/mail/export", "Export an author's data", json_of(personal_data.Export)
+)
+ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to erase their data")
+ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 def _no_mail() -> HttpError:
@@ -76,12 +115,12 @@ class PersonalDataPages:
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [
-            Route("GET", "/mail/own", errors_as_pages(self.page)),
-            Route("POST", "/mail/own", errors_as_pages(self.ask)),
-            Route("GET", "/mail/export", errors_as_pages(self.ask_to_export)),
-            Route("POST", "/mail/export", errors_as_pages(self.export)),
-            Route("GET", "/mail/erase", errors_as_pages(self.ask_to_erase)),
-            Route("POST", "/mail/erase", errors_as_pages(self.erase)),
+            route(PAGE, errors_as_pages(self.page)),
+            route(ASK, errors_as_pages(self.ask)),
+            route(ASK_TO_EXPORT, errors_as_pages(self.ask_to_export)),
+            route(EXPORT, errors_as_pages(self.export)),
+            route(ASK_TO_ERASE, errors_as_pages(self.ask_to_erase)),
+            route(ERASE, errors_as_pages(self.erase)),
         ]
 
     async def page(self, request: Request) -> Response:
@@ -107,13 +146,13 @@ class PersonalDataPages:
         return _shown(title="Please look into your mailbox", texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:
-        """GET /mail/export?t=T: 200 with a page that has one button. 400, 410 as for all links."""
+        """GET /mail/export?t=T: 200 with a page that has one button. 404, 410 as for all links."""
         [email] = self._read("export", request)
         texts = (f"All that was written with {email}, as JSON.",)
         return _shown(title="Download your comments?", texts=texts, button="Download")
 
     async def export(self, request: Request) -> Response:
-        """POST /mail/export?t=T: 200, a file with all that is kept of the address. 400, 410, 503.
+        """POST /mail/export?t=T: 200, a file with all that is kept of the address. 404, 410, 503.
 
         It may be repeated as long as the link lives: a download may break.
         """
@@ -129,7 +168,7 @@ class PersonalDataPages:
         return Response(200, headers, msgspec.json.format(msgspec.json.encode(found)))
 
     async def ask_to_erase(self, request: Request) -> Response:
-        """GET /mail/erase?t=T: 200 with a page that has one button. 400, 410."""
+        """GET /mail/erase?t=T: 200 with a page that has one button. 404, 410."""
         email, _ = self._read("erase", request)
         number = len(await self._database.read(personal_data.ids, email))
         texts = (
@@ -139,7 +178,7 @@ class PersonalDataPages:
         return _shown(title="Erase all your comments?", texts=texts, button="Erase them for good")
 
     async def erase(self, request: Request) -> Response:
-        """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 400, 410, 503."""
+        """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 404, 410, 503."""
         email, post_id = self._read("erase", request)
         now = self._clock.now_ms()
 
@@ -151,7 +190,7 @@ class PersonalDataPages:
         return _shown(title="All is erased", texts=(f"{_counted(number)} erased.",))
 
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
-        token = first(request.parameters(), "t")
+        token = ASK_TO_EXPORT.read(request).t
         return self._links.read(purpose, token, self._clock.now_ms())
 
     def _count(self, request: Request, email: str) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Final
 
 
 def whole_number(text: str) -> int | None:
@@ -9,19 +10,20 @@ def whole_number(text: str) -> int | None:
     return int(text) if _WHOLE(text) else None
 
 
-# Bidirectional controls, zero-width and blank characters, tags. The joiners U+200C and U+200D stay:
-# Persian, Indic scripts and emoji need them.
+# Control and bidirectional characters, zero-width and blank ones, tags. The joiners U+200C and
+# U+200D stay: Persian, Indic scripts and emoji need them.
+_INVISIBLE_RANGES = (
+    *((0x00, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160)),
+    *((0x17B4, 0x17B5), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E)),
+    *((0x2060, 0x206F), (0x2800, 0x2800), (0x3164, 0x3164), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+    *((0xFFF9, 0xFFFB), (0xE0000, 0xE007F)),
+)
 _INVISIBLE = dict.fromkeys(
-    [
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x200E, 0x200F),
-        *range(0x202A, 0x202F),
-        *range(0x2060, 0x2070),
-        *(0x2800, 0x3164, 0xFEFF, 0xFFA0),
-        *range(0xFFF9, 0xFFFC),
-        *range(0xE0000, 0xE0080),
-    ]
+    code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1)
+)
+# The pattern of a text of which `one_line` leaves something.
+VISIBLE: Final = (
+    r"[^\s" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES) + "]"
 )
 
 

@@ -3,10 +3,12 @@
 Lists and receipts show the same seconds again and again, so the texts are remembered.
 """
 
-import calendar
 import time
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
+
+import msgspec
 
 MINUTE_MS: Final = 60_000  # milliseconds
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -14,6 +16,8 @@ DAY_MS: Final = 24 * HOUR_MS
 
 REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_Moment = Annotated[datetime, msgspec.Meta(tz=True)]  # with an offset from UTC
 
 
 def rfc3339(moment: int) -> str:
@@ -27,8 +31,12 @@ def local(moment: int) -> str:
 
 
 def read(text: str) -> int:
-    """Unix milliseconds of what `rfc3339` gives. Raises ValueError for all else."""
-    return calendar.timegm(time.strptime(text, _FORMAT)) * 1_000
+    """Return the Unix milliseconds of a moment in RFC 3339. Raise ValueError for all else."""
+    try:
+        moment = msgspec.convert(text, _Moment)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 @lru_cache(REMEMBERED)

@@ -71,7 +71,8 @@ READS = [
 def test_a_public_read_is_answered_without_python_the_second_time(
     service: Service, target: str
 ) -> None:
-    target += ("&" if "?" in target else "?") + "first"
+    if target != "/openapi.json":
+        target += ("&" if "?" in target else "?") + "site=blog"
     before = counters(service)
     first = get(service, target)
     between = counters(service)

@@ -14,6 +14,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys
 from commentsvc.api.static_files import Files
@@ -139,6 +140,7 @@ class Served:
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]
+        self.routes += ApiDescription(settings, self.routes).routes()
         desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, clock)
         self.pages: list[Route] = desk.routes()
         self._router = Router([*self.routes, *self.pages], origins, as_http)

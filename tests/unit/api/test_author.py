@@ -188,10 +188,15 @@ def test_a_voter_is_a_random_word(service: Served, voter: object) -> None:
     assert faults(vote(service, 1, voter=voter)) == ["voter"]
 
 
-@pytest.mark.parametrize("fields", [{"vote": 1, "voter": VOTER, "x": 1}, [], "x"])
-def test_a_ballot_has_these_fields_alone(service: Served, fields: object) -> None:
+def test_a_ballot_has_these_fields_alone(service: Served) -> None:
     service.submit()
-    assert data(service.post("/api/comments/1/votes", fields))["error"]["code"] == "malformed"
+    for sent in ("[]", '"x"', "{"):
+        answer = service.ask(
+            "POST", "/api/comments/1/votes", sent.encode(), content_type="application/json"
+        )
+        assert data(answer)["error"]["code"] == "malformed"
+    assert faults(vote(service, 1, x=1)) == ["x"]
+    assert faults(service.post("/api/comments/1/votes", {})) == ["vote", "voter"]
 
 
 def test_the_settings_say_how_one_may_vote(tmp_path: Path) -> None:

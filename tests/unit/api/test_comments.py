@@ -87,11 +87,18 @@ def test_a_batch_is_bounded(service: Served) -> None:
         ("/api/comments", ["url"]),
         ("/api/comments?url=/&limit=0&sort=best", ["limit", "sort"]),
         ("/api/comments?url=/&limit=-1", ["limit"]),
-        ("/api/comments?url=/&limit=1e3", ["limit"]),
+        ("/api/comments?url=/&limit=1.5", ["limit"]),
         ("/api/comments?url=/&after=x", ["after"]),
         ("/api/comments?url=/&since=x", ["since"]),
         ("/api/comments?url=/&since=2026-11-21T08:30:00Z&sort=top", ["since"]),
-        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&after=x", ["since"]),
+        ("/api/comments?url=/&since=2026-11-21T08:30:00Z&after=0.0.0", ["since"]),
+        ("/api/comments/count?url=/&_=1", ["_"]),
+        ("/api/comments/count?url=/&url=/", ["url"]),
+        ("/api/comments?url=/&limit=&after=&since=", ["after", "limit", "since"]),
+        ("/api/form-token?url=/&sort=top", ["sort"]),
+        ("/api/comments/stream?url=/&token=x", ["token"]),
+        ("/embed/thread?url=/&x=1&y=2", ["x", "y"]),
+        ("/openapi.json?v=1", ["v"]),
         ("/feed.atom?url=%00", ["url"]),
         ("/feed.atom?site=other", ["site"]),
     ],
@@ -101,6 +108,16 @@ def test_a_read_that_asks_wrongly_is_told_what(
 ) -> None:
     answer = service.get(target)
     assert (answer.status, faults(answer), answer.tags) == (400, named, ())
+
+
+def test_who_asks_wrongly_is_told_what_there_is(service: Served) -> None:
+    error = data(service.get("/api/comments/count?url=/&_=1"))["error"]
+    assert error["fields"] == {"_": "There is no _ here. Known: url, site, token."}
+
+
+@pytest.mark.parametrize("path", ["/comments", "/comments/count", "/feed.atom", "/static/count.js"])
+def test_what_strangers_ask_for_may_have_more_parameters(service: Served, path: str) -> None:
+    assert service.get(f"{path}?url=/p/&token=x&_=1&url=/q/").status == 200
 
 
 def test_a_list_shows_a_page_oldest_first(service: Served) -> None:

@@ -1,13 +1,30 @@
-"""openapi: the document says what the routes do."""
+"""openapi: the document is made of the routes, and says what they do."""
 
+import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
-from commentsvc.api.openapi import OPERATIONS, document
-from commentsvc.api.openapi_schemas import Json
-from commentsvc.settings.schema import Settings
-from tests.unit.app_fixture import Served, data
+import pytest
 
-DOCUMENT = document(Settings())
+from commentsvc.api.openapi import Json, document, url_pattern
+from commentsvc.comments.submission import SubmissionFields
+from commentsvc.settings.schema import Site
+from docs.generate import MODERATORS, PARTS, operations
+from tests.unit.app_fixture import SETTINGS, Served, data
+
+
+@pytest.fixture
+def told(service: Served) -> Json:
+    """The document that the service answers."""
+    found: Json = data(service.get("/openapi.json"))
+    return found
+
+
+def test_every_route_is_declared_and_in_the_page_of_the_interface(service: Served) -> None:
+    told = [*operations(MODERATORS), *(each for _, _, some in PARTS for each in operations(some))]
+    declared = [route.operation for route in (*service.routes, *service.pages)]
+    assert None not in declared
+    assert {id(each) for each in declared} == {id(each) for each in told}
 
 
 def references(node: object) -> Iterator[str]:
@@ -21,58 +38,106 @@ def references(node: object) -> Iterator[str]:
             yield from references(value)
 
 
-def test_the_document_has_every_route_and_no_other(service: Served) -> None:
-    told = {
-        (method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods
+def test_the_document_has_every_public_route_and_no_other(service: Served, told: Json) -> None:
+    operations = {
+        (method.upper(), path) for path, methods in told["paths"].items() for method in methods
     }
-    assert told == {(route.method, route.pattern) for route in service.routes}
+    assert operations == {(route.method, route.pattern) for route in service.routes}
 
 
-def test_every_reference_leads_to_something_and_nothing_is_left_over() -> None:
-    used = set(references(DOCUMENT))
-    there = {
-        f"#/components/{kind}/{name}"
-        for kind, named in DOCUMENT["components"].items()
-        for name in named
-    }
-    assert used == there
+def test_every_reference_leads_to_something_and_nothing_is_left_over(told: Json) -> None:
+    there = {f"#/components/schemas/{name}" for name in told["components"]["schemas"]}
+    assert set(references(told)) == there
 
 
-def test_every_operation_has_a_name_of_its_own() -> None:
+def test_every_operation_has_a_name_of_its_own(told: Json) -> None:
     names = [
         operation["operationId"]
-        for methods in DOCUMENT["paths"].values()
+        for methods in told["paths"].values()
         for operation in methods.values()
     ]
-    assert len(set(names)) == len(names) == len(OPERATIONS)
+    assert len(set(names)) == len(names)
 
 
-def answers(service: Served) -> Iterator[tuple[str, str, int, str]]:
+def answers(service: Served, told: Json) -> Iterator[tuple[str, str, int, str]]:
     """Method, path, status and media type of real answers, good and bad."""
     good = {"url": "/p/", "author": "Ann", "message": "Hi"}
-    for operation in OPERATIONS:
-        path = operation.path.replace("{path}", "count.js").replace("{id}", "1")
-        for query in ("?url=/p/", "?url=%ff", "?site=other"):
-            if operation.method == "GET":
-                answer = service.get(path + query)
-            elif operation.method in ("PATCH", "DELETE"):
-                answer = service.ask(operation.method, path + query, b'{"message": "Hi"}')
-            elif "application/json" in dict(operation.body):
-                answer = service.post(path + query, good)
-            else:
-                answer = service.form(path + query, "url=/p/&author=Ann&message=Hi")
-            media_type = dict(answer.headers).get("Content-Type", "").partition(";")[0]
-            yield operation.method.lower(), operation.path, answer.status, media_type
+    for pattern, methods in told["paths"].items():
+        path = pattern.replace("{path}", "count.js").replace("{id}", "1")
+        for method, operation in methods.items():
+            for query in ("?url=/p/", "?url=%ff", "?site=other", "?lang=%ff"):
+                if method == "get":
+                    answer = service.get(path + query)
+                elif method in ("patch", "delete"):
+                    answer = service.ask(method.upper(), path + query, b'{"message": "Hi"}')
+                elif "application/json" in operation.get("requestBody", {}).get("content", {}):
+                    answer = service.post(path + query, good)
+                else:
+                    answer = service.form(path + query, "url=/p/&author=Ann&message=Hi")
+                media_type = dict(answer.headers).get("Content-Type", "").partition(";")[0]
+                yield method, pattern, answer.status, media_type
 
 
-def test_every_answer_is_among_those_that_are_told(service: Served) -> None:
-    for method, path, status, media_type in answers(service):
-        told: Json = DOCUMENT["paths"][path][method]["responses"]
-        assert str(status) in told, (method, path)
-        kinds = told[str(status)].get("content", {"": {}})
+def test_every_answer_is_among_those_that_are_told(service: Served, told: Json) -> None:
+    for method, path, status, media_type in answers(service, told):
+        responses = told["paths"][path][method]["responses"]
+        assert str(status) in responses, (method, path)
+        kinds = responses[str(status)].get("content", {"": {}})
         assert media_type in kinds or "*/*" in kinds, (method, path, status)
 
 
-def test_the_bounds_are_those_of_the_settings(service: Served) -> None:
-    told = data(service.get("/openapi.json"))["components"]["schemas"]["Submission"]["properties"]
-    assert (told["author"]["maxLength"], told["message"]["maxLength"]) == (20, 200)
+def test_the_bounds_are_those_of_the_settings(told: Json) -> None:
+    submission = told["components"]["schemas"]["SubmissionFields"]["properties"]
+    assert (submission["author"]["maxLength"], submission["message"]["maxLength"]) == (20, 200)
+    [_, site, _] = told["paths"]["/api/comments/count"]["get"]["parameters"]
+    assert site["schema"]["enum"] == ["", "blog", "notes"]
+
+
+def test_parameters_are_those_that_the_route_reads(told: Json) -> None:
+    url, site = told["paths"]["/api/form-token"]["get"]["parameters"]
+    assert (url["name"], url["required"], site["name"]) == ("url", False, "site")
+    listed = told["paths"]["/api/comments"]["get"]["parameters"]
+    assert [each["name"] for each in listed if each["required"]] == ["url"]
+    named = {each["name"]: each["schema"] for each in listed}
+    assert named["sort"] == {"enum": ["newest", "oldest", "top"], "default": "oldest"}
+    assert named["limit"]["minimum"] == 1
+
+
+def test_a_submission_has_the_fields_that_are_read(told: Json) -> None:
+    schema = told["components"]["schemas"]["SubmissionFields"]
+    assert [*schema["properties"]] == [*SubmissionFields.__struct_fields__]
+    assert schema["required"] == ["url", "author", "message"]
+    assert schema["additionalProperties"] is False
+
+
+def test_operations_of_moderators_are_left_out(service: Served) -> None:
+    operations = [route.operation for route in service.routes if route.operation]
+    hidden = [each for each in operations if each.path != "/api/ping"]
+    assert "/api/ping" in document(SETTINGS, operations)["paths"]
+    assert "/api/ping" not in document(SETTINGS, hidden)["paths"]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_good"),
+    [
+        ("/p/", True),
+        ("p", True),
+        ("  /p/#x", True),
+        ("//double", True),
+        ("https://blog.example", True),
+        ("http://blog.example/p?x=1#y", True),
+        ("https://other.example/p", False),
+        ("mailto:ann", False),
+        ("#x", False),
+        ("/%00", False),
+        ("/\n", False),
+        ("", False),
+    ],
+)
+def test_the_pattern_of_urls_is_what_the_service_takes(
+    service: Served, url: str, is_good: bool
+) -> None:
+    pattern = url_pattern([Site(origins=("https://blog.example",))])
+    assert bool(re.search(pattern.replace("$", r"\Z"), url)) is is_good
+    answer = service.get(f"/api/comments?url={quote(url, safe='')}")
+    assert (answer.status == 200) is is_good

@@ -1,6 +1,5 @@
-"""A cursor names a place in a list of one order, nothing else does, and lists go on there."""
+"""A cursor names a place in a list, nothing else does, and lists go on there."""
 
-import base64
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -33,46 +32,31 @@ def test_a_cursor_gives_back_the_place_it_was_made_of(
 ) -> None:
     last = comment(comment_id, published, votes)
     for sort in ("oldest", "newest"):
-        assert pagination.decode(sort, pagination.encode(sort, last)) == (published, comment_id)
+        assert pagination.decode(sort, pagination.encode(last)) == (published, comment_id)
     place = (votes, votes, published, comment_id)
-    assert pagination.decode("top", pagination.encode("top", last)) == place
+    assert pagination.decode("top", pagination.encode(last)) == place
 
 
 @given(ids, moments)
-def test_a_cursor_fits_into_a_query_string_and_its_own_bound(comment_id: int, moment: int) -> None:
-    for sort in SORTS:
-        text = pagination.encode(sort, comment(comment_id, moment))
-        assert len(text) <= pagination.LENGTH
-        assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-@pytest.mark.parametrize("sort", SORTS)
-def test_a_cursor_of_another_order_is_bad(sort: Sort) -> None:
-    for other in set(SORTS) - {sort}:
-        with pytest.raises(BadCursor, match=sort):
-            pagination.decode(sort, pagination.encode(other, comment()))
-
-
-def encoded(text: str) -> str:
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+def test_a_cursor_fits_into_a_query_string_as_it_is(comment_id: int, moment: int) -> None:
+    assert set(pagination.encode(comment(comment_id, moment))) <= set("0123456789.-")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "é",
         "====",
         "a",
         "not a cursor!",
-        encoded("oldest"),
-        encoded("oldest.0.1"),
-        encoded("oldest.0.1.2.3"),
-        encoded("oldest.0.-1.2"),
-        encoded("oldest.0.1.2\n"),
-        encoded("oldest.0.1.٣"),
-        encoded("oldest.0.1." + "9" * 19),
-        encoded("oldest.0.1." + "0" * 90),
+        "",
+        "0.1",
+        "0.1.2.3",
+        "0.-1.2",
+        "0.1.2\n",
+        "0.1.٣",
+        "0.1." + "9" * 19,
+        "0.1." + "0" * 90,
         "A" * 10_000,
     ],
 )
@@ -145,11 +129,12 @@ def test_a_comment_that_comes_meanwhile_neither_repeats_nor_hides_another(
     assert [comment.id for comment in first.items + second.items] == ids[::-1]
 
 
-def test_a_cursor_of_another_order_is_bad_even_for_an_unknown_page(database: Database) -> None:
-    for n in range(2):
-        add(database, NOW + n)
-    after = shown(database, "oldest", 1).next
-    with pytest.raises(BadCursor):
-        shown(database, "newest", 1, after)
+def test_a_bad_cursor_is_bad_even_for_an_unknown_page(database: Database) -> None:
     with pytest.raises(BadCursor):
         database.read_now(queries.list_comments, ("blog", "/none/"), "top", 1, "x")
+
+
+def test_a_list_goes_on_behind_the_same_comment_in_another_order(database: Database) -> None:
+    ids = [add(database, NOW + n).comment.id for n in range(4)]
+    after = shown(database, "oldest", 3).next
+    assert [comment.id for comment in shown(database, "newest", 9, after).items] == ids[1::-1]

@@ -195,20 +195,20 @@ def test_after_the_end_an_old_question_cannot_be_answered(service: Served) -> No
 
 
 @pytest.mark.parametrize("path", ["confirm", "stop"])
-@pytest.mark.parametrize("token", ["", "x.y", "%FF", "x" * 999])
+@pytest.mark.parametrize("token", ["", "x.y", "x" * 999])
 def test_a_forged_link_does_nothing(service: Served, path: str, token: str) -> None:
     service.submit(**WISH)
     for answer in (
         service.get(f"/mail/{path}?t={token}"),
         service.form(f"/mail/{path}?t={token}", ""),
     ):
-        assert answer.status == 400
+        assert answer.status == 404
 
 
 def test_a_link_for_the_one_does_not_do_the_other(service: Served) -> None:
     service.submit(**WISH)
     yes = target(letter(service, "confirm"), "confirm")
-    assert service.form(yes.replace("confirm?", "stop?"), "").status == 400
+    assert service.form(yes.replace("confirm?", "stop?"), "").status == 404
 
 
 def test_a_link_of_a_subscriber_who_is_gone_says_so(service: Served) -> None:

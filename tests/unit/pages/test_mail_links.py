@@ -106,17 +106,27 @@ def test_an_expired_link_does_nothing(service: Served) -> None:
     assert status(service) == "pending"
 
 
-@pytest.mark.parametrize("token", ["", "?t=", "?t=x.y", "?t=%00", "?t=" + "x" * 5_000, "?t=%FF"])
+@pytest.mark.parametrize("token", ["", "?t=", "?t=x.y", "?t=%00", "?t=" + "x" * 5_000])
 def test_a_forged_link_does_nothing(service: Served, token: str) -> None:
     for answer in (service.get(f"/mail/comment{token}"), service.form(f"/mail/comment{token}", "")):
-        assert answer.status == 400
+        assert answer.status == 404
         assert b"<form" not in answer.body
     assert status(service) == "pending"
 
 
+def test_a_link_that_cannot_be_read_is_told_by_a_page(service: Served) -> None:
+    answer = service.get("/mail/comment?t=%FF")
+    assert answer.status == 400
+    assert b"This did not work" in answer.body
+
+
+def test_a_link_may_have_more_parameters(service: Served) -> None:
+    assert service.get("/mail/stop?t=x&utm_source=mail&utm_source=mail").status == 404
+
+
 def test_a_link_for_another_purpose_does_nothing(service: Served) -> None:
     token = service.links.make("stop", "approved", 1, 1, expires=int(service.now * 1_000) + HOUR)
-    assert service.form(f"/mail/comment?t={token}", "").status == 400
+    assert service.form(f"/mail/comment?t={token}", "").status == 404
 
 
 def test_a_link_to_a_comment_that_is_gone_says_so(service: Served) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commentsvc.comments.submission import Fields, check
+from commentsvc.comments.submission import SubmissionFields, check
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data.texts import FormFields, person, spammer
 
@@ -23,7 +23,7 @@ def test_the_same_seed_gives_the_same_texts(sort: Callable[[random.Random], Form
 def test_every_one_can_be_sent(sort: Callable[[random.Random], FormFields]) -> None:
     source = random.Random(3)
     for _ in range(500):
-        fields = Fields(url="/p/", **sort(source)._asdict())
+        fields = SubmissionFields(url="/p/", **sort(source)._asdict())
         check(fields, CommentsSettings(), lambda url: ("blog", url))
 
 

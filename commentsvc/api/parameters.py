@@ -1,0 +1,108 @@
+"""Parameters: what several requests of ours have in their queries.
+
+A key ``x-setting`` stands for bounds that the settings know; `openapi` puts them in its place.
+"""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, field
+
+from commentsvc.comments.pagination import PATTERN
+from commentsvc.http.operation import Query
+
+COUNTED: Final = 100  # pages of one batch count; a list page has 10 to 50, an answer up to 128 tags
+
+PageUrl = Annotated[
+    str,
+    Meta(
+        description="The page: a path, or an address whose origin belongs to the site.",
+        examples=["/2017/07/post/"],
+        extra_json_schema={"x-setting": "url"},
+    ),
+]
+PageOrSite = Annotated[
+    str,
+    Meta(
+        description="The page: a path, or an address whose origin belongs to the site. Without it,"
+        " the whole site.",
+        examples=["/2017/07/post/"],
+        extra_json_schema={"x-setting": "url or nothing"},
+    ),
+]
+PageUrls = Annotated[
+    list[PageUrl],
+    Meta(
+        description="The pages; repeat the parameter for each.",
+        max_length=COUNTED,
+        extra={"message": f"Ask for at most {COUNTED} pages at once."},
+    ),
+]
+SiteName = Annotated[
+    str,
+    Meta(
+        description="The name of the site, as the settings have it. Without it, the site that `url`"
+        " belongs to, else the first one.",
+        extra_json_schema={"x-setting": "site"},
+    ),
+]
+LanguageTag = Annotated[
+    str,
+    Meta(
+        description="The language of texts for readers. English is used for unknown languages.",
+        pattern="^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}$",
+        examples=["de"],
+        extra={"message": "This must be the tag of a language, such as de or pt-BR."},
+    ),
+]
+
+
+After = Annotated[
+    str,
+    Meta(
+        description="Go on with this: `next` of the answer before.",
+        pattern=PATTERN,
+        extra={"message": "This must be `next` of an answer. Leave it out to begin."},
+    ),
+]
+
+Token = Annotated[str, Meta(description="Ignored: clients of Stacosys send it.")]
+
+
+class PageQuery(Query, frozen=True):
+    """A page."""
+
+    url: PageUrl
+    site: SiteName = ""
+
+
+class PageOrSiteQuery(Query, frozen=True):
+    """A page, or the whole site."""
+
+    url: PageOrSite = ""
+    site: SiteName = ""
+
+
+class PagesQuery(Query, frozen=True):
+    """Several pages."""
+
+    url: PageUrls = field(default_factory=list)
+    site: SiteName = ""
+
+
+class WriteQuery(Query, frozen=True):
+    """Where something is written, and the language in which errors are told."""
+
+    site: SiteName = ""
+    lang: LanguageTag = "en"
+
+
+class LanguageQuery(Query, frozen=True):
+    """The language in which errors are told."""
+
+    lang: LanguageTag = "en"
+
+
+class LinkQuery(Query, frozen=True):
+    """A link of a mail."""
+
+    t: Annotated[str, Meta(description="The token of the link.")] = ""

@@ -1,0 +1,182 @@
+"""Operations: what a route takes and what it answers, declared once.
+
+A handler reads its query by the operation of its route, and the OpenAPI document and docs/api.md
+are made of it, so that neither can disagree with the code. A query is a msgspec struct: its fields
+are the parameters, and their types say what is accepted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from commentsvc.http.forms import FormError, decode, parse_urlencoded
+from commentsvc.http.messages import JSON, HttpError, Request, unreadable
+
+NAME_LENGTH = 40  # characters of an unknown parameter's name in an answer
+UNKNOWN_NAMES = 10  # unknown parameters that one answer names
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """The parameters of a query; this one has none.
+
+    A field is a text, a whole number, a choice, or a list for a parameter that may be repeated.
+    What JSON Schema cannot say to people, `Meta(extra={"message": …})` of its type does.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A body: its media type, and the type that says what is in it, None for any bytes."""
+
+    media_type: str
+    type: Any = None  # Any: what msgspec takes for a type
+
+
+def json_of(kind: Any) -> Content:  # Any: as above
+    """Return the content that is JSON of the type `kind`."""
+    return Content(JSON, kind)
+
+
+def form_of(kind: Any) -> tuple[Content, Content]:  # Any: as above
+    """Return the two contents that a posted form with the fields of `kind` may have."""
+    return Content("application/x-www-form-urlencoded", kind), Content("multipart/form-data", kind)
+
+
+TEXT = Content("text/plain", str)
+HTML = Content("text/html", str)
+NOTHING = Content("")
+
+Q = TypeVar("Q", bound=Query)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(Generic[Q]):
+    """One method of one path.
+
+    Of `answers`, by status, the errors that are told in JSON are listed as `errors`. `path_type` is
+    the type of what stands for ``{path}``. With `ignores_unknown`, parameters that are not in
+    `query` are ignored, since clients that we do not know send some. An operation with `by_token`
+    wants `Authorization: Bearer`, one that is `for_moderators` is a page of theirs, which is not in
+    the OpenAPI document. The `note` says what the summary does not.
+    """
+
+    method: str
+    path: str
+    summary: str
+    query: type[Q]
+    body: tuple[Content, ...] = ()
+    answers: Mapping[int, Content] = field(default_factory=dict)
+    errors: tuple[int, ...] = ()
+    path_type: Any = str  # Any: as in Content
+    by_token: bool = False
+    ignores_unknown: bool = False
+    for_moderators: bool = False
+    note: str = ""
+
+    def read(self, request: Request) -> Q:
+        """Read the query. Raise HttpError 400 that names the parameters at fault."""
+        try:
+            return self._reader.read(request.query)
+        except FormError as error:
+            raise unreadable(error) from None
+
+    @cached_property
+    def _reader(self) -> "_QueryReader[Q]":
+        return _QueryReader(self.query, self.ignores_unknown)
+
+
+class _QueryReader(Generic[Q]):
+    """Reads queries as `declared`. The usual query has each parameter once, by its plain name."""
+
+    def __init__(self, declared: type[Q], ignores_unknown: bool) -> None:
+        self._declared = declared
+        self._ignores_unknown = ignores_unknown
+        types = get_type_hints(declared, include_extras=True)
+        self._lists = {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
+        self._once = types.keys() - self._lists
+
+    def read(self, query: str) -> Q:
+        """Read a query. Raise FormError, or HttpError 400 that names all faults."""
+        values: dict[str, Any] = {}  # Any: a text or a list of texts
+        for pair in query.split("&"):
+            name, _, text = pair.partition("=")
+            if name not in self._once or name in values:
+                return self._read_any(query)
+            values[name] = decode(text, name)
+        return read_fields(values, self._declared, strict=False)
+
+    def _read_any(self, query: str) -> Q:
+        values: dict[str, Any] = {}  # Any: as above
+        problems: dict[str, str] = {}
+        for name, texts in parse_urlencoded(query).items():
+            if name in self._lists:
+                values[name] = texts
+            elif name in self._once or not self._ignores_unknown:
+                values[name] = texts[0]
+                if len(texts) > 1 and not self._ignores_unknown:
+                    problems[name[:NAME_LENGTH]] = "This can be given once only."
+        return read_fields(values, self._declared, problems, strict=False)
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read_fields(
+    values: dict[str, Any],  # Any: each is checked by the type of its field
+    declared: type[S],
+    problems: dict[str, str] | None = None,
+    *,
+    strict: bool = True,
+) -> S:
+    """Make the struct `declared` of its fields' `values`; unless `strict`, of texts.
+
+    Raise HttpError 400 that names everything at fault, after the `problems` found before.
+    """
+    problems = problems or {}
+    if not problems:
+        try:
+            return msgspec.convert(values, declared, strict=strict)
+        except msgspec.ValidationError:
+            pass
+    types = get_type_hints(declared, include_extras=True)
+    unknown = [name for name in values if name not in types]
+    for name in unknown[:UNKNOWN_NAMES]:
+        problems[name[:NAME_LENGTH]] = (
+            f"There is no {name[:NAME_LENGTH]} here. Known: {', '.join(types) or 'none'}."
+        )
+    for each in msgspec.structs.fields(declared):
+        if each.name in values:
+            if not _fits(values[each.name], types[each.name], strict):
+                problems.setdefault(each.name, _wanted(types[each.name]))
+        elif each.required:
+            problems[each.name] = "This is missing."
+    raise HttpError(400, "invalid", f"Please look at: {', '.join(problems)}.", problems)
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type without what `Annotated` says of it."""
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def _fits(value: object, kind: Any, strict: bool) -> bool:
+    try:
+        msgspec.convert(value, kind, strict=strict)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _wanted(kind: Any) -> str:
+    """Say what is accepted of a field."""
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:  # with "not given"
+        return _wanted(get_args(kind)[0])
+    for meta in getattr(kind, "__metadata__", ()):
+        if meta.extra and "message" in meta.extra:
+            return str(meta.extra["message"])
+    if get_origin(_plain(kind)) is Literal:
+        return f"This must be one of {', '.join(map(str, get_args(_plain(kind))))}."
+    return "This must be a text."

@@ -1,0 +1,193 @@
+"""Writes docs/api.md from what the routes declare: `python -m docs.generate`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from textwrap import fill
+from types import ModuleType
+from typing import Any
+
+from commentsvc.admin import (
+    account,
+    bans,
+    comment,
+    dashboard,
+    outbox,
+    review_queue,
+    sign_in,
+    threads,
+    two_factor,
+)
+from commentsvc.api import (
+    author,
+    avatars,
+    comments,
+    feeds,
+    health,
+    openapi,
+    stacosys,
+    static_files,
+    stream,
+)
+from commentsvc.api.openapi import Json
+from commentsvc.http.operation import Operation
+from commentsvc.pages import embed, mail_links, personal_data
+from commentsvc.settings.schema import Settings
+
+PAGE = Path(__file__).with_name("api.md")
+
+INTRODUCTION = """\
+<!-- Written by `python -m docs.generate` from what the routes declare. -->
+
+# The HTTP interface
+
+Public reads are cached, open to every origin, with `ETag` and without cookies; they refuse
+parameters that are not listed. Errors are JSON, `{"error": {"code", "message", "fields"?}}`, with a
+message that a reader understands. Times are RFC 3339 in UTC. The service describes itself at
+`/openapi.json`; the bounds on this page are those of the default settings.
+"""
+
+MODERATION = """\
+## Moderation pages
+
+They work without JavaScript, on a phone and by keyboard.
+
+| request | page |
+| --- | --- |
+"""
+
+# Each part of the page, what is said of it, and the modules whose operations are in it.
+PARTS = (
+    ("Comments", "", (comments, stream, author, avatars)),
+    ("Feeds", "", (feeds,)),
+    ("Pages without JavaScript", "", (embed,)),
+    (
+        "Links in mails",
+        "A mail names the whole address. `GET` shows what a link does, `POST` does it.",
+        (mail_links, personal_data),
+    ),
+    (
+        "Stacosys",
+        "Pages made for Stacosys keep working, or become ours by"
+        " [one line](embedding.md#pages-written-for-stacosys).",
+        (stacosys,),
+    ),
+    ("Operation", "", (health, openapi, static_files)),
+)
+MODERATORS = (
+    *(sign_in, review_queue, comment, threads, bans, outbox, dashboard, account, two_factor),
+)
+
+
+def operations(modules: Iterable[ModuleType]) -> list[Operation[Any]]:
+    """Return the operations that the modules declare."""
+    return [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, Operation)
+    ]
+
+
+def page() -> str:
+    """Return docs/api.md."""
+    public = [each for _, _, modules in PARTS for each in operations(modules)]
+    document = openapi.document(Settings(), public)
+    lines = [INTRODUCTION]
+    for title, text, modules in PARTS:
+        lines += [f"## {title}\n", *([_wrapped(text), ""] if text else [])]
+        for each in operations(modules):
+            lines += _described(each, document["paths"][each.path][each.method.lower()])
+    lines.append(
+        MODERATION
+        + "".join(
+            f"| `{each.method} {each.path}` | {each.summary} |\n" for each in operations(MODERATORS)
+        )
+    )
+    lines.append("## Objects\n")
+    for name, schema in document["components"]["schemas"].items():
+        lines += _object(name, schema)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _described(operation: Operation[Any], told: Json) -> Iterator[str]:
+    yield f"### `{operation.method} {operation.path}`\n"
+    yield _wrapped(f"{operation.summary}. {operation.note}") + "\n"
+    if operation.by_token:
+        yield _wrapped("It wants the edit token: `Authorization: Bearer …`.") + "\n"
+    for each in told.get("parameters", ()):
+        yield _item(each["name"], each["schema"], each["required"], each.get("description", ""))
+    if "parameters" in told:
+        yield ""
+    if "requestBody" in told:
+        bodies = told["requestBody"]["content"].items()
+        yield _wrapped("Body: " + " or ".join(_content(*each) for each in bodies) + ".") + "\n"
+    answers = (
+        " ".join([status, *(_content(*each) for each in answer.get("content", {}).items())])
+        for status, answer in told["responses"].items()
+        if not _is_error(answer)
+    )
+    errors = [status for status, answer in told["responses"].items() if _is_error(answer)]
+    ending = f" Errors: {', '.join(errors)}." if errors else ""
+    yield _wrapped(f"Answers: {', '.join(answers)}.{ending}") + "\n"
+
+
+def _is_error(answer: Json) -> bool:
+    schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    return str(schema.get("$ref", "")).endswith("/Error")
+
+
+def _content(media_type: str, content: Json) -> str:
+    schema = content.get("schema", {})
+    if "$ref" not in schema:
+        return f"`{media_type}`"
+    kind = _kind(schema)
+    return kind if media_type == "application/json" else f"{kind} as `{media_type}`"
+
+
+def _object(name: str, schema: Json) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield _wrapped(schema.get("description", "").replace("\n\n", " ")) + "\n"
+    for field, each in schema["properties"].items():
+        described = next((one for one in each.get("anyOf", ()) if "description" in one), each)
+        required = field in schema.get("required", ())
+        yield _item(field, each, required, described.get("description", ""))
+    yield ""
+
+
+def _item(name: str, schema: Json, required: bool, description: str) -> str:
+    facts = [_kind(schema), "required" if required else "optional"]
+    if schema.get("default") not in (None, "", []):
+        facts.append(f"default `{schema['default']}`")
+    text = f"- `{name}` ({', '.join(facts)})" + (f": {description}" if description else "")
+    return _wrapped(text, "  ")
+
+
+def _kind(schema: Json) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(map(_kind, schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"] if value != "")
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema['items'])}"
+    kind = {"string": "text", "integer": "number", "boolean": "true or false", "object": "object"}
+    text = kind.get(schema.get("type", ""), str(schema.get("type", "any")))
+    if schema.get("format") == "date-time":
+        text = "moment"
+    if "maxLength" in schema:
+        return (
+            f"text of at most {schema['maxLength']} characters" if schema["maxLength"] else "empty"
+        )
+    return text
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return fill(
+        text.strip(), 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
