@@ -52,7 +52,7 @@ def test_an_approval_and_a_deletion_reach_an_open_page(tmp_path: Path) -> None:
         again = Page(service, "/p/", known)
         assert again.count() == 1, "what was missed is told at once"
         assert again.last != known
-        assert service.figure("told_total") == 2
+        assert service.figure("events_sent_total") == 2
         again.close()
         other.close()
 

@@ -89,7 +89,7 @@ def test_without_descriptors_it_serves_who_is_there_and_says_so_once(
         assert clients[0].recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
         crowded.close()
         assert service.count("/post/") == 0
-        assert service.figure("starved_total") > 1
+        assert service.figure("out_of_fds_total") > 1
     assert service.log.read_text().count("no file descriptor is left") == 1
     assert service.stop() == 0
 
