@@ -8,6 +8,7 @@ composed anew.
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -67,6 +68,8 @@ STDERR: Final = 2
 COMMAND_GRACE: Final = 2.0
 # A mail that is under way at a stop; in seconds.
 MAIL_GRACE: Final = 3.0
+# What file systems say that know no sockets: those of some networks and memory cards.
+WITHOUT_SOCKETS: Final = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
 # Objects made and not yet gone between two looks of the garbage collector at the young ones.
 COLLECT_AFTER: Final = 20_000
 
@@ -122,8 +125,8 @@ async def _compose(
         data_dir.prepare(data)
         await _find_place(start, succession)
         lock = stack.enter_context(Lock(data, succession.place.lock))
-        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         upgrade.upgrade(data / data_dir.DATABASE)
+        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans = Bans()
@@ -154,7 +157,7 @@ async def _compose(
         scheme = "" if bridge.address.startswith("unix:") else "http://"
         address = scheme + bridge.address
         control = _control(start, settings, database, address, succession)
-        await control.start()
+        await _listen(control, data)
         stack.push_async_callback(control.stop, COMMAND_GRACE)
         works = (maintenance.run(database, settings, clock), rerender.run(database), backups.run())
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
@@ -205,6 +208,21 @@ def _control(
         clock=Clock(),
         give_way=succession.begin,
     )
+
+
+async def _listen(control: Control, data: Path) -> None:
+    """Let commands reach us, unless the folder `data` cannot hold sockets, as some network's."""
+    try:
+        await control.start()
+    except OSError as error:
+        if error.errno not in WITHOUT_SOCKETS:
+            raise
+        _log.warning(
+            "%s cannot hold a socket (%s): commands do not reach this server, and --take-over"
+            " cannot take its place; moderate in the browser",
+            data,
+            error.strerror,
+        )
 
 
 @asynccontextmanager

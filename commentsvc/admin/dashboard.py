@@ -88,6 +88,7 @@ class Dashboard:
             kept_days=self._kept_days,
             backlogs=await self._database.read(outbox.backlogs),
             backup=self._backups.state(),
+            failing=self._database.write_health.error,
         )
 
     async def settings(self, request: Request, context: RequestContext) -> Response:

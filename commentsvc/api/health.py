@@ -88,6 +88,26 @@ READY = _operation("/readyz", "Tell whether the program can work", json_of(State
 METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT)
 
 
+class DatabaseCollector(Collector):
+    """Whether comments can be stored."""
+
+    def __init__(self, database: Database) -> None:
+        self._health = database.write_health
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_database_…``."""
+        yield GaugeMetricFamily(
+            "commentsvc_database_failing",
+            "1 while nothing can be stored: a full or failing disk, or another program's lock",
+            bool(self._health.error),
+        )
+        yield CounterMetricFamily(
+            "commentsvc_database_failures",
+            "transactions that could not be written since the start",
+            self._health.failures,
+        )
+
+
 class Health:
     """The handlers for health and metrics."""
 
@@ -106,6 +126,7 @@ class Health:
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
+        self._registry.register(DatabaseCollector(database))
         self._registry.register(OutboxCollector(outbox))
         self._registry.register(BackupCollector(backups))
         ProcessCollector(registry=self._registry)
@@ -123,9 +144,14 @@ class Health:
         """GET /healthz: 200 while the event loop answers. Not stored."""
         return _told(State("alive"))
 
-    def ready(self, request: Request) -> Response:
-        """GET /readyz: 200 while the database can be read, else 503. Not stored."""
+    async def ready(self, request: Request) -> Response:
+        """GET /readyz: 200 while the database can be read and written, else 503. Not stored.
+
+        After a failure it writes something itself, so it tells when the failure is over.
+        """
         self._database.read_now(lambda reader: reader.execute("SELECT 1 FROM site").fetchone())
+        if self._database.write_health.error:
+            await self._database.write(lambda tx: tx.execute("UPDATE site SET name = name"))
         return _told(State("ready"))
 
     def metrics(self, request: Request) -> Response:

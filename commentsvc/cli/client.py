@@ -85,6 +85,9 @@ def _write_alone(path: Path, order: Order) -> CommandResult:
 
 def check(data: Path) -> list[str]:
     """The faults of the database, one line each. Raises DatabaseError."""
+    path = database_file(data)
+    upgrade.refuse_empty(path)
+    upgrade.look(path)
     return _read(data, integrity.check)
 
 

@@ -21,10 +21,12 @@ from commentsvc.db.sqlite import (
     Reader,
     Transaction,
     connect,
+    decode,
     fault,
+    is_damaged_text,
     register_adapters,
 )
-from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, hand_back
+from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, WriteHealth, hand_back
 
 P = ParamSpec("P")
 
@@ -55,6 +57,7 @@ class Database:
         purge: Callable[[Sequence[str]], None],
         patience: float = WRITER_PATIENCE,
     ) -> None:
+        self.write_health = WriteHealth()
         self._path = path
         self._checkpoint_pages = checkpoint_pages
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
@@ -86,6 +89,7 @@ class Database:
             if isinstance(known, DatabaseBusy | DatabaseUnusable):
                 raise known from error
             raise DatabaseUnusable(f"{self._path} cannot be opened ({error})") from error
+        writing.text_factory = decode  # what is damaged can be moderated; the writer reads little
         self._start("writer", self._run_writer, writing)
         for number, connection in enumerate(readers, 1):
             self._start(f"reader-{number}", self._run_reader, connection)
@@ -143,6 +147,8 @@ class Database:
         try:
             return work(self._inline, *args, **kwargs)
         except sqlite3.Error as error:
+            if is_damaged_text(error):
+                return self._inline.mending(work, *args, **kwargs)
             known = fault(error)
             if known is None:
                 raise
@@ -180,14 +186,19 @@ class Database:
         runner.start()
 
     def _run_writer(self, connection: sqlite3.Connection) -> None:
-        writer.run(connection, self._writes, self._purge)
+        writer.run(connection, self._writes, self._purge, self.write_health)
 
     def _run_reader(self, connection: sqlite3.Connection) -> None:
         reader = Reader(connection)
         while jobs := self._reads.take(1):
             [job] = jobs
             try:
-                job.result = reader.whole(job.work, *job.args, **job.kwargs)
+                try:
+                    job.result = reader.whole(job.work, *job.args, **job.kwargs)
+                except sqlite3.OperationalError as error:
+                    if not is_damaged_text(error):
+                        raise
+                    job.result = reader.mending(Reader.whole, job.work, *job.args, **job.kwargs)
             except Exception as error:
                 job.error = fault(error) or error
             hand_back(jobs)

@@ -53,10 +53,51 @@ def check(reader: Reader) -> list[str]:
     """
     if faults := damage(reader):  # what the rows of a damaged file say is worth nothing
         return [f"the file is damaged: {text}" for text in faults]
+    if faults := damaged_texts(reader):
+        return faults[:FAULTS]
     for text, sql in CHECKS:
         rows = reader.execute(f"{sql} LIMIT {FAULTS}").fetchall()
         faults.extend(text.format(*row) for row in rows)
     return faults
+
+
+def damaged_texts(reader: Reader) -> list[str]:
+    """Which texts are not UTF-8, which SQLite does not look at; a text for each row and column."""
+    faults = []
+    for table in _tables(reader):
+        columns = _texts(reader, table)
+        row_id = "id" if table == "comment" else "rowid"
+        if not columns:
+            continue
+        blobs = ", ".join(f'CAST("{column}" AS BLOB)' for column in columns)
+        rows = reader.execute(f'SELECT {row_id}, {blobs} FROM "{table}"')  # noqa: S608 - our names
+        for number, *texts in rows:
+            for column, text in zip(columns, texts, strict=True):
+                if not _is_utf8(text):
+                    faults.append(f"{table} {number} is damaged: its {column} is not UTF-8")
+    return faults
+
+
+def _tables(reader: Reader) -> list[str]:
+    """All tables but SQLite's own and those of the search index, which is made of the others."""
+    rows = reader.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+        " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT wr"
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+def _texts(reader: Reader, table: str) -> list[str]:
+    rows = reader.execute("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
+    return [name for (name,) in rows.fetchall()]
+
+
+def _is_utf8(text: bytes | None) -> bool:
+    try:
+        (text or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def damage(reader: Reader) -> list[str]:

@@ -12,6 +12,7 @@ them: the fault is in the program that makes one, and its versions since 0.5.17 
       DatabaseUnusable   missing, damaged, foreign or newer file: for the operator, at start
 """
 
+import logging
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import peewee
+
+_log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,6 +114,18 @@ def connect_reading(path: Path, patience: float, *, idle: bool = False) -> sqlit
     )
 
 
+def is_damaged_text(error: Exception) -> bool:
+    """Return whether a text in the database is not UTF-8; the module has no code for it."""
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(
+        "Could not decode to UTF-8"
+    )
+
+
+def decode(text: bytes) -> str:
+    """Return a text of the database, with U+FFFD in place of what is damaged."""
+    return text.decode(errors="replace")
+
+
 class Reader:
     """What a `read` may do: run queries that change nothing.
 
@@ -136,6 +151,21 @@ class Reader:
             raise
         return result
 
+    def mending(
+        self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work`, which a damaged text made fail, with damaged texts mended.
+
+        So one damaged comment does not take the others with it. Texts are decoded in Python only
+        then: that would cost each list of comments a tenth.
+        """
+        _log.error("a text in the database is damaged: `commentsvc check` says where")
+        self._connection.text_factory = decode
+        try:
+            return work(self, *args, **kwargs)
+        finally:
+            self._connection.text_factory = str
+
     def query(self, query: peewee.BaseQuery) -> list[Row]:
         """Run a peewee query and fetch its rows."""
         sql, params = query.sql()
@@ -155,6 +185,7 @@ def ask(
     """
     try:
         with closing(dial()) as connection:
+            connection.text_factory = decode
             return work(Reader(connection), *args, **kwargs)
     except sqlite3.Error as error:
         raise fault(error) or DatabaseUnusable(f"{path}: {error}") from error

@@ -19,16 +19,18 @@ each event loop. The reader threads use the same queue.
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, Transaction, fault
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction, fault
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -154,24 +156,63 @@ class WorkQueue:
                 self._jobs.put(None)
 
 
+_log = logging.getLogger(__name__)
+
+LOG_PAUSE: Final = 60.0  # seconds between two lines about the same failure
 BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes with it
 
 Purge = Callable[[Sequence[str]], None]
 
 
-def run(connection: sqlite3.Connection, backlog: WorkQueue, purge: Purge) -> None:
+class WriteHealth:
+    """Whether transactions can be written, and how many could not; any thread may read it.
+
+    A failure is logged at once, those that follow once in LOG_PAUSE seconds, and its end.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Take a clock in seconds."""
+        self.error = ""  # of the last transaction; "" where it was written
+        self.failures = 0  # since the start
+        self._monotonic = monotonic
+        self._logged_at = -LOG_PAUSE
+
+    def failed(self, error: DatabaseError) -> None:
+        """Note that a transaction could not be written."""
+        self.failures += 1
+        self.error = str(error)
+        now = self._monotonic()
+        if now - self._logged_at >= LOG_PAUSE:
+            self._logged_at = now
+            _log.error("nothing can be stored: %s", error)
+
+    def succeeded(self) -> None:
+        """Note that a transaction was written."""
+        if self.error:
+            self.error = ""
+            self._logged_at = -LOG_PAUSE
+            _log.info("comments can be stored again")
+
+
+def run(
+    connection: sqlite3.Connection, backlog: WorkQueue, purge: Purge, health: WriteHealth
+) -> None:
     """Serve `backlog` until it is closed and empty."""
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
         try:
             write_all(connection, jobs, tags)
+            health.succeeded()
             if tags:
                 purge(list(dict.fromkeys(tags)))
         except Exception as error:
             with contextlib.suppress(sqlite3.Error):  # write_all tries again
                 connection.rollback()
+            known = fault(error)
+            if known:
+                health.failed(known)
             for job in jobs:
-                job.error = fault(error) or error
+                job.error = known or error
         hand_back(jobs)
 
 

@@ -6,6 +6,7 @@ remembered, or raised by hand. A piece takes BUDGET seconds of a reader's thread
 """
 
 import asyncio
+import logging
 import time
 from typing import Final, NamedTuple
 
@@ -14,6 +15,8 @@ from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, render
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
+
+_log = logging.getLogger(__name__)
 
 PAUSE: Final = 1.0  # seconds between two pieces
 PIECE: Final = 500  # comments at most
@@ -54,6 +57,9 @@ async def run(database: Database, pause: float = PAUSE) -> None:
             last = looked.last
         except DatabaseError:
             pass  # it is full or busy, as requests tell: the same piece again
+        except Exception:
+            _log.exception("stored comments are not rendered again behind id %d", last)
+            return
 
 
 def look(reader: Reader, after: int) -> Looked:
@@ -63,7 +69,11 @@ def look(reader: Reader, after: int) -> Looked:
     last: int | None = None
     for number, source, html in reader.execute(_LOOK, (EXPANSION, ALLOWANCE, after, PIECE)):
         last = number
-        now = render(source)
+        try:
+            now = render(source)
+        except Exception:
+            _log.exception("comment %d cannot be rendered again", number)
+            continue
         if now != html:
             outdated.append(Outdated(number, source, now))
         if time.monotonic() >= end:

@@ -1,5 +1,7 @@
 """The composition root: that what it builds is undone. See also tests/e2e."""
 
+import asyncio
+import errno
 import gc
 import logging
 import os
@@ -13,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from commentsvc import app
+from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.runtime.control import Control
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings.schema import ServerSettings, Settings
+from commentsvc.util.clock import Clock
 from tests.e2e.program import wait_for
 
 SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
@@ -114,3 +118,26 @@ def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> No
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert "commentsvc.delivery.channels" in said
     assert not {name.partition(".")[0] for name in said} & {*LATE}
+
+
+def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    async def listen() -> None:
+        control = Control(
+            tmp_path / "control.sock",
+            database=Database(tmp_path / "none", purge=lambda _: None),
+            address="",
+            prefaced=False,
+            clock=Clock(),
+            give_way=lambda _: False,
+        )
+        await app._listen(control, tmp_path)
+        await control.stop(1.0)
+
+    monkeypatch.setattr(Control, "start", fails)
+    asyncio.run(listen())
+    assert f"{tmp_path} cannot hold a socket (Function not implemented)" in caplog.text

@@ -32,6 +32,7 @@ from commentsvc.db.sqlite import (
     connect_reading,
     fault,
 )
+from commentsvc.settings.data_dir import SECRET_KEY
 
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
@@ -127,8 +128,23 @@ def _reason(error: BaseException, path: Path) -> DatabaseError:
     return known or DatabaseUnusable(f"{path} cannot be upgraded ({error})")
 
 
+def refuse_empty(path: Path) -> None:
+    """Refuse a file of no bytes where there was data before. Raises DatabaseUnusable.
+
+    The secret key is made after the first database, and a log belongs to one.
+    """
+    log = path.with_name(path.name + "-wal")
+    had_data = (path.parent / SECRET_KEY).exists() or (log.exists() and log.stat().st_size > 0)
+    if path.exists() and path.stat().st_size == 0 and had_data:
+        raise DatabaseUnusable(
+            f"{path} is empty, and there was data: restore a backup, or remove the file to begin"
+            " without comments"
+        )
+
+
 def _ensure_file(path: Path) -> bool:
     """Whether there is something in the file; an empty one is made where there is none."""
+    refuse_empty(path)
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

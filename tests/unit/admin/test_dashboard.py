@@ -12,6 +12,7 @@ from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import Target
+from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.settings import loader
 from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
 from tests.unit.admin_client import seated, text
@@ -115,3 +116,12 @@ def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -
             page = text(seated(backing).get("dashboard"))
         for words in lines:
             assert words in page
+
+
+def test_that_nothing_can_be_stored_is_said(service: Served) -> None:
+    seat = seated(service)
+    assert "cannot be stored" not in text(seat.get("dashboard"))
+    service.database.write_health.failed(DatabaseFull("the disk is full"))
+    assert "Comments cannot be stored at the moment: the disk is full" in text(
+        seat.get("dashboard")
+    )

@@ -391,3 +391,17 @@ def test_previews_are_limited_by_network(service: Served) -> None:
     service.monotonic += 1
     assert previews(2, "192.0.2.1") == [200, 429]
     assert service.submit().status == 201
+
+
+def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
+    for message in ("one", "two"):
+        service.submit(message)
+    service.database.write_now(
+        lambda tx: tx.execute("UPDATE comment SET source = CAST(x'6fff' AS TEXT) WHERE id = 1")
+    )
+    for query in ("", "&sort=top"):  # on the loop, and by a reader
+        listed = data(service.get(f"/api/comments?url=/p/{query}"))["data"]
+        assert sorted(comment["content"] for comment in listed) == ["o\ufffd", "two"]
+    for path in ("/embed/thread?url=/p/", "/feed.atom?url=/p/"):
+        assert service.get(path).status == 200
+    assert service.submit("three").status == 201

@@ -1,14 +1,16 @@
 """ops: health, metrics, and files that are found by name only."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from commentsvc.api.static_files import TAG, blog_paths
-from commentsvc.db.sqlite import DatabaseBusy
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.settings.schema import BackupSettings, ServerSettings
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 from tests.unit.mail_server import mail_settings
@@ -55,6 +57,22 @@ def test_a_service_without_its_database_is_alive_but_not_ready(
 
     monkeypatch.setattr(service.database, "read_now", fail)
     assert (service.get("/healthz").status, service.get("/readyz").status) == (200, 503)
+
+
+def test_a_service_that_cannot_store_is_not_ready_until_it_can(
+    service: Served, tmp_path: Path
+) -> None:
+    service.database.write_health.failed(DatabaseFull("the disk is full"))
+    metrics = service.get("/metrics").body
+    assert b"commentsvc_database_failing 1.0" in metrics
+    assert b"commentsvc_database_failures_total 1.0" in metrics
+    file = tmp_path / "comments.sqlite3"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert service.get("/readyz").status == 503
+        other.execute("ROLLBACK")
+    assert service.get("/readyz").status == 200
+    assert b"commentsvc_database_failing 0.0" in service.get("/metrics").body
 
 
 def test_the_metrics_tell_of_the_core_and_the_process(service: Served) -> None:

@@ -4,9 +4,11 @@ import contextlib
 import http.server
 import json
 import socketserver
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,6 +156,20 @@ def test_reading_while_the_lock_is_held_works(data: Path) -> None:
 def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnusable, match="holds no database"):
         client.check(tmp_path)
+
+
+def test_a_newer_database_is_named_by_check(data: Path) -> None:
+    with closing(sqlite3.connect(data / "comments.sqlite3")) as database, database:
+        database.execute("INSERT INTO schema_migration (name, applied) VALUES ('9999_later', '')")
+    with pytest.raises(DatabaseUnusable, match="newer commentsvc"):
+        client.check(data)
+
+
+def test_an_empty_database_is_told_by_check(data: Path) -> None:
+    (data / "secret.key").write_text("x")
+    (data / "comments.sqlite3").write_bytes(b"")
+    with pytest.raises(DatabaseUnusable, match="is empty, and there was data"):
+        client.check(data)
 
 
 def test_a_damaged_database_is_told(tmp_path: Path) -> None:

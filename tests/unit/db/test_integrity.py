@@ -56,6 +56,17 @@ def test_a_difference_is_named(database: Database, sql: str, fault: str) -> None
     assert faults_after(database, sql) == [fault]
 
 
+@pytest.mark.parametrize("column", ["source", "html", "author", "email", "author_site"])
+def test_a_damaged_text_is_named(database: Database, column: str) -> None:
+    sql = f"UPDATE comment SET {column} = CAST(x'61ff' AS TEXT)"
+    assert faults_after(database, sql) == [f"comment 1 is damaged: its {column} is not UTF-8"]
+
+
+def test_a_damaged_text_of_another_table_is_named(database: Database) -> None:
+    sql = "UPDATE thread SET title = CAST(x'61ff' AS TEXT)"
+    assert faults_after(database, sql) == ["thread 1 is damaged: its title is not UTF-8"]
+
+
 def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
     parent = add(database, url="/other/", status="pending").comment.id
     database.write_now(queries.sync_sites, ["other"])

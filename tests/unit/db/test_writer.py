@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import resource
 import sqlite3
@@ -16,7 +17,7 @@ import pytest
 
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
-from commentsvc.db.writer import BATCH, Job, WorkQueue, hand_back
+from commentsvc.db.writer import BATCH, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
 from tests.unit.database_fixture import held, opened, site, sites
 
@@ -155,9 +156,11 @@ def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Pa
     with opened(tmp_path, purged.extend) as database:
         for _ in range(3):
             assert {type(outcome) for outcome in asyncio.run(main(database))} == {DatabaseFull}
+            assert database.write_health.error
         assert database.read_now(sites) == ["blog"]
         assert purged == []
         database.write_now(site("room again", "room"))
+        assert not database.write_health.error
         assert database.read_now(sites) == ["blog", "room again"]
         assert purged == ["room"]
         assert database.read_now(lambda reader: reader.execute("PRAGMA integrity_check").fetchall())
@@ -180,6 +183,23 @@ def test_a_full_disk_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
         ballast.unlink()
         database.write_now(site("room again"))
         assert database.read_now(sites) == [*stored, "room again"]
+
+
+def test_what_cannot_be_stored_is_logged_once_a_minute_and_when_it_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    moments = iter([0.0, 1.0, 59.0, 61.0, 62.0])
+    health = WriteHealth(lambda: next(moments))
+    with caplog.at_level(logging.INFO):
+        for _ in range(5):
+            health.failed(DatabaseFull("the disk is full"))
+        assert (health.error, health.failures) == ("the disk is full", 5)
+        health.succeeded()
+        health.succeeded()
+    assert health.error == ""
+    failed = "nothing can be stored: the disk is full"
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [failed, failed, "comments can be stored again"]
 
 
 def job(loop: asyncio.AbstractEventLoop | None = None) -> Job[Any]:

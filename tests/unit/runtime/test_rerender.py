@@ -65,3 +65,43 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         add(database, source="*a*", html="")
         asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
         assert is_right(database)
+
+
+def test_a_comment_that_cannot_be_rendered_is_logged_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(source: str) -> str:
+        if source == "bad":
+            raise ValueError("no")
+        return render(source)
+
+    monkeypatch.setattr(rerender, "render", fails)
+    with opened(tmp_path) as database:
+        for source in ("bad", "*a*"):
+            add(database, source=source, html="")
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        assert stored(database)[1] == ("*a*", render("*a*"))
+    assert "comment 1 cannot be rendered again" in caplog.text
+
+
+def test_a_damaged_comment_ends_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        for _ in range(2):
+            add(database, source="*a*", html="")
+        database.write_now(
+            lambda tx: tx.execute("UPDATE comment SET html = CAST(x'ff' AS TEXT) WHERE id = 1")
+        )
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        assert is_right(database)
+
+
+def test_an_unforeseen_end_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr(rerender, "look", fails)
+    with opened(tmp_path) as database:
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+    assert "not rendered again behind id 0" in caplog.text

@@ -81,6 +81,17 @@ def test_no_released_step_was_edited(path: Path, monkeypatch: pytest.MonkeyPatch
     assert made == RELEASED
 
 
+@pytest.mark.parametrize("trace", ["secret.key", "comments.sqlite3-wal"])
+def test_an_empty_file_is_refused_where_there_was_data(path: Path, trace: str) -> None:
+    path.touch()
+    upgrade.upgrade(path)
+    path.write_bytes(b"")
+    path.with_name(trace).write_text("x")
+    with pytest.raises(DatabaseUnusable, match="is empty, and there was data"):
+        upgrade.upgrade(path)
+    assert path.read_bytes() == b""
+
+
 def test_a_new_file_is_readable_by_its_owner_only(path: Path) -> None:
     os.umask(before := os.umask(0))
     upgrade.upgrade(path)
