@@ -54,8 +54,8 @@ struct slice method_name(enum method method)
     return METHODS[method];
 }
 
-/* `*is_known` becomes false where the method is not implemented. */
-static int take_method(struct cursor *cursor, struct head *head, bool *is_known)
+/* 501: the method is not implemented, and the cursor is behind it. */
+static int take_method(struct cursor *cursor, struct head *head)
 {
     if (cursor->end - cursor->at > 4 && memcmp(cursor->at, "GET ", 4) == 0) {
         cursor->at += 4;
@@ -68,14 +68,13 @@ static int take_method(struct cursor *cursor, struct head *head, bool *is_known)
     if (name.size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
-    *is_known = false;
     for (enum method method = METHOD_GET; method <= METHOD_OPTIONS; method++) {
         if (slice_equal(name, METHODS[method])) {
             head->method = method;
-            *is_known = true;
+            return HEAD_DONE;
         }
     }
-    return HEAD_DONE;
+    return 501;
 }
 
 static bool is_digit(char byte)
@@ -130,20 +129,28 @@ static int reduce_absolute(struct slice *target)
     return HEAD_DONE;
 }
 
-/* The form of the target depends on the method (RFC 9112 section 3.2): that of an unknown one is
- * not judged. */
-static int take_target(struct cursor *cursor, struct head *head, bool is_known)
+/* A target of any form. */
+static int take_word(struct cursor *cursor, struct slice *target)
 {
-    struct slice target = take_run(cursor, SCAN_TARGET);
-    if (target.size > LIMIT_TARGET)
+    *target = take_run(cursor, SCAN_TARGET);
+    if (target->size > LIMIT_TARGET)
         return 414;
     if (cursor->at == cursor->end)
         return HEAD_NEED_MORE;
-    if (target.size == 0 || *cursor->at != ' ')
+    if (target->size == 0 || *cursor->at != ' ')
         return 400;
     cursor->at++;
+    return HEAD_DONE;
+}
+
+static int take_target(struct cursor *cursor, struct head *head)
+{
+    struct slice target;
+    int result = take_word(cursor, &target);
+    if (result != HEAD_DONE)
+        return result;
     head->target = target;
-    if (target.data[0] == '/' || !is_known)
+    if (target.data[0] == '/')
         return HEAD_DONE;
     if (slice_equal(target, SLICE("*")))
         return head->method == METHOD_OPTIONS ? HEAD_DONE : 400;
@@ -366,10 +373,14 @@ static int take_rest(struct cursor *cursor, struct head *head)
     return result;
 }
 
-/* An unknown method is refused once the rest of its line is in order. */
+/* A method that is not implemented is refused once the rest of its line is in order. Its target may
+ * have a form of its own (RFC 9112 section 3.2). */
 static int refuse_method(struct cursor *cursor, struct head *head)
 {
-    int result = take_version(cursor, head);
+    struct slice target;
+    int result = take_word(cursor, &target);
+    if (result == HEAD_DONE)
+        result = take_version(cursor, head);
     return result == HEAD_DONE ? 501 : result;
 }
 
@@ -385,14 +396,13 @@ static int parse_whole(struct slice input, struct head *head)
         if (result != HEAD_DONE)
             return result;
     }
-    bool is_known = true;
-    int result = take_method(&cursor, head, &is_known);
-    if (result == HEAD_DONE)
-        result = take_target(&cursor, head, is_known);
-    if (result == HEAD_DONE && is_known)
-        result = take_rest(&cursor, head);
-    else if (result == HEAD_DONE)
+    int result = take_method(&cursor, head);
+    if (result == 501)
         result = refuse_method(&cursor, head);
+    else if (result == HEAD_DONE)
+        result = take_target(&cursor, head);
+    if (result == HEAD_DONE)
+        result = take_rest(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
     return result == HEAD_NEED_MORE && is_cut ? 431 : result;
 }
