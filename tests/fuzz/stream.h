@@ -34,7 +34,7 @@ static inline void answer_by_stream(bool ends)
     request_free(pending);
     pending = NULL;
     if (reply->kind == REPLY_STREAM)
-        subscribers_add(&subscribers, tag_index(SLICE("t")));
+        subscribers_add(&subscribers, tag_index(SLICE("t")), reply->group, 0);
     deliver(reply);
     tell();
     if (conn && conn->state == CONN_STREAMING)
