@@ -29,7 +29,7 @@ from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.stacosys import Stacosys
+from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import SubmissionService
@@ -295,7 +295,7 @@ def _router(
         *others,
     ]
     description = ApiDescription(settings, routes)
-    return Router([*description.routes(), *routes], origins, as_http)
+    return Router([*description.routes(), *routes, *below_web(routes)], origins, as_http)
 
 
 @contextmanager

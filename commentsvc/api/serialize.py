@@ -148,7 +148,7 @@ class CommentSerializer:
     """Shows comments as the settings of their site allow.
 
     The MD5 digest of an e-mail address can be guessed, a million addresses a second. So it is shown
-    only where the site has `pictures`, which need it. Elsewhere a digest with a secret key tells
+    only where the site has `avatar_url`, which need it. Elsewhere a digest with a secret key tells
     authors apart. It is made of the address: a digest that a client sent proves nothing.
     """
 
@@ -179,7 +179,7 @@ class CommentSerializer:
 def _item(comment: Comment, avatar: str, pictures: str) -> Item:
     """Show a comment with the digest `avatar`. One not yet published has the date of its creation.
 
-    `pictures` is the address of an author's picture, with ``*`` for the digest; "" without any.
+    `avatar_url` is the address of an author's picture, with ``*`` for the digest; "" without any.
     """
     shown = comment.created_at if comment.published_at is None else comment.published_at
     return Item(

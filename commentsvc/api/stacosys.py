@@ -11,6 +11,7 @@ comment refused, since these clients cannot show what is wrong.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -42,10 +43,11 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Handler, HandlerResult, Route, route
 from commentsvc.settings.schema import Settings
 
-MODERATION = "moderation"  # beside /web: the service may be in a folder of its host
+MODERATION = "moderation"  # beside /web/login: the service may be in a folder of its host
+WEB_FOLDER = "/web"
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
@@ -124,6 +126,23 @@ WEB, WEB_LOGIN, WEB_ADMIN = (
 )
 
 
+def below_web(routes: Iterable[Route]) -> list[Route]:
+    """Return the moderation pages and their files once more below /web.
+
+    A proxy that was set up for Stacosys may forward /web and nothing beside it.
+    """
+    return [
+        Route(route.method, WEB_FOLDER + route.pattern, partial(_without_web, route.handler))
+        for route in routes
+        if route.pattern.startswith(("/moderation", "/static/"))
+    ]
+
+
+def _without_web(handler: Handler, request: Request) -> HandlerResult:
+    path = request.path.removeprefix(WEB_FOLDER)
+    return handler(msgspec.structs.replace(request, path=path))
+
+
 class Stacosys:
     """The handlers of group B."""
 
@@ -184,9 +203,9 @@ class Stacosys:
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     def moderation(self, request: Request) -> Response:
-        """GET /web, /web/login, /web/admin: 302 to our own moderation pages."""
-        up = "../" * (request.path.count("/") - 1)
-        return Response(302, (("Location", up + MODERATION), NOT_STORED), b"")
+        """GET /web, /web/login, /web/admin: 302 to our own moderation pages, below /web too."""
+        folder = "web/" if request.path == "/web" else ""
+        return Response(302, (("Location", folder + MODERATION), NOT_STORED), b"")
 
     async def _submit(
         self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson

@@ -203,6 +203,15 @@ def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
     return row[0] if row else now
 
 
+def last_published(tx: Transaction, thread_id: int) -> int:
+    """Return when the newest comment of a thread was published; 0 where none was.
+
+    What is published later has no earlier moment, also where the clock was set back: it comes last.
+    """
+    row = tx.execute(statements.LAST_PUBLISHED, (thread_id,)).fetchone()
+    return int(row[0]) if row else 0
+
+
 def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
     """Whether what `new` answers to, if anything, is there."""
     return new.parent is None or bool(
@@ -210,8 +219,8 @@ def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
     )
 
 
-def _row(new: NewComment, now: int, ref: ThreadRef, key: bytes) -> Row:
-    """The parameters of INSERT_COMMENT."""
+def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> Row:
+    """The parameters of INSERT_COMMENT; `newest` is as of `last_published`."""
     return (
         ref.site_id,
         ref.thread_id,
@@ -224,7 +233,7 @@ def _row(new: NewComment, now: int, ref: ThreadRef, key: bytes) -> Row:
         new.source,
         new.html,
         now,
-        now if new.status == APPROVED else None,
+        max(now, newest) if new.status == APPROVED else None,
         key,
         new.token_hash,
         new.token_expires_at,
@@ -243,7 +252,8 @@ def _insert(
     tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
 ) -> Comment | None:
     """Insert a comment; None if there is one with that key."""
-    row = _row(new, now, ref, key)
+    newest = last_published(tx, ref.thread_id) if new.status == APPROVED else 0
+    row = _row(new, now, newest, ref, key)
     cursor = tx.execute(statements.INSERT_COMMENT, row)
     if not cursor.rowcount:
         return None
@@ -273,7 +283,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     places: dict[tuple[str, str], ThreadRef] = {}
     untitled: set[ThreadRef] = set()
     rows: list[Row] = []
-    proposals, shown = [], Counter[ThreadRef]()
+    proposals, newest, shown = [], dict[ThreadRef, int](), Counter[ThreadRef]()
     for new, now in items:
         page = (new.site, new.url)
         if page not in places:
@@ -285,9 +295,12 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
             raise NotPlain
         if _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
-        rows.append(_row(new, now, ref, digest(new.key, new.derived)))
         if new.status == APPROVED:
             shown[ref] += 1
+            if ref not in newest:
+                newest[ref] = last_published(tx, ref.thread_id)
+            newest[ref] = max(now, newest[ref])
+        rows.append(_row(new, now, newest.get(ref, 0), ref, digest(new.key, new.derived)))
     if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
         raise NotPlain
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()

@@ -31,6 +31,10 @@ FIRST_PUBLISHED: Final = (
     "SELECT published_at FROM comment WHERE thread_id = ? AND status = 'approved'"
     " ORDER BY published_at LIMIT 1"
 )
+LAST_PUBLISHED: Final = (
+    "SELECT published_at FROM comment WHERE thread_id = ? AND status = 'approved'"
+    " ORDER BY published_at DESC LIMIT 1"
+)
 INSERT_THREAD: Final = "INSERT INTO thread (site_id, url, title) VALUES (?, ?, '')"
 TITLE_THREAD: Final = "UPDATE thread SET title = ? WHERE id = ?"
 FIND_PARENT: Final = "SELECT 1 FROM comment WHERE id = ? AND thread_id = ? AND status <> 'deleted'"

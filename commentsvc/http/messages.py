@@ -159,14 +159,21 @@ class Request(msgspec.Struct, frozen=True):
 
     def json(self) -> bytes:
         """Give the body of a request that must be JSON. Raises HttpError 415."""
-        if self.media_type() != JSON or self.header("content-encoding"):
+        self._refuse_coding()
+        if self.media_type() != JSON:
             raise HttpError(
                 415, "unsupported_media_type", "Send the body with Content-Type: application/json."
             )
         return self.body
 
+    def _refuse_coding(self) -> None:
+        if self.header("content-encoding"):
+            message = "Send the body as it is, without Content-Encoding."
+            raise HttpError(415, "unsupported_media_type", message)
+
     def form(self) -> Form:
         """Read the body of a posted form. Raises HttpError 415 or 400."""
+        self._refuse_coding()
         content_type = self.header("content-type") or ""
         try:
             if self.media_type() == "application/x-www-form-urlencoded":
@@ -209,16 +216,19 @@ class TrustedProxies:
         It is the peer's own unless the peer is trusted; `""` for a unix socket without a word of
         whom it speaks for. Who passes on bytes and says by the PROXY protocol whose they are, has
         no part in the fields that come with them. Entries that are no addresses end the search:
-        what a stranger wrote further left is not believed.
+        what a stranger wrote further left is not believed. X-Real-IP is read where a proxy sends
+        no X-Forwarded-For.
         """
         client = request.peer
         if request.client is not None and self._trusts(client):
             client = request.client
             if not client:
                 return client
-        forwarded = request.header("x-forwarded-for") if self._trusts(client) else None
-        if forwarded is None:
+        if not self._trusts(client):
             return client
+        forwarded = request.header("x-forwarded-for")
+        if forwarded is None:
+            return _without_port((request.header("x-real-ip") or "").strip()) or client
         hops = forwarded.split(",")
         for hop in reversed(hops[-FORWARDED_HOPS:]):
             address = _without_port(hop.strip())

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 import msgspec
 
 from commentsvc.comments import statements, subscriptions, titles
-from commentsvc.comments.create import ThreadRef, add_to_counts
+from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
 from commentsvc.db import outbox
@@ -70,7 +70,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         row = (act, comment_id, STATUS, status, to, published, now, who)
         tx.execute(statements.INSERT_CHANGE, row)
         if to == APPROVED and published is None:
-            published = now
+            published = max(now, last_published(tx, ref.thread_id))
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
         _tally(shown, ref, status, to)
         changed.append(comment_id)

@@ -21,7 +21,7 @@ SETTINGS = {
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     data = tmp_path_factory.mktemp("stacosys") / "data"
     data.mkdir()
-    (data / "commentsvc.toml").write_text('[[site]]\npictures = "https://faces.example/"\n')
+    (data / "commentsvc.toml").write_text('[[site]]\navatar_url = "https://faces.example/"\n')
     with serving(data, SETTINGS) as running:
         yield running
 
@@ -84,4 +84,7 @@ def test_what_stacosys_refuses_is_refused(service: Service) -> None:
 def test_its_moderation_pages_lead_to_ours(service: Service) -> None:
     for path in ("/web", "/web/login", "/web/admin"):
         answer = service.request("GET", path)
-        assert (answer.status, urljoin(path, answer.headers["Location"])) == (302, "/moderation")
+        assert (answer.status, urljoin(path, answer.headers["Location"])) == (
+            302,
+            "/web/moderation",
+        )

@@ -16,7 +16,7 @@ from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.stacosys import Stacosys
+from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import SubmissionService
@@ -143,7 +143,8 @@ class Served:
         self.routes += ApiDescription(settings, self.routes).routes()
         desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, clock)
         self.pages: list[Route] = desk.routes()
-        self._router = Router([*self.routes, *self.pages], origins, as_http)
+        both = [*self.routes, *self.pages]
+        self._router = Router([*both, *below_web(both)], origins, as_http)
 
     @property
     def now(self) -> float:

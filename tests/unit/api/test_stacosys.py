@@ -1,11 +1,13 @@
 """stacosys: what its released clients send, and what they expect back."""
 
+import re
 from urllib.parse import urljoin
 
 import pytest
 
 from commentsvc.api.stacosys import stacosys_site
 from commentsvc.util.timestamps import local
+from tests.unit.admin_client import employ
 from tests.unit.app_fixture import NOW, Served, data
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
@@ -175,5 +177,17 @@ def test_what_is_no_json_of_version_1_is_refused(service: Served, body: bytes) -
 def test_its_moderation_pages_lead_to_ours(service: Served, path: str, folder: str) -> None:
     answer = service.get(path)
     target = urljoin(folder + path, dict(answer.headers)["Location"])
-    assert (answer.status, target) == (302, f"{folder}/moderation")
+    assert (answer.status, target) == (302, f"{folder}/web/moderation")
     assert service.form(path, "action=approve&comment=1").status == 405
+
+
+def test_the_moderation_pages_are_below_web_too(service: Served) -> None:
+    """A proxy may forward /web alone, so no page there leads out of it."""
+    employ(service)
+    page = "/web/moderation"
+    while (shown := service.get(page)).status == 303:
+        page = urljoin(page, dict(shown.headers)["Location"])
+        assert page.startswith("/web/moderation/")
+    assert (shown.status, page.partition("?")[0]) == (200, "/web/moderation/sign-in")
+    for name in re.findall(r'(?:href|src)="(\.\.[^"]+)"', shown.body.decode()):
+        assert service.get(urljoin(page, name)).status == 200

@@ -339,3 +339,14 @@ def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, s
         seen = merged(database, before, since)
         if seen is not None:
             assert by_id(seen) == by_id(shown(database).items)
+
+
+def test_a_clock_that_is_set_back_puts_no_comment_above_older_ones(database: Database) -> None:
+    first = add(database, NOW).comment.id
+    second = add(database, NOW - HOUR).comment.id
+    pending = add(database, NOW - HOUR, status="pending").comment.id
+    decide(database, "approved", pending, now=NOW - HOUR)
+    assert [comment.id for comment in shown(database).items] == [first, second, pending]
+    assert {comment.published_at for comment in shown(database).items} == {NOW}
+    fourth = add(database, NOW + 1).comment
+    assert fourth.published_at == NOW + 1

@@ -145,6 +145,13 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         (3,),
         C.select(C.published_at).where(C.thread == 3, APPROVED).order_by(C.published_at).limit(1),
     ),
+    statements.LAST_PUBLISHED: (
+        (3,),
+        C.select(C.published_at)
+        .where(C.thread == 3, APPROVED)
+        .order_by(C.published_at.desc())
+        .limit(1),
+    ),
     statements.TEXT_OF: ((9,), C.select(C.source, C.edited_at).where(C.id == 9)),
     statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
     statements.LIST["oldest"]: (

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -128,6 +129,29 @@ def test_a_trusted_peer_is_believed_for_whom_it_speaks(
     fields = {"x-forwarded-for": forwarded}
     asked = Request("GET", "/x", "", b"", peer, fields.get, said)
     assert TrustedProxies(TRUSTED).client(asked) == client
+
+
+@pytest.mark.parametrize(
+    ("peer", "fields", "client"),
+    [
+        ("127.0.0.1", {"x-real-ip": "203.0.113.9"}, "203.0.113.9"),
+        ("127.0.0.1", {"x-real-ip": "203.0.113.9", "x-forwarded-for": "192.0.2.7"}, "192.0.2.7"),
+        ("127.0.0.1", {"x-real-ip": "garbage"}, "127.0.0.1"),
+        ("192.0.2.1", {"x-real-ip": "203.0.113.9"}, "192.0.2.1"),
+    ],
+)
+def test_x_real_ip_is_read_where_a_proxy_sends_nothing_else(
+    peer: str, fields: dict[str, str], client: str
+) -> None:
+    asked = Request("GET", "/x", "", b"", peer, fields.get)
+    assert TrustedProxies(TRUSTED).client(asked) == client
+
+
+@pytest.mark.parametrize("read", [Request.json, Request.form])
+def test_a_compressed_body_is_refused_with_the_reason(read: Callable[[Request], object]) -> None:
+    fields = {"content-type": "application/json", "content-encoding": "gzip"}
+    with pytest.raises(HttpError, match="without Content-Encoding"):
+        read(Request("POST", "/x", "", b"", "", fields.get))
 
 
 def test_a_unix_socket_is_believed_only_where_it_is_trusted() -> None:
