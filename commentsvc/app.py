@@ -192,6 +192,7 @@ def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Databas
         queue=settings.database.queue,
         checkpoint_pages=settings.database.checkpoint_pages,
         purge=purge,
+        announce=bridge.announce,
     )
     database.open()
     return database

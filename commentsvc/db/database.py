@@ -41,7 +41,8 @@ class Database:
 
     `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
     `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
-    `purge` gets the tags of each committed transaction, on the writer's thread.
+    `purge` gets the tags of each committed transaction, on the writer's thread; `announce` gets
+    them before the COMMIT, and () after the purge.
 
     The `work` to run is a function of a Reader or Transaction and of the arguments that follow it,
     as in ``await database.read(find, comment_id)``.
@@ -55,6 +56,7 @@ class Database:
         queue: int = 10_000,
         checkpoint_pages: int = 16_000,
         purge: Callable[[Sequence[str]], None],
+        announce: Callable[[Sequence[str]], None] = lambda _tags: None,
         patience: float = WRITER_PATIENCE,
     ) -> None:
         self.write_health = WriteHealth()
@@ -62,6 +64,7 @@ class Database:
         self._checkpoint_pages = checkpoint_pages
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
         self._purge = purge
+        self._announce = announce
         self._patience = patience
         self._writes = WorkQueue(queue)
         self._reads = WorkQueue(queue)
@@ -186,7 +189,7 @@ class Database:
         runner.start()
 
     def _run_writer(self, connection: sqlite3.Connection) -> None:
-        writer.run(connection, self._writes, self._purge, self.write_health)
+        writer.run(connection, self._writes, self._purge, self._announce, self.write_health)
 
     def _run_reader(self, connection: sqlite3.Connection) -> None:
         reader = Reader(connection)

@@ -3,8 +3,10 @@
 An acknowledged comment must survive a power cut, and an fsync takes longer than a hundred
 submissions. So the writer takes what queued while its last fsync ran, gives each job a SAVEPOINT
 inside one transaction, commits once, purges the cached responses that the transaction made stale,
-and only then resolves the futures, with a single call into each event loop. Commit, purge, answer:
-the order is kept here and nowhere else.
+and only then resolves the futures, with a single call into each event loop. Announce, commit,
+purge, answer: the order is kept here and nowhere else. Between COMMIT and purge, reads see the new
+state while stored answers still tell the old one; so the tags are announced before, and whoever
+answers by such a read sees to it that nobody reads the old state after it (see `http.bridge`).
 
 Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. Where that fails,
 all of them are undone and each is done alone, so one bad item never costs its neighbours.
@@ -162,6 +164,8 @@ LOG_PAUSE: Final = 60.0  # seconds between two lines about the same failure
 BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes with it
 
 Purge = Callable[[Sequence[str]], None]
+# Is told the tags of a transaction before its COMMIT, and none after its purge.
+Announce = Callable[[Sequence[str]], None]
 
 
 class WriteHealth:
@@ -195,13 +199,17 @@ class WriteHealth:
 
 
 def run(
-    connection: sqlite3.Connection, backlog: WorkQueue, purge: Purge, health: WriteHealth
+    connection: sqlite3.Connection,
+    backlog: WorkQueue,
+    purge: Purge,
+    announce: Announce,
+    health: WriteHealth,
 ) -> None:
     """Serve `backlog` until it is closed and empty."""
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
         try:
-            write_all(connection, jobs, tags)
+            write_all(connection, jobs, tags, announce)
             health.succeeded()
             if tags:
                 purge(list(dict.fromkeys(tags)))
@@ -213,10 +221,15 @@ def run(
                 health.failed(known)
             for job in jobs:
                 job.error = known or error
+        finally:
+            if tags:
+                announce(())
         hand_back(jobs)
 
 
-def write_all(connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: list[str]) -> None:
+def write_all(
+    connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: list[str], announce: Announce
+) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
 
     A job that fails is undone alone. Raises when the transaction as a whole failed.
@@ -231,6 +244,8 @@ def write_all(connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: li
                 job.result, job.error = _attempt(
                     connection, transaction, job.work, *job.args, **job.kwargs
                 )
+    if tags:
+        announce(tags)
     connection.execute("COMMIT")
 
 

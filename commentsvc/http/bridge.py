@@ -129,7 +129,7 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
 
 class Bridge:
     """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
-    `stats` and `take_trace`, which any thread may call."""
+    `announce`, `stats` and `take_trace`, which any thread may call."""
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
         """Make the core; raises ValueError when `settings.listen` is no address.
@@ -144,6 +144,7 @@ class Bridge:
         self._starved_at = -RECOVERED
         self._tasks: set[asyncio.Task[None]] = set()
         self._corked = False
+        self._committing: frozenset[str] = frozenset()
 
     @property
     def address(self) -> str:
@@ -155,6 +156,14 @@ class Bridge:
         self._core.purge(tags)
         if self._watcher is not None:
             self._loop.call_soon_threadsafe(self._watcher, tags)
+
+    def announce(self, tags: Sequence[str]) -> None:
+        """Take the tags of what is about to be committed, and will be purged then; () after that.
+
+        An answer with one of them may tell the new state already, while stored answers still tell
+        the old one. So nobody who has read it may find those: they are purged before it is sent.
+        """
+        self._committing = frozenset(tags)
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
         """Let `watcher` be told, on this loop, of the tags of each purge, after it."""
@@ -295,6 +304,9 @@ class Bridge:
             self._corked = True
             self._core.cork()
             asyncio.get_running_loop().call_soon(self._uncork)
+        committing = self._committing
+        if committing and not committing.isdisjoint((*response.tags, response.follows)):
+            self._core.purge([*committing])
         try:
             if response.follows:
                 if call.stream(response.headers, response.body, response.follows, *response.group):

@@ -9,7 +9,8 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,26 @@ def test_an_answer_comes_after_the_commit_and_after_the_purge(tmp_path: Path) ->
     with opened(tmp_path, purge) as database:
         asyncio.run(main(database))
     assert events == [(["site:new"], "new"), "new"]
+
+
+def test_tags_are_announced_before_anybody_can_see_and_until_the_purge_is_over(
+    tmp_path: Path,
+) -> None:
+    events: list[object] = []
+
+    def note(kind: str, tags: Sequence[str]) -> None:
+        with contextlib.closing(sqlite3.connect(tmp_path / "comments.sqlite3")) as other:
+            [(newest,)] = other.execute("SELECT max(name) FROM site").fetchall()
+        events.append((kind, [*tags], newest))
+
+    with opened(tmp_path, partial(note, "purge"), announce=partial(note, "announce")) as database:
+        database.write_now(site("new", "site:new"))
+        database.write_now(lambda _: None)
+    assert events == [
+        ("announce", ["site:new"], "blog"),
+        ("purge", ["site:new"], "new"),
+        ("announce", [], "new"),
+    ]
 
 
 def test_what_queues_meanwhile_shares_a_transaction_and_a_purge(tmp_path: Path) -> None:

@@ -125,6 +125,33 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
     serve(answer, client)
 
 
+def test_nobody_reads_an_old_answer_behind_one_that_tells_of_a_commit() -> None:
+    """Between COMMIT and purge a miss reads the new state, while stored answers tell the old."""
+    state = [b"old"]
+
+    def answer(request: Request) -> Response:
+        return text(state[0], "other" if request.path == "/other" else "page")
+
+    def client(bridge: Bridge) -> None:
+        paths = ("/count", "/list", "/other")
+        assert [ask(bridge.address, path)[1] for path in paths] == [b"old"] * 3
+        bridge.announce(["page", "site"])
+        state[0] = b"new"  # the COMMIT
+        assert ask(bridge.address, "/count")[1] == b"old", "nobody knows better yet"
+        assert ask(bridge.address, "/news")[1] == b"new"
+        assert [ask(bridge.address, path)[1] for path in paths] == [b"new", b"new", b"old"]
+        state[0] = b"newer"
+        assert ask(bridge.address, "/news")[1] == b"newer", "nothing is stored meanwhile"
+        bridge.purge(["page", "site"])
+        bridge.announce(())
+        assert [ask(bridge.address, "/news")[1] for _ in range(2)] == [b"newer"] * 2
+        hits = bridge.stats()["hits"]
+        ask(bridge.address, "/news")
+        assert bridge.stats()["hits"] == hits + 1
+
+    serve(answer, client)
+
+
 def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge], None]) -> None:
     """Let all of `wanted` wait for a busy loop, `meanwhile` happen, and all be answered."""
     busy, go_on = threading.Event(), threading.Event()

@@ -1,0 +1,77 @@
+"""No client ever reads a count that is lower than one it has read before, by whatever address."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from tests.e2e.program import PATIENCE, Service, serving
+
+SUBMISSIONS = 300
+SETTINGS = {
+    "COMMENTSVC_MODERATION_POLICY": "none",
+    "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+    "COMMENTSVC_SERVER_WORKERS": "2",
+}
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("monotonic") / "data", SETTINGS) as running:
+        yield running
+
+
+class Reader(threading.Thread):
+    """Reads one count by a stored answer and by a new one in turn, until it is told to end."""
+
+    def __init__(self, service: Service, ended: threading.Event) -> None:
+        super().__init__()
+        self.back: list[tuple[int, int]] = []  # what was read, and what was read then
+        self.read = 0
+        self._connection = service.connection()
+        self._ended = ended
+
+    def run(self) -> None:
+        newest = 0
+        while not self._ended.is_set():
+            for target in (
+                f"/api/comments/counts?url=/p/&url=/{next(_numbers)}/",
+                "/api/comments/count?url=/p/",
+            ):
+                number = self._count(target)
+                if number < newest:
+                    self.back.append((newest, number))
+                newest = max(newest, number)
+                self.read += 1
+        self._connection.close()
+
+    def _count(self, target: str) -> int:
+        self._connection.request("GET", target)
+        answer = json.loads(self._connection.getresponse().read())
+        return int(answer["counts"]["/p/"] if "counts" in answer else answer["count"])
+
+
+def test_counts_never_go_back(service: Service) -> None:
+    ended = threading.Event()
+    readers = [Reader(service, ended) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+    try:
+        for number in range(SUBMISSIONS):
+            body = json.dumps({"url": "/p/", "author": "Ann", "message": f"Hi {number}"})
+            connection.request("POST", "/api/comments", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 201
+    finally:
+        ended.set()
+        for reader in readers:
+            reader.join(PATIENCE)
+        connection.close()
+    assert [reader.back for reader in readers] == [[]] * len(readers)
+    assert sum(reader.read for reader in readers) > SUBMISSIONS
