@@ -41,23 +41,25 @@ class Service:
         data: Path,
         cores: Collection[int],
         workers: int = 1,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, str | None] | None = None,
         listen: str = "127.0.0.1:0",
         program: Path = PROGRAM,
     ) -> None:
         """Start it on `cores` and wait until it listens. Raises ServiceError.
 
-        `settings` are further ones, named as in the environment; `port` is 0 for a unix socket.
+        `settings` are further ones, named as in the environment, or None to leave one of ours out.
+        `port` is 0 for a unix socket.
         """
         self._log = data.with_suffix(".log")
         options = ["--data", str(data), "--listen", listen]
         options += ["--workers", str(workers)]
         ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
+        given: dict[str, str | None] = {**ours, **ENVIRONMENT, **(settings or {})}
         begin = time.monotonic()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 ["taskset", "-c", ",".join(map(str, cores)), str(program), "serve", *options],
-                env={**ours, **ENVIRONMENT, **(settings or {})},
+                env={name: value for name, value in given.items() if value is not None},
                 stdout=subprocess.PIPE,
                 stderr=log,
             )

@@ -12,10 +12,10 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,7 @@ from loadtest.harness.environment import Environment, first_round, prepare_empty
 from loadtest.harness.measurement import Row
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.scenario import SCENARIOS, Goal, Scenario, named
-from loadtest.harness.service import Service, ServiceError, Visitor
+from loadtest.harness.service import ENVIRONMENT, Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, number, show
 
@@ -50,13 +50,18 @@ class Version:
     program: Path
     data: Path
     plans: Path  # what its clients read
+    settings: Mapping[str, None] = field(default_factory=dict)  # those of ours it does not know
+
+    def start(self, data: Path, cores: Sequence[int]) -> Service:
+        """Start it on a data folder. Raises ServiceError."""
+        return Service(data, cores, settings=self.settings, program=self.program)
 
 
 def fill(version: Version, pages: Sequence[Page], cores: Sequence[int]) -> None:
     """Make the database of a version by submissions. Raises ServiceError if a count is wrong."""
     written = list(zip(itertools.count(), visits(pages), texts(seed=2), strict=False))
     parts = [written[begin::SUBMITTERS] for begin in range(SUBMITTERS)]
-    with Service(version.data, cores, program=version.program) as service:
+    with version.start(version.data, cores) as service:
         with ThreadPoolExecutor(SUBMITTERS) as pool:
             list(pool.map(_submit, [service.port] * SUBMITTERS, parts))
         visitor = Visitor(service.port)
@@ -74,6 +79,19 @@ def _submit(port: int, part: Sequence[tuple[int, Page, Text]]) -> None:
         fields["key"] = f"fill-{serial:08}"  # the same words again are no retry
         visitor.post("/api/comments", json.dumps(fields).encode())
     visitor.close()
+
+
+def adapted(version: Version, cores: Sequence[int]) -> Version:
+    """Return the version without those of our settings that it refuses to start with."""
+    while True:
+        try:
+            with version.start(version.data, cores):
+                return version
+        except ServiceError as error:
+            unknown = [name for name in ENVIRONMENT if f"{name} " in str(error)]
+            if not unknown or version.settings.keys() >= set(unknown):
+                raise
+            version = replace(version, settings={**version.settings, **dict.fromkeys(unknown)})
 
 
 class Comparison:
@@ -114,7 +132,7 @@ class Comparison:
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(version.data, data)
         os.sync()
-        return Service(data, self._place.cores[:1], program=version.program)
+        return version.start(data, self._place.cores[:1])
 
     def _quiet(self, bench: Bench, scenario: Scenario, number: int, version: Version) -> Row:
         """Measure until nobody disturbs, a few times at most; return the least disturbed row."""
@@ -221,7 +239,8 @@ def _fill_both(place: Environment, revisions: dict[str, str]) -> tuple[Environme
         commit, program = install.find(revision)
         plans = place.folder / f"{name}-plans"
         plans.mkdir()
-        versions.append(Version(name, commit, program, place.folder / name, plans))
+        version = Version(name, commit, program, place.folder / name, plans)
+        versions.append(adapted(version, place.cores))
         fill(versions[-1], pages, place.cores)
     about = place.about | {one.name: one.commit for one in versions} | {"pages": len(pages)}
     return Environment(place.folder, pages, place.extent, place.cores, about), versions

@@ -1,7 +1,14 @@
 """loadtest/workloads/compare.py: what is judged, and the table."""
 
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
 from loadtest.harness.environment import sum_up
 from loadtest.harness.measurement import Row
+from loadtest.harness.service import ENVIRONMENT, ServiceError
 from loadtest.workloads import compare
 
 
@@ -35,3 +42,28 @@ def test_the_table_shows_medians_spread_and_ratios() -> None:
     assert "1,500 (1,000–2,000)" in lines[1]
     assert "1.100 (1.100–1.100)" in lines[1]
     assert "0.500 (0.500–0.500)" in lines[2]
+
+
+def version_that_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> compare.Version:
+    @contextlib.contextmanager
+    def start(self: compare.Version, data: Path, cores: Sequence[int]) -> Iterator[None]:
+        if name not in self.settings:
+            raise ServiceError(f"the server did not start: {name} is no setting.")
+        yield
+
+    monkeypatch.setattr(compare.Version, "start", start)
+    return compare.Version("base", "", Path("commentsvc"), Path("data"), Path("plans"))
+
+
+def test_settings_that_a_version_does_not_know_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = next(iter(ENVIRONMENT))
+    version = version_that_refuses(name, monkeypatch)
+    assert compare.adapted(version, [0]).settings == {name: None}
+
+
+def test_any_other_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = version_that_refuses("COMMENTSVC_OTHER", monkeypatch)
+    with pytest.raises(ServiceError, match="COMMENTSVC_OTHER"):
+        compare.adapted(version, [0])
