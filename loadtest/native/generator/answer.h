@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ANSWER_BYTES = 256 * 1024 }; /* an answer, at most: a moderators' page has 100 KiB */
+enum { ANSWER_BYTES = 2 << 20 }; /* an answer, at most: a list of 1,000 comments has 0.7 MiB */
 
 struct expected {
     int status;

@@ -143,7 +143,7 @@ def test_an_answer_that_is_not_the_demanded_one_is_wrong(
         (GOOD.replace(b"200", b"204"), "there are more bytes than answers"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "no Content-Length"),
         (b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "no HTTP/1.1"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n", "larger than we expect"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", "larger than we expect"),
     ],
 )
 def test_answers_that_cannot_be_told_apart_end_the_run(

@@ -6,6 +6,8 @@ import pytest
 
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data.blog import Page
+from loadtest.harness.browsers import Seen
+from loadtest.harness.client import Outcome
 from loadtest.harness.environment import sum_up
 from loadtest.harness.measurement import Row
 from loadtest.harness.scenario import MARK
@@ -56,3 +58,11 @@ def test_the_table_begins_with_the_dearest_attack() -> None:
     assert [line.split()[0] for line in lines] == ["attack", "dear", "cheap", "no"]
     assert "2,000" in lines[1]
     assert "0.90" in lines[1]
+
+
+def test_each_status_of_success_is_an_answer_and_no_refusal_is() -> None:
+    outcome = Outcome(3, 1.0, 9, 1, 0, 0, 0, 0, 0.5)
+    seen = Seen(outcome, 0, 0, 0, 0, {"201": 3, "202": 5, "429": 4})
+    found = attack.accepted(seen, 201)
+    assert (found.answered, found.wrong, found.failed) == (8, 4, 1)
+    assert attack.accepted(seen, 429).wrong == 0
