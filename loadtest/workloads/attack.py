@@ -122,14 +122,16 @@ def submit(name: str, url: str, message: str) -> Attack:
 def reads(pages: Sequence[Page]) -> list[Attack]:
     """Return the attacks that only read, on the most commented pages."""
     url = pages[0].url
-    every = "&".join(f"url={page.url}" for page in pages[:BATCH])
+    every = "&".join(f"url={page.url}" for page in pages[: BATCH - 1])
     return [
         _get("count, a hit with a large head", f"/api/comments/count?url={url}", LARGE_HEAD),
-        _get("count, a miss", f"/api/comments/count?url={url}&x={MARK}"),
-        _get(f"counts of {BATCH} pages, a miss", f"/api/comments/counts?{every}&x={MARK}"),
-        _get(f"list of {LIST}, a miss", f"/api/comments?url={url}&limit={LIST}&x={MARK}"),
-        _get("list by votes, a miss", f"/api/comments?url={url}&sort=top&limit={LIST}&x={MARK}"),
-        _get("embedded thread, a miss", f"/embed/thread?url={url}&x={MARK}"),
+        _get("count, a miss", f"/api/comments/count?url={url}&token={MARK}"),
+        _get(f"counts of {BATCH} pages, a miss", f"/api/comments/counts?{every}&url=/{MARK}/"),
+        _get(f"list of {LIST}, a miss", f"/api/comments?url={url}&limit={LIST}&token={MARK}"),
+        _get(
+            "list by votes, a miss", f"/api/comments?url={url}&sort=top&limit={LIST}&token={MARK}"
+        ),
+        _get("embedded thread, a miss", f"/embed/thread?url={url}&base=http://{MARK}.example/"),
         _get("feed, a miss", f"/feed.atom?url={url}&x={MARK}"),
         _get("form token", f"/api/form-token?url={url}"),
         _get("metrics", "/metrics"),
