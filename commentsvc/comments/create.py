@@ -203,12 +203,12 @@ def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
     return row[0] if row else now
 
 
-def last_published(tx: Transaction, thread_id: int) -> int:
-    """Return when the newest comment of a thread was published; 0 where none was.
+def last_published(tx: Transaction, site_id: int) -> int:
+    """Return when the newest comment of a site was published; 0 where none was.
 
     What is published later has no earlier moment, also where the clock was set back: it comes last.
     """
-    row = tx.execute(statements.LAST_PUBLISHED, (thread_id,)).fetchone()
+    row = tx.execute(statements.LAST_PUBLISHED, (site_id,)).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -252,7 +252,7 @@ def _insert(
     tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
 ) -> Comment | None:
     """Insert a comment; None if there is one with that key."""
-    newest = last_published(tx, ref.thread_id) if new.status == APPROVED else 0
+    newest = last_published(tx, ref.site_id) if new.status == APPROVED else 0
     row = _row(new, now, newest, ref, key)
     cursor = tx.execute(statements.INSERT_COMMENT, row)
     if not cursor.rowcount:
@@ -283,7 +283,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     places: dict[tuple[str, str], ThreadRef] = {}
     untitled: set[ThreadRef] = set()
     rows: list[Row] = []
-    proposals, newest, shown = [], dict[ThreadRef, int](), Counter[ThreadRef]()
+    proposals, newest, shown = [], dict[int, int](), Counter[ThreadRef]()
     for new, now in items:
         page = (new.site, new.url)
         if page not in places:
@@ -297,10 +297,10 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
             proposals.append((len(rows), new.title))
         if new.status == APPROVED:
             shown[ref] += 1
-            if ref not in newest:
-                newest[ref] = last_published(tx, ref.thread_id)
-            newest[ref] = max(now, newest[ref])
-        rows.append(_row(new, now, newest.get(ref, 0), ref, digest(new.key, new.derived)))
+            if ref.site_id not in newest:
+                newest[ref.site_id] = last_published(tx, ref.site_id)
+            newest[ref.site_id] = max(now, newest[ref.site_id])
+        rows.append(_row(new, now, newest.get(ref.site_id, 0), ref, digest(new.key, new.derived)))
     if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
         raise NotPlain
     [(last,)] = tx.execute(statements.LAST_ID).fetchall()

@@ -32,7 +32,7 @@ FIRST_PUBLISHED: Final = (
     " ORDER BY published_at LIMIT 1"
 )
 LAST_PUBLISHED: Final = (
-    "SELECT published_at FROM comment WHERE thread_id = ? AND status = 'approved'"
+    "SELECT published_at FROM comment WHERE site_id = ? AND status = 'approved'"
     " ORDER BY published_at DESC LIMIT 1"
 )
 INSERT_THREAD: Final = "INSERT INTO thread (site_id, url, title) VALUES (?, ?, '')"

@@ -70,7 +70,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         row = (act, comment_id, STATUS, status, to, published, now, who)
         tx.execute(statements.INSERT_CHANGE, row)
         if to == APPROVED and published is None:
-            published = max(now, last_published(tx, ref.thread_id))
+            published = max(now, last_published(tx, ref.site_id))
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
         _tally(shown, ref, status, to)
         changed.append(comment_id)

@@ -146,9 +146,9 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         C.select(C.published_at).where(C.thread == 3, APPROVED).order_by(C.published_at).limit(1),
     ),
     statements.LAST_PUBLISHED: (
-        (3,),
+        (1,),
         C.select(C.published_at)
-        .where(C.thread == 3, APPROVED)
+        .where(C.site == 1, APPROVED)
         .order_by(C.published_at.desc())
         .limit(1),
     ),
@@ -293,7 +293,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 status=random.choice(model.STATUSES),
                 key=f"key {number}",
             )
-        database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = id % 5 - 2"))
+        shuffled = "published_at = iif(published_at, created_at, NULL)"
+        sql = f"UPDATE comment SET votes = id % 5 - 2, {shuffled}"
+        database.write_now(lambda tx: tx.execute(sql))
         for to in ("approved", "spam", "deleted"):
             decide(database, to, *range(1, 50))
         yield database
