@@ -226,6 +226,7 @@ class CommentsApi:
         The keys are the urls as they were sent, at most 100. 400 for a bad url or site. Stored.
         """
         query = COUNTS.read(request)
+        self._sites.named(query.site)
         places = {url: self._sites.locate(url, query.site) for url in query.url}
 
         def work(reader: Reader) -> dict[str, Thread]:

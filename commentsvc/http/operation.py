@@ -5,13 +5,14 @@ are made of it, so that neither can disagree with the code. A query is a msgspec
 are the parameters, and their types say what is accepted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import convert
 
 from commentsvc.http.forms import FormError, decode, parse_urlencoded
 from commentsvc.http.messages import JSON, HttpError, Request, unreadable
@@ -77,16 +78,10 @@ class Operation(Generic[Q]):
     for_moderators: bool = False
     note: str = ""
 
-    def read(self, request: Request) -> Q:
-        """Read the query. Raise HttpError 400 that names the parameters at fault."""
-        try:
-            return self._reader.read(request.query)
-        except FormError as error:
-            raise unreadable(error) from None
-
     @cached_property
-    def _reader(self) -> "_QueryReader[Q]":
-        return _QueryReader(self.query, self.ignores_unknown)
+    def read(self) -> Callable[[Request], Q]:
+        """Read the query of a request. Raise HttpError 400 that names the parameters at fault."""
+        return _QueryReader(self.query, self.ignores_unknown).read
 
 
 class _QueryReader(Generic[Q]):
@@ -99,18 +94,24 @@ class _QueryReader(Generic[Q]):
         self._lists = {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
         self._once = types.keys() - self._lists
 
-    def read(self, query: str) -> Q:
-        """Read a query. Raise FormError, or HttpError 400 that names all faults."""
-        values: dict[str, Any] = {}  # Any: a text or a list of texts
-        for pair in query.split("&"):
-            name, _, text = pair.partition("=")
-            if name not in self._once or name in values:
-                return self._read_any(query)
-            values[name] = decode(text, name)
-        return read_fields(values, self._declared, strict=False)
+    def read(self, request: Request) -> Q:
+        """Read a query. Raise HttpError 400 that names all faults."""
+        values, once = {}, self._once
+        query = request.query
+        try:
+            for pair in query.split("&") if query else ():
+                name, _, text = pair.partition("=")
+                if name not in once or name in values:
+                    return self._read_any(query)
+                values[name] = decode(text, name)
+            return convert(values, self._declared, strict=False)
+        except msgspec.ValidationError:
+            return self._read_any(query)
+        except FormError as error:
+            raise unreadable(error) from None
 
     def _read_any(self, query: str) -> Q:
-        values: dict[str, Any] = {}  # Any: as above
+        values: dict[str, Any] = {}  # Any: a text or a list of texts
         problems: dict[str, str] = {}
         for name, texts in parse_urlencoded(query).items():
             if name in self._lists:
@@ -139,7 +140,7 @@ def read_fields(
     problems = problems or {}
     if not problems:
         try:
-            return msgspec.convert(values, declared, strict=strict)
+            return convert(values, declared, strict=strict)
         except msgspec.ValidationError:
             pass
     types = get_type_hints(declared, include_extras=True)
@@ -164,7 +165,7 @@ def _plain(kind: Any) -> Any:
 
 def _fits(value: object, kind: Any, strict: bool) -> bool:
     try:
-        msgspec.convert(value, kind, strict=strict)
+        convert(value, kind, strict=strict)
     except msgspec.ValidationError:
         return False
     return True

@@ -84,6 +84,7 @@ def test_a_batch_is_bounded(service: Served) -> None:
         ("/api/comments/count?site=other", ["site"]),
         ("/api/comments/count?url=/&site=other", ["site"]),
         ("/api/comments/counts?url=/&url=/%00", ["url"]),
+        ("/api/comments/counts?site=other", ["site"]),
         ("/api/comments", ["url"]),
         ("/api/comments?url=/&limit=0&sort=best", ["limit", "sort"]),
         ("/api/comments?url=/&limit=-1", ["limit"]),
