@@ -32,7 +32,7 @@ MOST = 120_000_000  # bytes of the image
 SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
 OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
 # A version before, with an older schema.
-PREVIOUS = "9260204"
+PREVIOUS = "316bd69"  # the first one with the initial schema
 JSON = {"Content-Type": "application/json"}
 COMMENT = '{"url": "/post/", "author": "Ann", "message": "Of old"}'
 

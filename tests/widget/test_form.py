@@ -90,8 +90,10 @@ def test_only_one_reply_form_is_open_and_cancelling_gives_the_focus_back(
     answers.comments = [comment(1, "One."), comment(2, "Two.", author="Ida")]
     page = open_post()
     page.get_by_role("button", name="Reply to Ada Byron").click()
+    expect(page.locator("li .commentsvc-form")).to_have_count(1)
     ida = page.get_by_role("button", name="Reply to Ida")
     ida.click()
+    expect(ida).to_have_attribute("aria-expanded", "true")
     expect(page.locator("li .commentsvc-form")).to_have_count(1)
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("li .commentsvc-form")).to_have_count(0)

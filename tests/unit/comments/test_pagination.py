@@ -87,9 +87,9 @@ def shown(
 
 
 ORDERS = {
-    "oldest": lambda comment: (comment.published, comment.id),
-    "newest": lambda comment: (-comment.published, -comment.id),
-    "top": lambda comment: (-comment.votes, comment.published, comment.id),
+    "oldest": lambda comment: (comment.published_at, comment.id),
+    "newest": lambda comment: (-comment.published_at, -comment.id),
+    "top": lambda comment: (-comment.votes, comment.published_at, comment.id),
 }
 
 

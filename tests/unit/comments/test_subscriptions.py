@@ -167,7 +167,7 @@ def test_one_click_ends_it_for_good(service: Served) -> None:
     found = re.fullmatch(r"<https://c\.example(/mail/stop\?t=[\w.-]+)>", address)
     assert found
     stop = found[1]
-    assert b"No more mails" in service.get(stop).body
+    assert b"Stop mails about replies" in service.get(stop).body
     assert letter(service, "reply"), "a look changes nothing"
     assert service.form(stop, "List-Unsubscribe=One-Click").status == 200
     assert letter(service, "reply") is None, "what waits is not sent"
