@@ -1,0 +1,24 @@
+"""Rules that an OpenAPI document cannot state, for schemathesis (SCHEMATHESIS_HOOKS)."""
+
+from typing import Any
+
+import schemathesis
+
+
+@schemathesis.hook
+def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None:
+    """Let a request that is meant to be valid keep the rules between its fields.
+
+    `since` goes with the order `oldest` alone and without `after`. `notify` wants an `email`.
+    A `parent` is a comment of the same page.
+    """
+    if case.meta is None or not case.meta.generation.mode.is_positive:
+        return
+    query, body = case.query, case.body
+    if query and "since" in query:
+        query.pop("after", None)
+        query.pop("sort", None)
+    if isinstance(body, dict):
+        if not body.get("email"):
+            body.pop("notify", None)
+        body.pop("parent", None)

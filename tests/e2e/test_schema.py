@@ -1,0 +1,48 @@
+"""The OpenAPI document and the service agree, as schemathesis judges by requests of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.program import ROOT, Service
+
+HERE = Path(__file__).parent
+CASES = 2_000
+EXAMPLES = 20  # of each operation; with those of the other phases more than CASES
+PATIENCE = 900.0  # seconds; alone on a machine it takes less than 60
+
+SETTINGS = {
+    "COMMENTSVC_MODERATION_POLICY": "none",
+    "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+    "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+    "COMMENTSVC_STACOSYS_REDIRECT": "/thanks/",
+}
+
+
+def test_no_request_finds_the_document_and_the_service_at_odds(
+    start: Callable[..., Service], data: Path, tmp_path: Path
+) -> None:
+    service = start(data, environ=SETTINGS)
+    for number in range(20):
+        assert service.submit("/2017/07/post/", f"Comment {number}").status == 201
+    words = (
+        *(sys.executable, "-m", "schemathesis.cli"),
+        *("--config-file", HERE / "schemathesis.toml", "run", f"{service.address}/openapi.json"),
+        *("--url", service.address, "--checks", "all", "--max-examples", EXAMPLES, "--seed", 1),
+        *("--continue-on-failure", "--no-shrink", "--warnings", "off"),
+    )
+    done = subprocess.run(
+        [*map(str, words)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.e2e.schema_hooks"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr
+    [number] = re.findall(r"(\d+) generated", done.stdout)
+    assert int(number) >= CASES
