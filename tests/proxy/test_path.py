@@ -61,7 +61,9 @@ def test_the_widget_comes_compressed(blog: Client) -> None:
 def test_it_is_left_by_no_redirect(blog: Client) -> None:
     for old in ("/web", "/web/login"):
         answer = blog.ask("GET", FOLDER + old, host=BLOG)
-        assert urljoin(FOLDER + old, answer.headers["location"]) == f"{FOLDER}/moderation"
+        page = urljoin(FOLDER + old, answer.headers["location"])
+        assert page == f"{FOLDER}/web/moderation"
+        assert blog.ask("GET", page, host=BLOG).status == 303
 
 
 def test_its_description_knows_the_folder(blog: Client) -> None:
