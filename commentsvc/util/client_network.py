@@ -12,7 +12,8 @@ import hashlib
 import socket
 from typing import Final
 
-DAY_MS: Final = 86_400  # seconds
+from commentsvc.util.timestamps import DAY_MS
+
 KNOWN: Final = 1_000  # hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from commentsvc.util.client_network import DAY_MS, NetworkHashes, network
+from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000
 HERE, THERE = network("192.0.2.1"), network("198.51.100.1")
