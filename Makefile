@@ -43,7 +43,7 @@ load: ## measure the server (python -m loadtest --help names all commands)
 	sh config/bootstrap.sh
 	.venv/bin/python -m loadtest scenarios
 
-docs: ## write docs/api.md anew from what the routes declare
+docs: ## write docs/api.md and the schema of exports anew from the code
 	.venv/bin/python -m docs.generate
 
 lock: ## renew config/requirements: the newest versions that pyproject.toml allows, and their hashes

@@ -1,4 +1,7 @@
-"""Writes docs/api.md from what the routes declare: `python -m docs.generate`."""
+"""Writes the pages that are made of the code: `python -m docs.generate`.
+
+They are api.md, of what the routes declare, and the JSON Schema of an export.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,11 +32,13 @@ from commentsvc.api import (
     stream,
 )
 from commentsvc.api.openapi import Json
+from commentsvc.exports import records
 from commentsvc.http.operation import Operation
 from commentsvc.pages import embed, mail_links, personal_data
 from commentsvc.settings.schema import Settings
 
 PAGE = Path(__file__).with_name("api.md")
+EXPORT_SCHEMA = Path(__file__).with_name("export-format.schema.json")
 
 INTRODUCTION = """\
 <!-- Written by `python -m docs.generate` from what the routes declare. -->
@@ -191,3 +196,4 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    EXPORT_SCHEMA.write_bytes(records.schema())

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import PAGE, page
+from commentsvc.exports import records
+from docs.generate import EXPORT_SCHEMA, PAGE, page
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "commentsvc"
@@ -36,13 +37,14 @@ ALLOWED: dict[str, list[str]] = {
     "comments": _DATA,
     "spam": [*_DATA, "comments"],
     "moderation": [*_DATA, "comments", "spam"],
+    "exports": [*_DATA, "comments"],
     "delivery": [*_RULES, "auth"],
     "api": _SERVICE,
     "runtime": _SERVICE,
     "pages": [*_SERVICE, "api"],
     "admin": [*_SERVICE, "api"],
     "app": [*_SERVICE, "api", "runtime", "pages", "admin"],
-    "cli": [*_SERVICE, "runtime", "app"],
+    "cli": [*_SERVICE, "exports", "runtime", "app"],
     "__main__": ["cli"],
 }
 
@@ -272,6 +274,10 @@ def test_no_folder_of_tests_is_forgotten() -> None:
 
 def test_the_page_of_the_interface_is_what_the_routes_declare() -> None:
     assert PAGE.read_text() == page(), "write it anew: `make docs`"
+
+
+def test_the_schema_of_exports_is_that_of_the_records() -> None:
+    assert EXPORT_SCHEMA.read_bytes() == records.schema(), "write it anew: `make docs`"
 
 
 def test_lines_of_c_keep_their_budget() -> None:

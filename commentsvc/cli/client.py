@@ -136,6 +136,23 @@ def _read(
     return sqlite.ask(path, dial, work, *args, **kwargs)
 
 
+def read_snapshot(
+    data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Run `work` on one state of the database, however long it takes. Raises DatabaseError.
+
+    It holds up no server, whose log cannot be brought into the file meanwhile.
+    """
+    path = database_file(data)
+    upgrade.refuse_empty(path)
+    if upgrade.look(path):
+        raise DatabaseUnusable(
+            f"{path} is of an older version: the server's next start upgrades it."
+        )
+    dial = partial(sqlite.connect_reading, path, READ_PATIENCE)
+    return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
+
+
 def database_file(data: Path) -> Path:
     """The file of the database in the folder `data`. Raises DatabaseUnusable where it is not."""
     path = data / data_dir.DATABASE

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc.cli import backup, bans, mail, moderate, moderators, threads
+from commentsvc.cli import backup, bans, export, mail, moderate, moderators, threads
 from commentsvc.cli.common import (
     Failure,
     Program,
@@ -44,6 +44,7 @@ for verb in (
     mail.mail,
     backup.backup,
     backup.restore,
+    export.export,
     doctor_command.doctor,
 ):
     main.add_command(verb)

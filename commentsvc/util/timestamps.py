@@ -25,6 +25,11 @@ def rfc3339(moment: int) -> str:
     return _rfc3339(moment // 1_000)
 
 
+def rfc3339_ms(moment: int) -> str:
+    """Give Unix milliseconds as RFC 3339 in UTC, exactly: ``2017-07-14T02:40:00.123Z``."""
+    return f"{_rfc3339(moment // 1_000)[:-1]}.{moment % 1_000:03}Z"
+
+
 def local(moment: int) -> str:
     """Give Unix milliseconds in the server's time zone, as Stacosys: ``2017-07-14 04:40:00``."""
     return _local(moment // 1_000)

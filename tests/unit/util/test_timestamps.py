@@ -5,12 +5,18 @@ import time
 import pytest
 
 from commentsvc.util import timestamps
-from commentsvc.util.timestamps import local, read, rfc3339
+from commentsvc.util.timestamps import local, read, rfc3339, rfc3339_ms
 
 
 def test_a_moment_is_told_in_utc() -> None:
     assert rfc3339(1_500_000_000_999) == "2017-07-14T02:40:00Z"
     assert rfc3339(0) == "1970-01-01T00:00:00Z"
+
+
+def test_a_moment_is_told_to_the_millisecond_and_read_again() -> None:
+    for moment in (1_500_000_000_999, 1_500_000_000_007, 0, -1):
+        assert read(rfc3339_ms(moment)) == moment
+    assert rfc3339_ms(1_500_000_000_007) == "2017-07-14T02:40:00.007Z"
 
 
 def test_a_moment_that_was_told_is_read() -> None:

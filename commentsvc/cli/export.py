@@ -1,0 +1,109 @@
+"""The command that writes comments into a file, for other programs or for another service."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import click
+
+from commentsvc.cli.common import Failure, data_option
+
+STDOUT: Final = "-"
+# A file that grows, or was left behind by a crash, is called so.
+PART: Final = ".part"
+
+
+def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """Return the Unix milliseconds of a moment in RFC 3339, or of the begin of a day of UTC."""
+    from commentsvc.util import timestamps
+
+    if value is None:
+        return None
+    for text in (value, f"{value}T00:00:00Z"):
+        with contextlib.suppress(ValueError):
+            return timestamps.read(text)
+    raise click.BadParameter(f"{value!r} is no date like 2026-05-17 or 2026-05-17T08:30:00Z")
+
+
+@click.command()
+@data_option
+@click.argument("file", metavar="[FILE]", default=STDOUT, type=click.Path(dir_okay=False))
+@click.option("--site", default="", metavar="NAME", help="Only this site; else all of them.")
+@click.option(
+    "--since",
+    callback=_as_moment,
+    metavar="DATE",
+    help="Only comments that are new or changed since.",
+)
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Without names, addresses, votes one by one, and hashes of networks.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def export(
+    data: Path, file: str, site: str, since: int | None, anonymous: bool, force: bool
+) -> None:
+    """Write all comments to FILE, whether or not a server runs on the data; `-` is the output.
+
+    Each line is a JSON object: threads, then comments with their history and votes, bans, what the
+    spam filter has learned. `commentsvc import` reads it; docs/export-format.md describes it.
+    Accounts of moderators and keys are not in it: for those there is `backup`.
+    """
+    from commentsvc.cli import client
+    from commentsvc.db.sqlite import Reader
+    from commentsvc.exports import ndjson, snapshot
+
+    selection = snapshot.Selection(site, since, anonymous)
+
+    def write(reader: Reader, out: BinaryIO) -> int:
+        with _progress(snapshot.comment_count(reader)) as advance:
+            return ndjson.write(snapshot.records(reader, selection), out, advance)
+
+    with _output(file, force=force) as out:
+        count = client.read_snapshot(data, write, out)
+    click.echo(f"{count} comments exported", err=True)
+
+
+@contextlib.contextmanager
+def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
+    """Open what is written to. A file gets its name, and may be read by its owner only, at the end.
+
+    Raises Failure where the file is there and may not be replaced.
+    """
+    if file == STDOUT:
+        yield sys.stdout.buffer
+        return
+    target = Path(file)
+    if target.exists() and not force:
+        raise Failure([f"{target} is there already. Name another file, or replace it by --force."])
+    part = target.with_name(target.name + PART)
+    part.unlink(missing_ok=True)
+    try:
+        with open(part, "xb", buffering=0, opener=_private) as out:
+            yield out
+            os.fsync(out.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read: e-mail addresses are in it."""
+    return os.open(path, flags, mode=0o600)
+
+
+@contextlib.contextmanager
+def _progress(length: int) -> Iterator[Callable[[int], object]]:
+    """Show on a terminal how far it is, and the time left."""
+    with click.progressbar(
+        length=length, label="comments", show_pos=True, file=sys.stderr, hidden=not _is_terminal()
+    ) as bar:
+        yield bar.update
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()

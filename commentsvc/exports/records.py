@@ -1,0 +1,195 @@
+"""The records of an export: one JSON object per line, as docs/export-format.md describes them.
+
+These classes are the format. Whatever writes an export encodes them, whatever reads one decodes
+`Record`, and the JSON Schema is made of them. A field that has its default value is not written,
+so a reader takes the default for a field that is absent. Moments are RFC 3339 in UTC with
+milliseconds, digests are hexadecimal.
+
+A change that an old reader would misunderstand raises `VERSION`; a new field does not.
+"""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+FORMAT: Final = "commentsvc"
+VERSION: Final = 1
+
+Moment = Annotated[
+    str,
+    Meta(
+        pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+Digest = Annotated[str, Meta(pattern="^([0-9a-f]{2})+$")]
+Id = Annotated[int, Meta(ge=1)]
+Number = Annotated[int, Meta(ge=0)]
+
+
+class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="header"):
+    """The first line: what the file is. `site` and `since` are those that were asked for."""
+
+    format: Literal["commentsvc"]
+    version: Literal[1]
+    site: str = ""
+    since: Moment | None = None
+    anonymous: bool = False
+
+
+class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="thread"):
+    """The comment thread of a page. `url` and `aliases` are canonical: a path, with its query.
+
+    An alias is another address of the page; it has no thread of its own. `state` says whether the
+    thread takes comments: as its age and the settings say, always, or no more.
+    """
+
+    site: str
+    url: str
+    title: str = ""
+    state: Literal["aging", "open", "closed"] = "aging"
+    aliases: tuple[str, ...] = ()
+
+
+class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One change of a comment. The changes that one decision made share `decision`.
+
+    `old` and `new` are statuses, texts or urls of threads, as `field` says. `old_at` is what
+    `published` was before a change of the status, and `edited` before one of the text.
+    """
+
+    id: Id
+    decision: Number
+    field: Literal["status", "text", "thread"]
+    old: str
+    new: str
+    created: Moment
+    actor: str = ""
+    old_at: Moment | None = None
+    undone: Moment | None = None
+    undone_by: str | None = None
+
+
+class VoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One vote. `voter` is a digest of a random word that the reader's browser keeps.
+
+    `network` is a digest with the service's secret key, like that of a comment.
+    """
+
+    voter: Digest
+    value: Literal[-1, 1]
+    created: Moment
+    network: Digest | None = None
+
+
+class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What the spam filter learned from a comment: the CRC-32 of each of its words, and as what."""
+
+    label: Literal["spam", "approved"]
+    tokens: tuple[Number, ...] = ()
+
+
+class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comment"):
+    """A comment with all that belongs to it. `parent` is the id of the comment it answers.
+
+    `message` is what the author wrote, `html` how it is shown. `votes` is the sum of all votes,
+    `voters` are those that are known one by one. `proposed_title` is the title of the page that
+    the comment came with. `score` and `reasons` (a line each) are the verdict on it. `network` is
+    a digest with the service's secret key. `subscribed` says that replies are mailed to the author.
+    """
+
+    id: Id
+    site: str
+    url: str
+    status: Literal["pending", "approved", "spam", "deleted"]
+    created: Moment
+    message: str
+    html: str
+    parent: Id | None = None
+    published: Moment | None = None
+    edited: Moment | None = None
+    author: str = ""
+    email: str = ""
+    avatar: str = ""
+    author_site: str = ""
+    votes: int = 0
+    proposed_title: str = ""
+    score: int = 0
+    reasons: str = ""
+    network: Digest | None = None
+    subscribed: bool = False
+    training: TrainingRecord | None = None
+    history: tuple[HistoryRecord, ...] = ()
+    voters: tuple[VoteRecord, ...] = ()
+
+
+class BanRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="ban"):
+    """What is not welcome on any site of the service. `expires` is absent where it is for good."""
+
+    kind: Literal["author", "network", "word", "domain"]
+    value: str
+    created: Moment
+    actor: str = ""
+    expires: Moment | None = None
+
+
+class SubscriberRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="subscriber"):
+    """Whether the owner of an address agreed to mails about replies, and when we last asked."""
+
+    site: str
+    email: str
+    consent: Literal["asked", "confirmed", "stopped"]
+    asked: Moment | None = None
+
+
+class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
+    """From how many comments of each kind the spam filter has learned."""
+
+    spam: Number = 0
+    good: Number = 0
+
+
+class TrainingTokenRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_token"):
+    """In how many of these comments a word was seen; `hash` is its CRC-32."""
+
+    hash: Number
+    spam: Number = 0
+    good: Number = 0
+
+
+class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
+    """The last line: how many records of each type are before it. Without it, a file is cut off."""
+
+    threads: Number = 0
+    comments: Number = 0
+    bans: Number = 0
+    subscribers: Number = 0
+    training_totals: Number = 0
+    training_tokens: Number = 0
+
+
+# In the order in which they stand in a file.
+Record = (
+    HeaderRecord
+    | ThreadRecord
+    | CommentRecord
+    | BanRecord
+    | SubscriberRecord
+    | TrainingTotalRecord
+    | TrainingTokenRecord
+    | EndRecord
+)
+
+SCHEMA_ID: Final = f"https://commentsvc.example/export-format-{VERSION}.schema.json"
+
+
+def schema() -> bytes:
+    """Return the JSON Schema (2020-12) of one line, as docs/export-format.schema.json has it."""
+    written = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "One line of an export of commentsvc",
+        **msgspec.json.schema(Record),
+    }
+    return msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n"

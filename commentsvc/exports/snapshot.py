@@ -1,0 +1,263 @@
+"""Reading the records of an export from one state of the database, one after the other.
+
+Nothing is collected: a million comments take as much memory as one. The history and the votes of
+comments are read in the order of the comments, by a cursor each, so that no comment costs a query.
+
+What is never read: moderators' accounts and sessions, digests of edit tokens and of idempotency
+keys, the outbox, used links. What can be counted again is not written either: counts, the search
+index, statistics.
+"""
+
+# ruff: noqa: S608 - each is put together from constants only
+
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.db.sqlite import Reader, Row
+from commentsvc.exports.records import (
+    FORMAT,
+    VERSION,
+    BanRecord,
+    CommentRecord,
+    EndRecord,
+    HeaderRecord,
+    HistoryRecord,
+    Record,
+    SubscriberRecord,
+    ThreadRecord,
+    TrainingRecord,
+    TrainingTokenRecord,
+    TrainingTotalRecord,
+    VoteRecord,
+)
+from commentsvc.model import AKISMET, AUTHOR
+from commentsvc.util.timestamps import rfc3339_ms
+
+# Who may be named in a history without a name: no person.
+_NOBODY: Final = frozenset({AUTHOR, AKISMET})
+# Bans that tell nothing of a person.
+_IMPERSONAL: Final = frozenset({"word", "domain"})
+
+_OF_SITE: Final = "(?1 = '' OR s.name = ?1)"
+_THREADS: Final = (
+    "SELECT t.id, s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s"
+    f" ON s.id = t.site_id WHERE t.alias_id IS NULL AND {_OF_SITE} ORDER BY s.name, t.url"
+)
+_ALIASES: Final = "SELECT url FROM thread WHERE alias_id = ? ORDER BY url"
+# CROSS JOIN keeps the comments the outer loop, which are in the order of their ids then.
+_COMMENTS: Final = (
+    "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, c.parent_id,"
+    " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.votes, p.title,"
+    " c.score, c.reasons, c.network, b.comment_id, l.label, l.tokens"
+    " FROM comment AS c CROSS JOIN thread AS t ON t.id = c.thread_id"
+    " CROSS JOIN site AS s ON s.id = c.site_id"
+    " LEFT JOIN proposed_title AS p ON p.comment_id = c.id"
+    " LEFT JOIN subscription AS b ON b.comment_id = c.id"
+    " LEFT JOIN training_comment AS l ON l.comment_id = c.id"
+    f" WHERE {_OF_SITE} AND (?2 IS NULL OR max(c.created_at, coalesce(c.published_at, 0),"
+    " coalesce(c.edited_at, 0)) >= ?2"
+    " OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
+    " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?2)"
+    " OR EXISTS (SELECT 1 FROM vote AS v WHERE v.comment_id = c.id AND v.created_at >= ?2))"
+    " ORDER BY c.id"
+)
+_HISTORY: Final = (
+    "SELECT comment_id, id, decision_id, field, old, new, created_at, actor, old_at, undone_at,"
+    " undone_by FROM change ORDER BY comment_id, id"
+)
+_VOTES: Final = (
+    "SELECT comment_id, voter, value, created_at, network FROM vote ORDER BY comment_id, voter"
+)
+_BANS: Final = "SELECT kind, value, created_at, actor, expires_at FROM ban ORDER BY kind, value"
+_SUBSCRIBERS: Final = (
+    "SELECT s.name, w.email, w.consent, w.asked_at FROM subscriber AS w JOIN site AS s"
+    f" ON s.id = w.site_id WHERE {_OF_SITE} ORDER BY s.name, w.email"
+)
+_TRAINING_TOTAL: Final = "SELECT spam, good FROM training_total"
+_TRAINING_TOKENS: Final = "SELECT hash, spam, good FROM training_token ORDER BY hash"
+_COUNT: Final = "SELECT count(*) FROM comment"
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What is exported: of one `site` or, with "", of all; what is new or changed `since` then.
+
+    `since` is in Unix milliseconds. An `anonymous` export names no reader and no moderator.
+    """
+
+    site: str = ""
+    since: int | None = None
+    anonymous: bool = False
+
+
+def comment_count(reader: Reader) -> int:
+    """Return how many comments there are at most to export."""
+    [(count,)] = reader.execute(_COUNT).fetchall()
+    return int(count)
+
+
+def records(reader: Reader, selection: Selection) -> Iterator[Record]:
+    """Read all records of an export, in their order; `reader` keeps to one state meanwhile.
+
+    Raises UnknownSiteError.
+    """
+    known = [name for (name,) in reader.execute("SELECT name FROM site ORDER BY name")]
+    if selection.site and selection.site not in known:
+        raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+    yield HeaderRecord(
+        format=FORMAT,
+        version=VERSION,
+        site=selection.site,
+        since=_moment(selection.since),
+        anonymous=selection.anonymous,
+    )
+    counts = dict.fromkeys(msgspec.structs.asdict(EndRecord()), 0)
+    for name, read in (
+        ("threads", threads),
+        ("comments", comments),
+        ("bans", _bans),
+        ("subscribers", _subscribers),
+        ("training_totals", _training_totals),
+        ("training_tokens", _training_tokens),
+    ):
+        for record in read(reader, selection):
+            yield record
+            counts[name] += 1
+    yield EndRecord(**counts)
+
+
+def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
+    """Read the comment threads, by site and url."""
+    for thread_id, site, url, title, state in reader.execute(_THREADS, (selection.site,)):
+        aliases = tuple(alias for (alias,) in reader.execute(_ALIASES, (thread_id,)))
+        yield ThreadRecord(site, url, title, state, aliases)
+
+
+def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
+    """Read the comments, by id."""
+    anonymous = selection.anonymous
+    history = _RowsByComment(reader.execute(_HISTORY))
+    votes = _RowsByComment(iter(()) if anonymous else reader.execute(_VOTES))
+    for row in reader.execute(_COMMENTS, (selection.site, selection.since)):
+        (
+            comment_id, site, url, status, created, source, html, parent, published, edited,
+            author, email, avatar, author_site, score_of_votes, title, score, reasons, network,
+            subscription, label, tokens,
+        ) = row  # fmt: skip
+        changes = tuple(_change(each, anonymous) for each in history.of(comment_id))
+        always = (comment_id, site, url, status, rfc3339_ms(created), source, html, parent)
+        moments = (_moment(published), _moment(edited))
+        if anonymous:
+            yield CommentRecord(
+                *always, *moments, votes=score_of_votes, score=score, history=changes
+            )
+            continue
+        yield CommentRecord(
+            *always,
+            *moments,
+            author,
+            email,
+            avatar,
+            author_site,
+            score_of_votes,
+            title or "",
+            score,
+            reasons,
+            _digest(network),
+            subscription is not None,
+            _training(label, tokens),
+            changes,
+            tuple(map(_vote, votes.of(comment_id))),
+        )
+
+
+class _RowsByComment:
+    """Rows that belong to comments, in the order of the comments' ids, which come first in them."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self._next = next(rows, None)
+
+    def of(self, comment_id: int) -> Iterator[Row]:
+        """Give the rows of a comment, whose id is above that of the last call."""
+        while self._next is not None and self._next[0] <= comment_id:
+            row, self._next = self._next, next(self._rows, None)
+            if row[0] == comment_id:
+                yield row
+
+
+def _change(row: Row, anonymous: bool) -> HistoryRecord:
+    _, number, decision, field, old, new, created, actor, old_at, undone, undone_by = row
+    if anonymous:
+        actor = _impersonal(actor)
+        undone_by = undone_by and _impersonal(undone_by)
+    return HistoryRecord(
+        number,
+        decision,
+        field,
+        old,
+        new,
+        rfc3339_ms(created),
+        actor,
+        _moment(old_at),
+        _moment(undone),
+        undone_by,
+    )
+
+
+def _impersonal(actor: str) -> str:
+    return actor if actor in _NOBODY else ""
+
+
+def _vote(row: Row) -> VoteRecord:
+    _, voter, value, created, network = row
+    return VoteRecord(voter.hex(), value, rfc3339_ms(created), _digest(network))
+
+
+def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:
+    if label is None or tokens is None:
+        return None
+    return TrainingRecord(label, struct.unpack(f"<{len(tokens) // 4}I", tokens))  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+
+
+def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
+    """Read the bans, which are those of the whole service: one site's export has none."""
+    if selection.site:
+        return
+    for kind, value, created, actor, expires in reader.execute(_BANS):
+        if selection.anonymous:
+            if kind not in _IMPERSONAL:
+                continue
+            actor = ""
+        yield BanRecord(kind, value, rfc3339_ms(created), actor, _moment(expires))
+
+
+def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRecord]:
+    if selection.anonymous:
+        return
+    for site, email, consent, asked in reader.execute(_SUBSCRIBERS, (selection.site,)):
+        yield SubscriberRecord(site, email, consent, _moment(asked or None))
+
+
+def _training_totals(reader: Reader, selection: Selection) -> Iterator[TrainingTotalRecord]:
+    """Read what the spam filter was taught; it holds names, and is that of all sites."""
+    if not selection.site and not selection.anonymous:
+        for row in reader.execute(_TRAINING_TOTAL):
+            yield TrainingTotalRecord(*row)
+
+
+def _training_tokens(reader: Reader, selection: Selection) -> Iterator[TrainingTokenRecord]:
+    if not selection.site and not selection.anonymous:
+        for row in reader.execute(_TRAINING_TOKENS):
+            yield TrainingTokenRecord(*row)
+
+
+def _moment(moment: int | None) -> str | None:
+    return None if moment is None else rfc3339_ms(moment)
+
+
+def _digest(value: bytes | None) -> str | None:
+    return None if value is None else value.hex()

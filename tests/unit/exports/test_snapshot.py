@@ -1,0 +1,160 @@
+"""snapshot: all that is exported of a database in which everything occurs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from commentsvc.comments import queries, subscriptions, threads, voting
+from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.db.database import Database
+from commentsvc.exports import records, snapshot
+from commentsvc.exports.records import (
+    BanRecord,
+    CommentRecord,
+    EndRecord,
+    HeaderRecord,
+    Record,
+    SubscriberRecord,
+    ThreadRecord,
+    TrainingTokenRecord,
+)
+from commentsvc.exports.snapshot import Selection
+from commentsvc.model import APPROVED, SPAM
+from commentsvc.moderation import actions
+from commentsvc.spam import bans
+from commentsvc.util.timestamps import rfc3339_ms
+from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
+
+R = TypeVar("R", bound=msgspec.Struct)
+PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Two sites; on the first a reply, votes, a history, an alias, a ban of each sort."""
+    with opened(tmp_path_factory.mktemp("data")) as database:
+        database.write_now(queries.sync_sites, ["blog", "other"])
+        add(
+            database,
+            author="Ann",
+            email="ann@blog.example",
+            author_site="https://aunt.example",
+            title="A post",
+            network=b"\x01\x02",
+            notify=True,
+            score=2,
+            reasons="the author has a bad name (+2)",
+            token_hash=b"secret of an edit token",
+        )
+        add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")
+        add(database, now=NOW + HOUR, site="other", url="/elsewhere/", author="Cleo")
+        decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
+        database.write_now(actions.undo_last, [2], "Mo", NOW + 3 * HOUR)
+        decide(database, SPAM, 2, now=NOW + 4 * HOUR)
+        database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
+        database.write_now(voting.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
+        database.write_now(voting.vote, 1, "another", -1, [], NOW + 6 * HOUR)
+        database.write_now(threads.add_alias, "blog", "/post/", "/old/")
+        database.write_now(threads.set_state, "blog", "/post/", "closed")
+        for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
+            database.write_now(bans.add, kind, value, "Mo", NOW, NOW + HOUR)
+        yield database
+
+
+def read(database: Database, **selection: str | int | bool) -> list[Record]:
+    wanted = msgspec.convert(selection, Selection)
+    return database.read_now(lambda reader: list(snapshot.records(reader, wanted)))
+
+
+def of(kind: type[R], found: list[Record]) -> list[R]:
+    return [record for record in found if isinstance(record, kind)]
+
+
+def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
+    found = read(database)
+    assert found[0] == HeaderRecord(format="commentsvc", version=1)
+    assert of(ThreadRecord, found) == [
+        ThreadRecord("blog", "/post/", "A post", "closed", ("/old/",)),
+        ThreadRecord("other", "/elsewhere/"),
+    ]
+    first, second, third = of(CommentRecord, found)
+    assert (first.id, first.author, first.email) == (1, "Ann", "ann@blog.example")
+    assert (first.message, first.html) == (
+        "Hello **you**",
+        "<p>Hello <strong>you</strong></p>\n",
+    )
+    assert (first.created, first.published) == (rfc3339_ms(NOW), rfc3339_ms(NOW))
+    assert (first.proposed_title, first.network, first.subscribed) == ("A post", "0102", True)
+    assert [(change.field, change.old) for change in first.history] == [("text", "Hello *you*")]
+    assert sorted((vote.value, vote.network) for vote in first.voters) == [(-1, None), (1, "0102")]
+    assert first.votes == 0
+    assert (second.parent, second.status) == (1, "spam")
+    assert [(change.new, change.undone_by) for change in second.history] == [
+        ("approved", "Mo"),
+        ("spam", None),
+    ]
+    assert second.training is not None
+    assert second.training.label == "spam"
+    assert set(second.training.tokens) == {each.hash for each in of(TrainingTokenRecord, found)}
+    assert third.site == "other"
+    assert [ban.value for ban in of(BanRecord, found)] == ["ann", "spam.example", "casino"]
+    assert of(SubscriberRecord, found) == [
+        SubscriberRecord("blog", "ann@blog.example", "asked", rfc3339_ms(NOW))
+    ]
+    tokens = len(second.training.tokens)
+    assert found[-1] == EndRecord(
+        threads=2, comments=3, bans=3, subscribers=1, training_totals=1, training_tokens=tokens
+    )
+
+
+def test_what_is_exported_fits_the_format(database: Database) -> None:
+    for record in read(database):
+        line = msgspec.json.encode(record)
+        assert msgspec.json.decode(line, type=records.Record) == record
+
+
+def test_no_secret_is_exported(database: Database) -> None:
+    text = msgspec.json.encode(read(database))
+    assert b"edit token" not in text
+    assert b"edit token".hex().encode() not in text
+
+
+def test_an_anonymous_export_names_nobody(database: Database) -> None:
+    found = read(database, anonymous=True)
+    text = msgspec.json.encode(found).decode()
+    assert not [word for word in PERSONAL if word in text]
+    first, second, _ = of(CommentRecord, found)
+    assert (first.message, first.score, len(first.history)) == ("Hello **you**", 2, 1)
+    assert [change.new for change in second.history] == ["approved", "spam"]
+    assert [ban.value for ban in of(BanRecord, found)] == ["spam.example", "casino"]
+
+
+def test_one_site_comes_without_what_belongs_to_all(database: Database) -> None:
+    found = read(database, site="blog")
+    assert {record.site for record in of(CommentRecord, found)} == {"blog"}
+    assert {record.site for record in of(ThreadRecord, found)} == {"blog"}
+    assert not of(BanRecord, found)
+    assert not of(TrainingTokenRecord, found)
+    with pytest.raises(UnknownSiteError, match="known: blog, other"):
+        read(database, site="third")
+
+
+@pytest.mark.parametrize(
+    ("hours", "ids"), [(0, [1, 2, 3]), (1, [1, 2, 3]), (2, [1, 2]), (5, [1]), (6, [1]), (7, [])]
+)
+def test_only_what_changed_since_a_moment(database: Database, hours: int, ids: list[int]) -> None:
+    found = read(database, since=NOW + hours * HOUR)
+    assert [record.id for record in of(CommentRecord, found)] == ids
+    assert len(of(ThreadRecord, found)) == 2
+
+
+def test_the_owner_of_an_address_stays_unmailed(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        add(database, email="ann@blog.example", notify=True)
+        database.write_now(subscriptions.stop, 1)
+        [subscriber] = of(SubscriberRecord, read(database))
+        assert subscriber.consent == "stopped"
+        assert not of(CommentRecord, read(database))[0].subscribed
