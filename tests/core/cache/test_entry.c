@@ -1,12 +1,17 @@
-/* Entries: all of a reply is sent again from less than a third of its bytes. */
-#include "make.h"
-
+/* cache/: entries, purges and shared heads. */
 #include "base/limits.h"
 #include "cache/entry.h"
+#include "cache/purge.h"
+#include "cache/shared_head.h"
+#include "check.h"
 #include "http/etag.h"
 #include "http/response.h"
+#include "make.h"
 
 #include <malloc.h>
+#include <pthread.h>
+
+/* Entries: all of a reply is sent again from less than a third of its bytes. */
 
 static struct shared_heads shared_heads;
 static struct clock clock_;
@@ -94,10 +99,166 @@ static void a_small_answer_takes_three_cache_lines(void)
     drop(entry);
 }
 
+/* Purges: what was asked for before a purge is stale, what was asked for after it is fresh. */
+
+static struct purge_table purges;
+
+static uint32_t place_of(const char *tag)
+{
+    return tag_index(slice_of(tag, strlen(tag)));
+}
+
+static bool spares(const char *tag, uint64_t since)
+{
+    uint32_t place = place_of(tag);
+    return purge_is_fresh(&purges, &place, 1, since);
+}
+
+static void a_purge_makes_stale_what_was_asked_for_before_it(void)
+{
+    uint64_t before = purge_now(&purges);
+    CHECK(spares("thread:1", before));
+    purge_add(&purges, place_of("thread:1"));
+    uint64_t after = purge_now(&purges);
+    CHECK(!spares("thread:1", before));
+    CHECK(spares("thread:1", after));
+    CHECK(spares("thread:2", before));
+    purge_add(&purges, place_of("thread:1"));
+    CHECK(!spares("thread:1", after));
+}
+
+static void one_purged_tag_of_many_is_enough(void)
+{
+    uint32_t places[3] = {place_of("a"), place_of("b"), place_of("c")};
+    uint64_t before = purge_now(&purges);
+    CHECK(purge_is_fresh(&purges, places, 3, before));
+    purge_add(&purges, places[2]);
+    CHECK(!purge_is_fresh(&purges, places, 3, before));
+    CHECK(purge_is_fresh(&purges, places, 2, before));
+    CHECK(purge_is_fresh(&purges, places, 0, before));
+}
+
+enum { ROUNDS = 200000, PURGERS = 3 };
+
+static void *purge_often(void *argument)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t before = purge_now(&purges);
+        uint32_t place = *(uint32_t *)argument;
+        purge_add(&purges, place);
+        if (purge_is_fresh(&purges, &place, 1, before))
+            return argument;
+    }
+    return NULL;
+}
+
+/* Several purge one tag: nobody's purge is undone by another that was numbered earlier. */
+static void purges_of_one_tag_at_once_all_count(void)
+{
+    pthread_t pthreads[PURGERS];
+    uint32_t place = place_of("contended");
+    uint64_t before = purge_now(&purges);
+    for (int i = 0; i < PURGERS; i++)
+        CHECK_EQUAL(pthread_create(&pthreads[i], NULL, purge_often, &place), 0);
+    for (int i = 0; i < PURGERS; i++) {
+        void *lost;
+        pthread_join(pthreads[i], &lost);
+        CHECK(lost == NULL);
+    }
+    uint64_t after = purge_now(&purges);
+    CHECK_EQUAL(after - before, PURGERS * ROUNDS);
+    CHECK(!purge_is_fresh(&purges, &place, 1, after - 1));
+    CHECK(purge_is_fresh(&purges, &place, 1, after));
+}
+
+/* Shared heads: equal heads are kept once, and for as long as an answer has them. */
+
+/* The heads of a made answer with this further field. */
+static struct shared_head *share(const char *field)
+{
+    char fields[64];
+    snprintf(fields, sizeof fields, "A: 1\r\n%s\r\n", field);
+    const uint32_t place = 1;
+    const struct response response = {
+        .status = 200, .fields = text_of(fields), .tags = &place, .tag_count = 1};
+    struct request *request = make_request(GET("/"));
+    struct reply *reply = reply_new(request, &response);
+    request_free(request);
+    struct response_view whole = rendered_view(reply, &reply->full);
+    struct response_view brief = rendered_view(reply, &reply->not_modified);
+    struct shared_head *shared_head = shared_heads_acquire(&shared_heads, &whole, &brief);
+    CHECK_EQUAL(memcmp(shared_head->bytes, whole.shared.data, whole.shared.size), 0);
+    CHECK_EQUAL(shared_head->full_size, whole.shared.size);
+    CHECK_EQUAL(
+        memcmp(shared_head->bytes + whole.shared.size, brief.shared.data, brief.shared.size), 0);
+    CHECK_EQUAL(shared_head->not_modified_size, brief.shared.size);
+    CHECK_EQUAL(memcmp(shared_head->bytes + shared_head->full_date - 6, "Date: ", 6), 0);
+    reply_free(reply);
+    return shared_head;
+}
+
+static void equal_heads_share_one_and_others_do_not(void)
+{
+    struct shared_head *one = share("B: 2"), *same = share("B: 2"), *other = share("B: 3");
+    CHECK(one == same);
+    CHECK(one != other);
+    /* What describes the body is not in the 304, so only the other head tells these apart. */
+    struct shared_head *typed = share("Content-B: 2");
+    CHECK(typed != one && typed != share("Content-B: 3"));
+    shared_heads_release(&shared_heads, one);
+    CHECK_EQUAL(one->users, 1);
+    while (shared_heads.bytes > 0)
+        for (int i = 0; i < SHARED_HEADS_REMEMBERED; i++)
+            if (shared_heads.remembered[i])
+                shared_heads_release(&shared_heads, shared_heads.remembered[i]);
+}
+
+static void one_goes_with_its_last_answer(void)
+{
+    struct shared_head *first = share("B: 2");
+    size_t bytes = shared_heads.bytes;
+    CHECK(bytes > 0);
+    (void)share("B: 2");
+    CHECK_EQUAL(shared_heads.bytes, bytes);
+    shared_heads_release(&shared_heads, first);
+    CHECK_EQUAL(shared_heads.bytes, bytes);
+    shared_heads_release(&shared_heads, first);
+    CHECK_EQUAL(shared_heads.bytes, 0);
+    CHECK_EQUAL(share("B: 2")->users, 1);
+    shared_heads_release(&shared_heads, shared_heads.remembered[0]);
+}
+
+/* More heads than are remembered: each stays right for those that have it. */
+static void many_heads_share_less_and_lose_nothing(void)
+{
+    enum { HEADS = 3 * SHARED_HEADS_REMEMBERED };
+    struct shared_head *all[2 * HEADS];
+    for (int i = 0; i < 2 * HEADS; i++) {
+        char field[32];
+        snprintf(field, sizeof field, "B: %d", i % HEADS);
+        all[i] = share(field);
+    }
+    for (int i = 0; i < 2 * HEADS; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "\r\nB: %d\r\n", i % HEADS);
+        CHECK(has(slice_of(all[i]->bytes, all[i]->full_size), line));
+        shared_heads_release(&shared_heads, all[i]);
+    }
+    CHECK_EQUAL(shared_heads.bytes, 0);
+    for (int i = 0; i < SHARED_HEADS_REMEMBERED; i++)
+        CHECK(!shared_heads.remembered[i]);
+}
+
 int main(void)
 {
     RUN(what_is_sent_is_what_the_reply_would_send);
     RUN(the_largest_that_may_be_asked_for_is_kept_whole);
     RUN(a_small_answer_takes_three_cache_lines);
+    RUN(a_purge_makes_stale_what_was_asked_for_before_it);
+    RUN(one_purged_tag_of_many_is_enough);
+    RUN(purges_of_one_tag_at_once_all_count);
+    RUN(equal_heads_share_one_and_others_do_not);
+    RUN(one_goes_with_its_last_answer);
+    RUN(many_heads_share_less_and_lose_nothing);
     return check_end();
 }

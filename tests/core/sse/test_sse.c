@@ -1,10 +1,87 @@
-/* The streams of a worker: who gets which event, in which order, and who leaves meanwhile. */
+/* sse/: events, subscribers and what they subscribe to. */
+#include "check.h"
 #include "make.h"
-
 #include "sse/event.h"
+#include "sse/subscribers.h"
 #include "sse/subscriptions.h"
 
+/* Events as each kind of client gets them. */
+
+static void an_event_is_a_chunk_for_one_client_and_bare_for_another(void)
+{
+    struct reply *event = event_new(SLICE("tag"), SLICE("data: 0123456789\n\n"));
+    CHECK_TEXT(reply_target(event), "tag");
+    CHECK_EQUAL(event->kind, REPLY_EVENT);
+    CHECK_TEXT(event_piece(event, true), "12\r\ndata: 0123456789\n\n\r\n");
+    CHECK_TEXT(event_piece(event, false), "data: 0123456789\n\n");
+    reply_free(event);
+}
+
+static void the_largest_event_fits_its_block(void)
+{
+    static char data[16 * 1024];
+    memset(data, 'x', sizeof data);
+    struct reply *event = event_new(SLICE("t"), slice_of(data, sizeof data));
+    struct slice piece = event_piece(event, true);
+    CHECK_EQUAL(piece.size, sizeof data + strlen("4000\r\n\r\n"));
+    CHECK_EQUAL(memcmp(piece.data, "4000\r\nx", 7), 0);
+    CHECK_EQUAL(memcmp(piece.data + piece.size - 3, "x\r\n", 3), 0);
+    reply_free(event);
+}
+
+static void a_beat_is_a_comment_and_the_end_is_the_last_chunk(void)
+{
+    CHECK_TEXT(event_heartbeat(true), "3\r\n:\n\n\r\n");
+    CHECK_TEXT(event_heartbeat(false), ":\n\n");
+    CHECK_TEXT(event_end(true), "0\r\n\r\n");
+    CHECK_EQUAL(event_end(false).size, 0);
+}
+
+/* The subscribers: places for streams, and which tags are followed. */
+
 static struct subscribers subscribers;
+
+static void a_tag_is_followed_from_the_first_stream_to_the_end_of_the_last(void)
+{
+    subscribers = (struct subscribers){.limit = 10};
+    CHECK(!subscribers_exist(&subscribers, 7));
+    CHECK(subscribers_add(&subscribers, 7, 0, 0) && subscribers_add(&subscribers, 7, 0, 0));
+    CHECK(subscribers_exist(&subscribers, 7) && !subscribers_exist(&subscribers, 8));
+    subscribers_remove(&subscribers, 7, 0);
+    CHECK(subscribers_exist(&subscribers, 7));
+    subscribers_remove(&subscribers, 7, 0);
+    CHECK(!subscribers_exist(&subscribers, 7));
+    CHECK_EQUAL(subscribers.count, 0);
+}
+
+static void whoever_finds_no_place_is_counted_and_follows_nothing(void)
+{
+    subscribers = (struct subscribers){.limit = 2};
+    CHECK(subscribers_add(&subscribers, 1, 0, 0) && subscribers_add(&subscribers, 2, 0, 0));
+    CHECK(!subscribers_add(&subscribers, 3, 0, 0));
+    CHECK(!subscribers_exist(&subscribers, 3));
+    CHECK_EQUAL(subscribers.count, 2);
+    CHECK_EQUAL(subscribers.refused, 1);
+    subscribers_remove(&subscribers, 1, 0);
+    CHECK(subscribers_add(&subscribers, 3, 0, 0));
+}
+
+static void a_group_has_a_bound_of_its_own(void)
+{
+    subscribers = (struct subscribers){.limit = 10};
+    CHECK(subscribers_add(&subscribers, 1, 5, 2) && subscribers_add(&subscribers, 2, 5, 2));
+    CHECK(!subscribers_add(&subscribers, 1, 5, 2));
+    CHECK(!subscribers_add(&subscribers, 3, 5, 2) && !subscribers_exist(&subscribers, 3));
+    CHECK_EQUAL(subscribers.count, 2);
+    CHECK_EQUAL(subscribers.refused, 2);
+    CHECK(subscribers_add(&subscribers, 1, 6, 2));
+    subscribers_remove(&subscribers, 1, 5);
+    CHECK(subscribers_add(&subscribers, 3, 5, 2));
+    CHECK(subscribers_add(&subscribers, 3, 5, 0)); /* no bound */
+}
+
+/* The streams of a worker: who gets which event, in which order, and who leaves meanwhile. */
+
 static struct subscriptions subscriptions;
 
 static void open_all(void)
@@ -165,6 +242,12 @@ static void a_stream_whose_client_has_left_gives_its_place_back(void)
 
 int main(void)
 {
+    RUN(an_event_is_a_chunk_for_one_client_and_bare_for_another);
+    RUN(the_largest_event_fits_its_block);
+    RUN(a_beat_is_a_comment_and_the_end_is_the_last_chunk);
+    RUN(a_tag_is_followed_from_the_first_stream_to_the_end_of_the_last);
+    RUN(whoever_finds_no_place_is_counted_and_follows_nothing);
+    RUN(a_group_has_a_bound_of_its_own);
     RUN(an_event_goes_to_those_who_follow_its_tag);
     RUN(events_keep_their_order);
     RUN(a_stream_gets_no_event_from_before_it_began);

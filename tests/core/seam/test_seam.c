@@ -1,0 +1,360 @@
+/* seam/: the mailbox between the threads, requests, replies and tags. */
+#include "check.h"
+#include "http/etag.h"
+#include "make.h"
+#include "seam/mailbox.h"
+#include "seam/tag.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The mailbox: nothing lost, order kept per pusher, bounded, and one wake-up for a burst. */
+
+struct letter {
+    struct message message;
+    unsigned pusher;
+    unsigned number;
+};
+
+static struct message *new_letter(unsigned pusher, unsigned number)
+{
+    struct letter *letter = malloc(sizeof *letter);
+    *letter = (struct letter){.pusher = pusher, .number = number};
+    return &letter->message;
+}
+
+static bool is_readable(const struct mailbox *mailbox)
+{
+    struct pollfd poll_fd = {.fd = mailbox->event, .events = POLLIN};
+    return poll(&poll_fd, 1, 0) == 1;
+}
+
+static unsigned free_all(struct message *message)
+{
+    unsigned count = 0;
+    while (message) {
+        struct message *next = message->next;
+        free(message);
+        message = next;
+        count++;
+    }
+    return count;
+}
+
+static void messages_come_out_oldest_first(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 10), 0);
+    CHECK(!mailbox_take(&mailbox));
+    for (unsigned i = 0; i < 3; i++)
+        CHECK(mailbox_push(&mailbox, new_letter(0, i)));
+    CHECK_EQUAL(mailbox_depth(&mailbox), 3);
+    struct message *first = mailbox_take(&mailbox);
+    unsigned number = 0;
+    for (struct message *message = first; message; message = message->next)
+        CHECK_EQUAL(((struct letter *)message)->number, number++);
+    CHECK_EQUAL(free_all(first), 3);
+    CHECK_EQUAL(mailbox_depth(&mailbox), 0);
+    mailbox_fini(&mailbox);
+}
+
+static void a_full_mailbox_takes_nothing(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 2), 0);
+    CHECK(mailbox_push(&mailbox, new_letter(0, 0)));
+    CHECK(mailbox_push(&mailbox, new_letter(0, 1)));
+    struct message *third = new_letter(0, 2);
+    CHECK(!mailbox_push(&mailbox, third));
+    CHECK_EQUAL(free_all(mailbox_take(&mailbox)), 2);
+    CHECK(mailbox_push(&mailbox, third));
+    CHECK_EQUAL(free_all(mailbox_take(&mailbox)), 1);
+    mailbox_fini(&mailbox);
+}
+
+static void the_descriptor_tells_when_something_waits(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 10), 0);
+    CHECK(!is_readable(&mailbox));
+    CHECK(mailbox_push(&mailbox, new_letter(0, 0)));
+    CHECK(mailbox_push(&mailbox, new_letter(0, 1)));
+    CHECK(is_readable(&mailbox));
+    free_all(mailbox_take(&mailbox));
+    CHECK(!is_readable(&mailbox));
+    mailbox_wake(&mailbox);
+    CHECK(is_readable(&mailbox));
+    CHECK(!mailbox_take(&mailbox));
+    CHECK(!is_readable(&mailbox));
+    mailbox_fini(&mailbox);
+}
+
+static void a_burst_writes_the_descriptor_once(void)
+{
+    struct mailbox mailbox;
+    uint64_t wakes = 0;
+    CHECK_EQUAL(mailbox_init(&mailbox, 10), 0);
+    for (unsigned i = 0; i < 5; i++)
+        CHECK(mailbox_push(&mailbox, new_letter(0, i)));
+    CHECK_EQUAL(read(mailbox.event, &wakes, sizeof wakes), sizeof wakes);
+    CHECK_EQUAL(wakes, 1);
+    mailbox_fini(&mailbox);
+}
+
+static void what_is_added_wakes_nobody(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 2), 0);
+    CHECK(mailbox_add(&mailbox, new_letter(0, 0)));
+    CHECK(mailbox_add(&mailbox, new_letter(0, 1)));
+    struct message *third = new_letter(0, 2);
+    CHECK(!mailbox_add(&mailbox, third));
+    CHECK_EQUAL(free_all(third), 1);
+    CHECK(!is_readable(&mailbox));
+    CHECK_EQUAL(free_all(mailbox_take(&mailbox)), 2);
+    mailbox_fini(&mailbox);
+}
+
+static void what_is_left_is_freed_at_the_end(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 10), 0);
+    CHECK(mailbox_push(&mailbox, new_letter(0, 0)));
+    mailbox_fini(&mailbox); /* the leak checker is the judge */
+    CHECK_EQUAL(mailbox.event, -1);
+    mailbox_fini(&mailbox);
+}
+
+enum { PUSHERS = 4, LETTERS = 20000, LIMIT = 64 };
+
+struct pusher {
+    struct mailbox *mailbox;
+    unsigned index;
+    unsigned refused;
+    pthread_t pthread;
+};
+
+static void *push_all(void *argument)
+{
+    struct pusher *pusher = argument;
+    for (unsigned i = 0; i < LETTERS; i++) {
+        struct message *letter = new_letter(pusher->index, i);
+        while (!mailbox_push(pusher->mailbox, letter)) {
+            pusher->refused++;
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+/* Take until all have come, sleeping on the descriptor alone: a lost wake-up would hang here. */
+static unsigned take_all(struct mailbox *mailbox, unsigned next[PUSHERS])
+{
+    unsigned wrong = 0;
+    for (unsigned taken = 0; taken < PUSHERS * LETTERS;) {
+        struct pollfd poll_fd = {.fd = mailbox->event, .events = POLLIN};
+        if (poll(&poll_fd, 1, 30000) != 1)
+            return wrong + 1;
+        struct message *first = mailbox_take(mailbox);
+        for (struct message *message = first; message; message = message->next) {
+            struct letter *letter = (struct letter *)message;
+            wrong += letter->number != next[letter->pusher]++;
+        }
+        unsigned count = free_all(first);
+        wrong += count > LIMIT;
+        taken += count;
+    }
+    return wrong;
+}
+
+static void several_pushers_lose_nothing_and_keep_their_order(void)
+{
+    struct mailbox mailbox;
+    struct pusher pushers[PUSHERS];
+    unsigned next[PUSHERS] = {0};
+    CHECK_EQUAL(mailbox_init(&mailbox, LIMIT), 0);
+    for (unsigned i = 0; i < PUSHERS; i++) {
+        pushers[i] = (struct pusher){.mailbox = &mailbox, .index = i};
+        CHECK_EQUAL(pthread_create(&pushers[i].pthread, NULL, push_all, &pushers[i]), 0);
+    }
+    CHECK_EQUAL(take_all(&mailbox, next), 0);
+    for (unsigned i = 0; i < PUSHERS; i++) {
+        pthread_join(pushers[i].pthread, NULL);
+        CHECK_EQUAL(next[i], LETTERS);
+    }
+    CHECK_EQUAL(mailbox_depth(&mailbox), 0);
+    mailbox_fini(&mailbox);
+}
+
+/* The message of an answer: it is rendered when it is made. */
+
+static void a_reply_is_rendered_whole(void)
+{
+    struct reply *reply = make_reply(make_request("GET /x HTTP/1.0\r\n\r\n"), "hello", NULL);
+    CHECK_TEXT(rendered_text(reply, &reply->full),
+               "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+               "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 5\r\n\r\nhello");
+    CHECK_EQUAL(reply->tag_count, 0);
+    CHECK_TEXT(reply_target(reply), "/x");
+    reply_free(reply);
+}
+
+static void a_tagged_reply_has_an_etag_and_a_304(void)
+{
+    char text[ETAG_SIZE + 1] = {0};
+    etag_make(SLICE("hello"), text);
+    struct reply *reply = make_reply(make_request("GET /x HTTP/1.0\r\n\r\n"), "hello", "t");
+    CHECK(has(rendered_text(reply, &reply->full), text));
+    CHECK(has(rendered_text(reply, &reply->not_modified), "HTTP/1.1 304 Not Modified\r\nDate: "));
+    CHECK(has(rendered_text(reply, &reply->not_modified), text));
+    CHECK_EQUAL(reply->not_modified.body_size, 0);
+    CHECK_EQUAL(reply->tag_count, 1);
+    CHECK_EQUAL(reply->tags[0], tag_index(SLICE("t")));
+    CHECK(!reply->etag_matches);
+    reply_free(reply);
+}
+
+static void a_known_etag_makes_the_first_answer_a_304_too(void)
+{
+    char etag[ETAG_SIZE + 1] = {0}, text[256];
+    etag_make(SLICE("hello"), etag);
+    snprintf(text, sizeof text, "GET / HTTP/1.0\r\nIf-None-Match: %s\r\n\r\n", etag);
+    struct reply *reply = make_reply(make_request(text), "hello", "t");
+    CHECK(reply->etag_matches);
+    reply_free(reply);
+    reply = make_reply(make_request(text), "other", "t");
+    CHECK(!reply->etag_matches);
+    reply_free(reply);
+    snprintf(text, sizeof text, "GET / HTTP/1.0\r\nIf-None-Match: %s\r\nIf-None-Match: %s\r\n\r\n",
+             etag, etag);
+    reply = make_reply(make_request(text), "hello", "t");
+    CHECK(!reply->etag_matches); /* given twice it is read by nobody */
+    reply_free(reply);
+}
+
+/* The answer with this status to a request that may be stored or not. */
+static size_t tags_kept(const char *head, bool storable, int status)
+{
+    const uint32_t place = 1;
+    const struct response response = {.status = status, .tags = &place, .tag_count = 1};
+    struct request *request = make_request(head);
+    request->storable = storable;
+    struct reply *reply = reply_new(request, &response);
+    size_t count = reply->tag_count;
+    reply_free(reply);
+    request_free(request);
+    return count;
+}
+
+static void only_200_to_a_storable_request_keeps_its_tags(void)
+{
+    CHECK_EQUAL(tags_kept("GET / HTTP/1.0\r\n\r\n", true, 200), 1);
+    CHECK_EQUAL(tags_kept("HEAD / HTTP/1.0\r\n\r\n", true, 200), 1);
+    CHECK_EQUAL(tags_kept("GET / HTTP/1.0\r\n\r\n", true, 404), 0);
+    CHECK_EQUAL(tags_kept("GET / HTTP/1.0\r\n\r\n", true, 201), 0);
+    CHECK_EQUAL(tags_kept("POST / HTTP/1.0\r\n\r\n", false, 200), 0);
+}
+
+static void a_head_request_marks_its_reply_as_without_body(void)
+{
+    struct reply *reply = make_reply(make_request("HEAD / HTTP/1.0\r\n\r\n"), "hello", "t");
+    CHECK(reply->without_body);
+    CHECK_EQUAL(reply->full.body_size, 5); /* kept for a GET */
+    reply_free(reply);
+}
+
+static void a_reply_keeps_the_address_of_its_request(void)
+{
+    struct request *request = make_request("GET / HTTP/1.0\r\n\r\n");
+    request->address = (struct address){.worker = 3, .slot = 4, .serial = 5};
+    request->sequence = 6;
+    struct reply *reply = make_reply(request, "", NULL);
+    CHECK_EQUAL(reply->address.worker, 3);
+    CHECK_EQUAL(reply->address.slot, 4);
+    CHECK_EQUAL(reply->address.serial, 5);
+    CHECK_EQUAL(reply->sequence, 6);
+    reply_free(reply);
+}
+
+/* The message of a request: what it holds, how its body grows. */
+
+static void a_request_holds_copies(void)
+{
+    char text[] = "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
+    struct request *request = make_request(text);
+    memset(text, 'x', sizeof text);
+    CHECK_EQUAL(request->method, METHOD_POST);
+    CHECK_TEXT(request_target(request), "/a?b");
+    CHECK_TEXT(request_fields(request), "Host: h\r\nContent-Length: 4\r\n");
+    CHECK_TEXT(request_body(request), "");
+    request_free(request);
+    request_free(NULL);
+}
+
+static void a_body_of_known_length_does_not_move_the_block(void)
+{
+    struct request *request = make_request("POST / HTTP/1.0\r\nContent-Length: 6\r\n\r\n");
+    struct request *before = request;
+    request = request_append(request, SLICE("abc"));
+    request = request_append(request, SLICE("def"));
+    CHECK(request == before);
+    CHECK_TEXT(request_body(request), "abcdef");
+    request_free(request);
+}
+
+static void a_chunked_body_grows(void)
+{
+    struct request *request =
+        make_request("POST /t HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 10000; i++)
+        request = request_append(request, SLICE("0123456789"));
+    struct slice body = request_body(request);
+    CHECK_EQUAL(body.size, 100000);
+    for (size_t i = 0; i < body.size; i++)
+        if (body.data[i] != (char)('0' + i % 10))
+            CHECK_EQUAL(i, -1);
+    CHECK_TEXT(request_target(request), "/t");
+    request_free(request);
+}
+
+/* Tags: their indexes are spread and bounded. */
+
+static void tags_spread_over_the_indexes(void)
+{
+    static bool taken[TAG_INDEXES];
+    unsigned shared = 0;
+    for (int i = 0; i < 10000; i++) {
+        char tag[32];
+        snprintf(tag, sizeof tag, "thread:%d", i);
+        uint32_t index = tag_index(slice_of(tag, strlen(tag)));
+        CHECK(index < TAG_INDEXES);
+        shared += taken[index];
+        taken[index] = true;
+    }
+    /* By chance alone about 725 of them meet another. */
+    CHECK(shared < 1000);
+}
+
+int main(void)
+{
+    RUN(messages_come_out_oldest_first);
+    RUN(a_full_mailbox_takes_nothing);
+    RUN(the_descriptor_tells_when_something_waits);
+    RUN(a_burst_writes_the_descriptor_once);
+    RUN(what_is_added_wakes_nobody);
+    RUN(what_is_left_is_freed_at_the_end);
+    RUN(several_pushers_lose_nothing_and_keep_their_order);
+    RUN(a_reply_is_rendered_whole);
+    RUN(a_tagged_reply_has_an_etag_and_a_304);
+    RUN(a_known_etag_makes_the_first_answer_a_304_too);
+    RUN(only_200_to_a_storable_request_keeps_its_tags);
+    RUN(a_head_request_marks_its_reply_as_without_body);
+    RUN(a_reply_keeps_the_address_of_its_request);
+    RUN(a_request_holds_copies);
+    RUN(a_body_of_known_length_does_not_move_the_block);
+    RUN(a_chunked_body_grows);
+    RUN(tags_spread_over_the_indexes);
+    return check_end();
+}
