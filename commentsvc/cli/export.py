@@ -9,11 +9,19 @@ from typing import BinaryIO, Final
 
 import click
 
-from commentsvc.cli.common import Failure, data_option
+from commentsvc.cli.common import Failure, config_option, data_option, find_settings
 
 STDOUT: Final = "-"
+ABSOLUTE: Final = ("wordpress", "disqus")  # the formats whose addresses of pages are whole
 # A file that grows, or was left behind by a crash, is called so.
 PART: Final = ".part"
+
+
+def _origins(data: Path, settings_file: Path | None) -> dict[str, str]:
+    """Return where the pages of each site are. Raises SettingsError."""
+    from commentsvc.settings import loader, schema
+
+    return schema.origins(loader.load(find_settings(settings_file, data)).sites)
 
 
 def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
@@ -30,7 +38,16 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 
 @click.command()
 @data_option
+@config_option
 @click.argument("file", metavar="[FILE]", default=STDOUT, type=click.Path(dir_okay=False))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["commentsvc", "wordpress", "disqus", "isso-json"]),
+    default="commentsvc",
+    show_default=True,
+    help="For which program the file is.",
+)
 @click.option("--site", default="", metavar="NAME", help="Only this site; else all of them.")
 @click.option(
     "--since",
@@ -45,24 +62,47 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 def export(
-    data: Path, file: str, site: str, since: int | None, anonymous: bool, force: bool
+    data: Path,
+    settings_file: Path | None,
+    file: str,
+    form: str,
+    site: str,
+    since: int | None,
+    anonymous: bool,
+    force: bool,
 ) -> None:
     """Write all comments to FILE, whether or not a server runs on the data; `-` is the output.
 
     Each line is a JSON object: threads, then comments with their history and votes, bans, what the
     spam filter has learned. `commentsvc import` reads it; docs/export-format.md describes it.
     Accounts of moderators and keys are not in it: for those there is `backup`.
+
+    The formats of other programs have less in them: the comments that are shown, and their threads.
+    docs/migrating.md says which one to take.
     """
     from commentsvc.cli import client
     from commentsvc.db.sqlite import Reader
-    from commentsvc.exports import ndjson, snapshot
+    from commentsvc.exports import disqus, isso, ndjson, snapshot, wordpress
+    from commentsvc.exports.output import Output
 
     selection = snapshot.Selection(site, since, anonymous)
 
-    def write(reader: Reader, out: BinaryIO) -> int:
+    def write(reader: Reader, file: BinaryIO) -> int:
         with _progress(snapshot.comment_count(reader)) as advance:
-            return ndjson.write(snapshot.records(reader, selection), out, advance)
+            output = Output(file, advance)
+            if form == "commentsvc":
+                ndjson.write(snapshot.records(reader, selection), output)
+            elif form == "isso-json":
+                isso.write(snapshot.pages(reader, selection), output)
+            elif form == "disqus":
+                disqus.write(snapshot.pages(reader, selection), origins, output)
+            else:
+                waiting = snapshot.pages(reader, selection, pending=True)
+                wordpress.write(waiting, origins, output)
+            output.flush()
+        return output.comments
 
+    origins = _origins(data, settings_file) if form in ABSOLUTE else {}
     with _output(file, force=force) as out:
         count = client.read_snapshot(data, write, out)
     click.echo(f"{count} comments exported", err=True)
@@ -83,8 +123,9 @@ def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
     part = target.with_name(target.name + PART)
     part.unlink(missing_ok=True)
     try:
-        with open(part, "xb", buffering=0, opener=_private) as out:
+        with open(part, "xb", opener=_private) as out:
             yield out
+            out.flush()
             os.fsync(out.fileno())
         part.replace(target)
     finally:

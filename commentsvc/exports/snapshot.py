@@ -10,13 +10,15 @@ index, statistics.
 
 # ruff: noqa: S608 - each is put together from constants only
 
+import itertools
 import struct
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.exports.records import (
     FORMAT,
@@ -49,7 +51,7 @@ _THREADS: Final = (
 )
 _ALIASES: Final = "SELECT url FROM thread WHERE alias_id = ? ORDER BY url"
 # CROSS JOIN keeps the comments the outer loop, which are in the order of their ids then.
-_COMMENTS: Final = (
+_SELECTED: Final = (
     "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, c.parent_id,"
     " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.votes, p.title,"
     " c.score, c.reasons, c.network, b.comment_id, l.label, l.tokens"
@@ -63,8 +65,19 @@ _COMMENTS: Final = (
     " OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
     " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?2)"
     " OR EXISTS (SELECT 1 FROM vote AS v WHERE v.comment_id = c.id AND v.created_at >= ?2))"
-    " ORDER BY c.id"
 )
+_COMMENTS: Final = f"{_SELECTED} ORDER BY c.id"
+_COMMENT: Final = f"{_SELECTED} AND c.id = ?3"
+# No index has the comments of a thread that wait, so the ids are sorted, which are short.
+_IDS_BY_THREAD: Final = (
+    "SELECT thread_id, id FROM comment WHERE status = 'approved' OR ?1 AND status = 'pending'"
+    " ORDER BY thread_id, id"
+)
+_THREAD: Final = (
+    "SELECT s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s ON s.id = t.site_id"
+    " WHERE t.id = ?"
+)
+_PARENT: Final = 7  # its column in _SELECTED
 _HISTORY: Final = (
     "SELECT comment_id, id, decision_id, field, old, new, created_at, actor, old_at, undone_at,"
     " undone_by FROM change ORDER BY comment_id, id"
@@ -104,9 +117,7 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
 
     Raises UnknownSiteError.
     """
-    known = [name for (name,) in reader.execute("SELECT name FROM site ORDER BY name")]
-    if selection.site and selection.site not in known:
-        raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+    _check_site(reader, selection)
     yield HeaderRecord(
         format=FORMAT,
         version=VERSION,
@@ -129,6 +140,12 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
     yield EndRecord(**counts)
 
 
+def _check_site(reader: Reader, selection: Selection) -> None:
+    known = [name for (name,) in reader.execute("SELECT name FROM site ORDER BY name")]
+    if selection.site and selection.site not in known:
+        raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+
+
 def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
     """Read the comment threads, by site and url."""
     for thread_id, site, url, title, state in reader.execute(_THREADS, (selection.site,)):
@@ -138,40 +155,92 @@ def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
     """Read the comments, by id."""
-    anonymous = selection.anonymous
     history = _RowsByComment(reader.execute(_HISTORY))
-    votes = _RowsByComment(iter(()) if anonymous else reader.execute(_VOTES))
+    votes = _RowsByComment(iter(()) if selection.anonymous else reader.execute(_VOTES))
     for row in reader.execute(_COMMENTS, (selection.site, selection.since)):
-        (
-            comment_id, site, url, status, created, source, html, parent, published, edited,
-            author, email, avatar, author_site, score_of_votes, title, score, reasons, network,
-            subscription, label, tokens,
-        ) = row  # fmt: skip
-        changes = tuple(_change(each, anonymous) for each in history.of(comment_id))
-        always = (comment_id, site, url, status, rfc3339_ms(created), source, html, parent)
-        moments = (_moment(published), _moment(edited))
-        if anonymous:
-            yield CommentRecord(
-                *always, *moments, votes=score_of_votes, score=score, history=changes
-            )
-            continue
-        yield CommentRecord(
-            *always,
-            *moments,
-            author,
-            email,
-            avatar,
-            author_site,
-            score_of_votes,
-            title or "",
-            score,
-            reasons,
-            _digest(network),
-            subscription is not None,
-            _training(label, tokens),
-            changes,
-            tuple(map(_vote, votes.of(comment_id))),
+        changes = tuple(_change(each, selection.anonymous) for each in history.of(row[0]))
+        yield _comment(row, selection.anonymous, changes, tuple(map(_vote, votes.of(row[0]))))
+
+
+class Page(NamedTuple):
+    """A page with comments, when the first of them was written, and those that are to be read."""
+
+    thread: ThreadRecord
+    first: str
+    comments: Iterator[CommentRecord]
+
+
+def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Iterator[Page]:
+    """Read the comments that are shown, and those that wait, page by page, without their history.
+
+    Those of a page are to be read before the next page. A comment whose parent is not among them
+    answers none, as readers see it. Raises UnknownSiteError.
+    """
+    _check_site(reader, selection)
+    for thread_id, rows in itertools.groupby(
+        reader.execute(_IDS_BY_THREAD, (pending,)), itemgetter(0)
+    ):
+        ids = [comment_id for _, comment_id in rows]
+        [(site, url, title, state)] = reader.execute(_THREAD, (thread_id,)).fetchall()
+        found = _of_page(reader, selection, ids)
+        if (first := next(found, None)) is not None:
+            thread = ThreadRecord(site, url, title, state)
+            yield Page(thread, first.created, itertools.chain((first,), found))
+
+
+def address(thread: ThreadRecord, origins: Mapping[str, str]) -> str:
+    """Return the whole address of a page; `origins` are by site. Raises UrlError without one."""
+    origin = origins.get(thread.site, "")
+    if not origin:
+        raise UrlError(
+            f"The site {thread.site} has no origins in the settings, and each link of this format"
+            " begins with one."
         )
+    return origin + thread.url
+
+
+def _of_page(reader: Reader, selection: Selection, ids: Sequence[int]) -> Iterator[CommentRecord]:
+    known = frozenset(ids)
+    for comment_id in ids:
+        wanted = (selection.site, selection.since, comment_id)
+        for row in reader.execute(_COMMENT, wanted):
+            if row[_PARENT] not in known:
+                row = (*row[:_PARENT], None, *row[_PARENT + 1 :])
+            yield _comment(row, selection.anonymous, (), ())
+
+
+def _comment(
+    row: Row,
+    anonymous: bool,
+    history: tuple[HistoryRecord, ...],
+    voters: tuple[VoteRecord, ...],
+) -> CommentRecord:
+    (
+        comment_id, site, url, status, created, source, html, parent, published, edited, author,
+        email, avatar, author_site, votes, title, score, reasons, network, subscription, label,
+        tokens,
+    ) = row  # fmt: skip
+    always = (comment_id, site, url, status, rfc3339_ms(created), source, html, parent)
+    moments = (_moment(published), _moment(edited))
+    if anonymous:
+        return CommentRecord(*always, *moments, votes=votes, score=score, history=history)
+    return CommentRecord(
+        *always,
+        *moments,
+        author,
+        email,
+        avatar,
+        author_site,
+        votes,
+        title or "",
+        score,
+        reasons,
+        _digest(network),
+        subscription is not None,
+        _training(label, tokens),
+        history,
+        voters,
+    )
 
 
 class _RowsByComment:

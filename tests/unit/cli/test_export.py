@@ -85,3 +85,15 @@ def test_a_database_that_waits_for_its_upgrade_is_left_alone(tmp_path: Path) -> 
     refused = run(tmp_path)
     assert refused.exit_code == 1
     assert "the server's next start upgrades it" in refused.output
+
+
+def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:
+    refused = run(data, "--format", "wordpress")
+    assert refused.exit_code == 1
+    assert "blog has no origins" in refused.output
+    (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+    for form in ("wordpress", "disqus"):
+        done = run(data, "--format", form)
+        assert done.exit_code == 0, done.output
+        assert b"<link>https://blog.example/post/</link>" in done.stdout_bytes
+    assert run(data, "--format", "isso-json").stdout_bytes.startswith(b'[{"id":"/post/"')

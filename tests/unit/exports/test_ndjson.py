@@ -3,6 +3,7 @@
 import io
 
 from commentsvc.exports import ndjson
+from commentsvc.exports.output import BATCH, Output
 from commentsvc.exports.records import CommentRecord, EndRecord, ThreadRecord
 
 
@@ -13,7 +14,10 @@ def comment(number: int, text: str = "Hi") -> CommentRecord:
 
 def test_each_record_is_a_line_without_what_is_usual() -> None:
     file = io.BytesIO()
-    assert ndjson.write([ThreadRecord("blog", "/post/"), comment(7, "Ä\n"), EndRecord()], file) == 1
+    output = Output(file)
+    ndjson.write([ThreadRecord("blog", "/post/"), comment(7, "Ä\n"), EndRecord()], output)
+    output.flush()
+    assert output.comments == 1
     assert file.getvalue().decode() == (
         '{"type":"thread","site":"blog","url":"/post/"}\n'
         '{"type":"comment","id":7,"site":"blog","url":"/post/","status":"approved",'
@@ -24,7 +28,8 @@ def test_each_record_is_a_line_without_what_is_usual() -> None:
 
 def test_progress_is_told_in_pieces_that_add_up() -> None:
     told: list[int] = []
-    long = "x" * (ndjson.BATCH // 8)
-    ndjson.write((comment(number, long) for number in range(1, 21)), io.BytesIO(), told.append)
-    assert len(told) > 2
+    output = Output(io.BytesIO(), told.append)
+    ndjson.write((comment(number, "x" * (BATCH // 8)) for number in range(1, 21)), output)
+    assert 2 < len(told) < 20
+    output.flush()
     assert sum(told) == 20

@@ -1,0 +1,68 @@
+"""The XML that Disqus exports: what most comment programs import, Commento, Comentario, Cusdis,
+Isso and Remark42 among them. Texts are HTML. Comments that wait do not belong in it: not all of
+these programs look at `isApproved`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from commentsvc.exports.output import Output
+from commentsvc.exports.records import CommentRecord
+from commentsvc.exports.snapshot import Page, address
+from commentsvc.exports.wordpress import NOBODY
+from commentsvc.exports.xml_text import cdata, element
+from commentsvc.model import CLOSED
+
+_HEAD: Final = b"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<disqus xmlns="http://disqus.com" xmlns:dsq="http://disqus.com/disqus-internals">
+"""
+_TAIL: Final = b"</disqus>\n"
+
+
+def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> None:
+    """Write a thread for each page, whose link begins with the origin of its site, and its posts.
+
+    A thread and the posts of a file have ids of their own, which may be the same number.
+    """
+    output.put(_HEAD)
+    for number, page in enumerate(pages, 1):
+        parts = (
+            f'<thread dsq:id="{number}">\n',
+            element("id", page.thread.url),
+            element("link", address(page.thread, origins)),
+            element("title", page.thread.title or page.thread.url),
+            "<message/>\n",
+            element("createdAt", _moment(page.first)),
+            element("isClosed", _truth(page.thread.state == CLOSED)),
+            "<isDeleted>false</isDeleted>\n</thread>\n",
+        )
+        output.put("".join(parts).encode())
+        for comment in page.comments:
+            output.put_comment(_post(comment, number).encode())
+    output.put(_TAIL)
+
+
+def _post(comment: CommentRecord, thread: int) -> str:
+    parts = (
+        f'<post dsq:id="{comment.id}">\n<id/>\n',
+        cdata("message", comment.html.strip()),
+        element("createdAt", _moment(comment.created)),
+        "<isDeleted>false</isDeleted>\n<isApproved>true</isApproved>\n<isSpam>false</isSpam>\n",
+        "<author>\n",
+        element("name", comment.author or NOBODY),
+        element("email", comment.email),
+        "<isAnonymous>true</isAnonymous>\n</author>\n",
+        f'<thread dsq:id="{thread}"/>\n',
+        f'<parent dsq:id="{comment.parent}"/>\n' if comment.parent else "",
+        "</post>\n",
+    )
+    return "".join(parts)
+
+
+def _moment(moment: str) -> str:
+    return f"{moment[:19]}Z"
+
+
+def _truth(is_true: bool) -> str:
+    return "true" if is_true else "false"
