@@ -244,11 +244,12 @@ class CommentsApi:
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
         `count` is of all, `next` is what to send as `after` to go on, `closes` the moment from
-        which the page takes no more comments, `voting` is ``up`` or ``both``. A page never
-        heard of has none. With `since`, a moment as in the answers, only what was published or
-        changed from then on, without `next`, and ``"votes": {id: number}`` of all that have some;
-        who has those of that moment and, with these, not `count` of them, asks for all. 400 for a
-        bad parameter. Stored.
+        which the page takes no more comments, `voting` is ``up`` or ``both``. ``"deleted":
+        [{"id", "parent", "deleted": true}]`` names the comments above those in `data` that are
+        shown no more. A page never heard of has none. With `since`, a moment as in the answers,
+        only what was published or changed from then on, without `next`, and ``"votes": {id:
+        number}`` of all that have some; who has those of that moment and, with these, not `count`
+        of them, asks for all. 400 for a bad parameter. Stored.
         """
         query = operation.read(request)
         place = self._sites.locate(query.url, query.site)
@@ -283,6 +284,7 @@ class CommentsApi:
             closes=UNSET if page.closes is None else rfc3339(page.closes),
             voting=UNSET if voting == "off" else voting,
             votes=UNSET if page.votes is None else page.votes,
+            deleted=page.deleted or UNSET,
         )
 
     def submit(self, request: Request) -> Deferred:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.urls import Sites
 from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.util.timestamps import local, rfc3339
@@ -83,7 +84,8 @@ class ListedComments(Answer, frozen=True):
 
     `count` is that of all approved comments, `next` goes on as `after`, from `closes` on the page
     takes no more comments, `voting` says which votes are possible. Where the changes since a
-    moment were asked for, `votes` has those of all comments by id.
+    moment were asked for, `votes` has those of all comments by id. `deleted` are the comments
+    above those in `data` that are shown no more.
     """
 
     data: list[Item]
@@ -92,6 +94,7 @@ class ListedComments(Answer, frozen=True):
     closes: Moment | UnsetType = UNSET
     voting: Literal["up", "both"] | UnsetType = UNSET
     votes: dict[int, int] | UnsetType = UNSET
+    deleted: list[DeletedComment] | UnsetType = UNSET
 
 
 class Preview(Answer, frozen=True, gc=False):

@@ -11,7 +11,8 @@ Counts are changed by the very transaction that changes what is counted, here an
     BadCursor          `after` was not made by `pagination`, or for another order
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
 
 import msgspec
 import peewee
@@ -21,6 +22,17 @@ from commentsvc.comments.pagination import Sort
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
+
+# Of the comments whose ids are bound as a JSON array, and of those above them, the unapproved ones
+# up to the first that is approved. It runs only where a list lacks a parent.
+DELETED_ABOVE: Final = (
+    "WITH RECURSIVE above (id, parent_id) AS ("
+    " SELECT c.id, c.parent_id FROM comment AS c"
+    " WHERE c.id IN (SELECT value FROM json_each(?)) AND c.status <> 'approved'"
+    " UNION SELECT c.id, c.parent_id FROM above JOIN comment AS c ON c.id = above.parent_id"
+    " WHERE c.status <> 'approved'"
+    ") SELECT id, parent_id FROM above ORDER BY id"
+)
 
 
 class Thread(msgspec.Struct, frozen=True, gc=False):
@@ -35,11 +47,20 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     state: str
 
 
+class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A comment that is shown no more, but has replies that are."""
+
+    id: int
+    parent: int | None
+    deleted: Literal[True] = True
+
+
 class CommentList(msgspec.Struct, frozen=True):
     """A piece of a list, the thread it is of, and the cursor of the next piece if any.
 
     From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
     `votes` are those of all of the thread that have some, where the piece is of what changed.
+    `deleted` are the comments above the `items` that are shown no more.
     """
 
     items: list[Comment]
@@ -47,6 +68,7 @@ class CommentList(msgspec.Struct, frozen=True):
     next: str | None
     closes: int | None
     votes: dict[int, int] | None = None
+    deleted: list[DeletedComment] = msgspec.field(default_factory=list)
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
@@ -73,6 +95,12 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
     return Thread(*row[:4])
 
 
+def page_title(reader: Reader, thread_id: int) -> str:
+    """Return the title of a thread's page; "" if it is not known."""
+    row = reader.execute("SELECT title FROM thread WHERE id = ?", (thread_id,)).fetchone()
+    return row[0] if row else ""
+
+
 def site_count(reader: Reader, site: str) -> int:
     """The number of approved comments of a whole site."""
     row = reader.execute(statements.SITE_COUNT, (site,)).fetchone()
@@ -97,7 +125,8 @@ def list_comments(
     rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
     items = [Comment(*row) for row in rows[:limit]]
     more = pagination.encode(items[-1]) if len(rows) > limit and items else None
-    return CommentList(items, found, more, _closes(reader, found, open_for))
+    deleted = _deleted_above(reader, items)
+    return CommentList(items, found, more, _closes(reader, found, open_for), deleted=deleted)
 
 
 def changed(
@@ -113,7 +142,18 @@ def changed(
     bound = (found.id, since, since, limit)
     items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
-    return CommentList(items, found, None, _closes(reader, found, open_for), votes)
+    deleted = _deleted_above(reader, items)
+    return CommentList(items, found, None, _closes(reader, found, open_for), votes, deleted)
+
+
+def _deleted_above(reader: Reader, items: Sequence[Comment]) -> list[DeletedComment]:
+    """Return what is shown no more of the comments that `items` reply to, and those reply to."""
+    parents = {item.parent_id for item in items if item.parent_id is not None}
+    missing = parents.difference(item.id for item in items)
+    if not missing:
+        return []
+    rows = reader.execute(DELETED_ABOVE, (msgspec.json.encode(sorted(missing)).decode(),))
+    return [DeletedComment(*row) for row in rows.fetchall()]
 
 
 def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:

@@ -13,6 +13,7 @@ from commentsvc.comments import create, errors, queries, threads, voting
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.comments.pagination import Sort
+from commentsvc.comments.queries import DeletedComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader, Transaction
@@ -350,3 +351,23 @@ def test_a_clock_that_is_set_back_puts_no_comment_above_older_ones(database: Dat
     assert {comment.published_at for comment in shown(database).items} == {NOW}
     fourth = add(database, NOW + 1).comment
     assert fourth.published_at == NOW + 1
+
+
+def test_what_is_deleted_is_named_while_it_has_replies(database: Database) -> None:
+    """Comments 2, 3 and 5 go; nothing shown replies to the last one."""
+    add(database)
+    for parent in (1, 2, 3, 1, 4):
+        add(database, parent=parent)
+    decided = decide(database, "deleted", 2, 3, 5)
+    assert [comment.id for comment in shown(database).items] == [1, 4, 6]
+    assert shown(database).deleted == [DeletedComment(2, 1), DeletedComment(3, 2)]
+    database.write_now(actions.undo, decided.decision_id, "Mo", NOW)
+    assert shown(database).deleted == []
+
+
+def test_a_parent_on_another_piece_of_the_list_is_not_called_deleted(database: Database) -> None:
+    add(database)
+    add(database, parent=1)
+    first = shown(database, limit=1)
+    assert [comment.id for comment in shown(database, after=first.next).items] == [2]
+    assert shown(database, after=first.next).deleted == []
