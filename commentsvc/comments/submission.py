@@ -184,6 +184,8 @@ _SITE = re.compile(
     r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
     re.IGNORECASE,
 )
+# What a reader may type who leaves out the scheme: a host name with a dot, and more.
+_HOST = re.compile(r"[\w-]+(\.[\w-]+)+([:/?#]|$)")
 _KEY = re.compile(KEY)
 
 
@@ -236,6 +238,8 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
         values["parent"] = parent
     if form.get("notify"):  # a box that is ticked has a value, any
         values["notify"] = True
+    if _HOST.match(form.get("site", "").strip()):
+        values["site"] = f"https://{form['site'].strip()}"
     return check(_convert(values, problems), bounds, locate, problems)
 
 

@@ -264,3 +264,25 @@ def test_no_json_fails_in_another_way(fields: dict[str, object]) -> None:
         submission = from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
         assert 0 < len(submission.author) <= 20
         assert 0 < len(submission.message) <= 100
+
+
+@pytest.mark.parametrize(
+    ("typed", "site"),
+    [
+        ("rosa.example", "https://rosa.example"),
+        (" rosa.example/about?a=b ", "https://rosa.example/about?a=b"),
+        ("rosa.example:8080", "https://rosa.example:8080"),
+        ("http://rosa.example", "http://rosa.example"),
+    ],
+)
+def test_a_website_in_a_form_needs_no_scheme(typed: str, site: str) -> None:
+    values = {"url": "/p/", "author": "Rosa", "message": "Hi", "site": typed}
+    assert from_form(values, BOUNDS, SITES.locate).site == site
+
+
+@pytest.mark.parametrize("typed", ["rosa", "javascript:alert(1)", "mailto:a@b.example", "a b.c"])
+def test_what_is_no_website_in_a_form_is_still_refused(typed: str) -> None:
+    values = {"url": "/p/", "author": "Rosa", "message": "Hi", "site": typed}
+    with pytest.raises(SubmissionError) as caught:
+        from_form(values, BOUNDS, SITES.locate)
+    assert list(caught.value.problems) == ["site"]

@@ -26,7 +26,7 @@ ALL = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
 WRONG = {
     "nothing at all": {},
     "too much": {"author": "x" * 81, "message": "y" * 9000},
-    "no address": {"email": "rosa", "site": "rosa.example"},
+    "no address": {"email": "rosa", "site": "rosa at home"},
     "no address to mail answers to": {"notify": "yes"},
 }
 
