@@ -1,22 +1,22 @@
 import { base } from "./api.js";
-import { h, setHTML } from "./dom.js";
+import { h, setHTML, storage } from "./browser.js";
 import { showRelativeTime } from "./i18n.js";
-import { storage } from "./storage.js";
 
-/** The author's initial, in a colour made of `text`; a picture covers it */
-function avatar(author, text, path) {
+/** The author's initial, in a colour of their own; a picture covers it */
+function avatar({ author, avatar: digest, picture }) {
   let hue = 0;
-  for (const letter of text) hue = (hue * 31 + letter.codePointAt()) % 360;
+  for (const letter of digest || author) hue = (hue * 31 + letter.codePointAt()) % 360;
   const element = h("span.avatar", { ariaHidden: true }, [...author][0]);
   element.style.setProperty("--commentsvc-hue", hue);
-  if (path) element.append(h("img", { src: base + path, alt: "" }));
+  const onerror = ({ target }) => target.remove();
+  if (picture) element.append(h("img", { src: base + picture, alt: "", onerror }));
   return element;
 }
 
 function header(messages, comment, answered) {
   const { id, author, site } = comment;
-  const name = h("a.author", { dir: "auto", rel: "nofollow ugc noopener" }, author);
-  if (/^https?:/.test(site)) name.href = site;
+  const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
+  const name = h(link ? "a.author" : "span.author", { dir: "auto", ...link }, author);
   const time = h("time", { dateTime: comment.published || new Date().toJSON() });
   showRelativeTime(messages, time);
   const date = h("span.date", {}, h("a", { href: "#comment-" + id }, time));
@@ -24,37 +24,37 @@ function header(messages, comment, answered) {
   if (answered) {
     date.append(" ", h("a", { href: "#comment-" + answered.id }, "↪ " + answered.author));
   }
-  const picture = avatar(author, comment.avatar || author, comment.picture);
-  return h("header.meta", {}, picture, name, date);
+  const badge = comment.isWaiting ? h("span.badge", {}, messages.awaiting) : "";
+  return h("div.meta", {}, name, date, badge);
 }
 
-/** A button for an action of actions.js */
 const actionButton = (name, text, properties) =>
   h("button.link", { type: "button", name, ...properties }, text);
 
 function voteButtons(messages, { id, votes }, voting) {
   const voted = storage.get("votes")?.[id];
-  const button = (value, text, ariaLabel) =>
-    actionButton("vote", text, { value, ariaLabel, ariaPressed: voted == value });
-  const buttons = [button(1, "▲", messages.up), h("span.votes", {}, votes)];
-  if (voting == "both") buttons.push(button(-1, "▼", messages.down));
-  return buttons;
+  const button = (value, text, title) =>
+    actionButton("vote", text, { value, title, ariaLabel: title, ariaPressed: voted == value });
+  const down = voting == "both" ? button(-1, "▼", messages.down) : "";
+  return [button(1, "▲", messages.up), h("span.votes", {}, votes || ""), down];
 }
 
 /** Return the element of a comment. It names `answered`, its parent, if that is not above it */
 export function renderComment({ messages, closed, voting }, comment, answered) {
-  const { own, note, author } = comment;
-  const actions = h("footer.actions");
-  if (!closed && !note) {
+  const { own, note, author, isWaiting } = comment;
+  if (comment.deleted) return h("p.hint", {}, messages.gone);
+  const actions = h("div.actions");
+  if (!closed && !isWaiting) {
     const ariaLabel = messages.replyTo.replace("#", author);
     actions.append(actionButton("reply", messages.reply, { ariaLabel }));
   }
-  if (voting && !note) actions.append(...voteButtons(messages, comment, voting));
+  if (voting && !isWaiting) actions.append(...voteButtons(messages, comment, voting));
   if (own?.token) {
-    actions.append(actionButton("edit", messages.edit), actionButton("remove", messages.delete));
+    actions.append(actionButton("edit", messages.edit), actionButton("delete", messages.delete));
   }
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  const parts = [header(messages, comment, answered), body, actions];
-  if (note) parts.splice(1, 0, h("p.note", {}, note));
-  return h("article", {}, ...parts);
+  for (const pre of body.querySelectorAll("pre")) pre.tabIndex = 0;
+  const thanks = note ? h("p.note", {}, note) : "";
+  const head = header(messages, comment, answered);
+  return h("article", {}, avatar(comment), head, body, actions, thanks);
 }

@@ -1,39 +1,36 @@
 // The form to write a comment
 
 import { get } from "./api.js";
-import { h, loadStylesheet, setHTML } from "./dom.js";
+import { h, loadStylesheet, setHTML, storage } from "./browser.js";
 import { solve } from "./proof_of_work.js";
-import { errorText, send } from "./send.js";
-import { storage } from "./storage.js";
+import { errorText, randomId, send } from "./send.js";
 
 const PATIENCE_MS = 1500; // a comment waits no longer for its proof of work
 const FEW = 200; // characters: when no more are left, their number is shown
 
-const FIELDS = {
-  message: { required: true },
+// Who writes; hidden while that is known
+const IDENTITY = {
   author: { required: true, autocomplete: "name" },
   email: { type: "email", autocomplete: "email" },
   site: { type: "url", autocomplete: "url" },
-  remember: { type: "checkbox" },
-  notify: { type: "checkbox" },
 };
+
+let writer = storage.get("writer"); // of the last comment
+let lastId = 0; // of an element
 
 await loadStylesheet("form.css");
 
-/** Return a random text to name a comment, or a voter. */
-export const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
-
-/** Put the form of a new comment in the place of `box`, a text field; see CommentForm. */
+/** Put the form of a new comment in the place of `box`, a text field, with its text and focus. */
 export function replaceBox(box, about) {
   if (!box.isConnected) return; // it has been replaced
-  const { messages, typed } = about;
-  const isFocused = document.activeElement == box;
-  const values = { ...typed, message: box.value };
-  const { element } = new CommentForm({ ...about, title: messages.write, typed: values });
+  const hadFocus = document.activeElement == box;
+  const title = about.messages.write;
+  const { element } = new CommentForm({ ...about, title, message: box.value });
   box.replaceWith(element);
-  if (isFocused) element[typed.focused ?? "message"].focus();
+  if (hadFocus) element.message.focus();
 }
 
+/** A form for a new comment, a reply or a change. Control+Enter sends it, Escape closes it. */
 export class CommentForm {
   element = h("form.form");
   #about;
@@ -42,54 +39,84 @@ export class CommentForm {
   #token = {}; // which the service gives each form
   #proof; // the promise of the token with its work done
 
-  #sendButton = h("button.button");
-  #preview = h("div.preview", { role: "status", dir: "auto" });
+  #errors = {}; // the elements that say what is wrong with a field, by its name
+  #identity = h("div.identity");
+  #known = h("p.hint"); // stands for #identity while that is hidden
   #charactersLeft = h("small");
+  #preview = h("div.preview", { role: "status", dir: "auto" });
   #error = h("p.error", { role: "alert" });
+  #sendButton = h("button.button");
 
   /**
-   * `about` is { messages, url, title, parent?, own?, typed? }: a form for the page `url`, to reply
-   * to the comment `parent`, or to change it, if it is `own`. `typed` are values of its fields.
+   * `about` is { messages, url, title, parent?, own?, message? }: a form for the page `url`, to
+   * reply to the comment `parent`, or to change it, if it is `own`. It begins with the draft, or
+   * with `message`.
    */
   constructor(about) {
     this.#about = about;
-    const { messages, url, title, parent, own, typed = {} } = about;
+    const { url, title, parent, own } = about;
     this.#draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
-    const kept = storage.get(this.#draft) ?? (own ? { message: parent.content } : {});
+    const kept = storage.get(this.#draft) ?? {};
     this.#key = kept.key;
-    const messageTexts = new Set([kept.message, typed.message]);
-    const message = [...messageTexts].filter(Boolean).join("\n\n");
-    const values = { ...storage.get("writer"), ...kept, ...typed, message };
     this.element.append(h("h3", {}, title));
-    for (const name of own ? ["message"] : Object.keys(FIELDS)) this.#addField(name, values[name]);
-    if (!own) this.#addHints();
+    const message = kept.message || about.message || (own ? parent.content : "");
+    this.#addField(this.element, "message", message, { required: true });
+    this.#errors.message.before(this.#charactersLeft);
+    if (!own) this.#addIdentity(kept);
     this.#addButtons();
-    if (typed.message) this.#keep();
     this.element.addEventListener("focusin", () => this.#begin());
     this.element.addEventListener("input", ({ target }) => this.#change(target));
+    this.element.addEventListener("keydown", (event) => this.#pressKey(event));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#send();
     });
   }
 
-  #addField(name, value = "") {
-    const text = this.#about.messages[name];
-    const properties = { name, value, dir: "auto", ...FIELDS[name] };
-    if (properties.type == "checkbox") {
-      this.element.append(h("label", {}, h("input", properties), " ", text));
-    } else {
-      const tag = name == "message" ? "textarea.input" : "input.input";
-      this.element.append(h("label.field", {}, text, " ", h(tag, properties)));
-    }
+  #addField(place, name, value = "", properties = {}) {
+    const tag = name == "message" ? "textarea.input" : "input.input";
+    const field = h(tag, { name, value, dir: "auto", ...properties });
+    const error = h("p.error", { id: "commentsvc-error-" + ++lastId });
+    field.setAttribute("aria-describedby", error.id);
+    this.#errors[name] = error;
+    place.append(h("div.field", {}, h("label", {}, this.#about.messages[name], " ", field), error));
+    return field;
   }
 
-  #addHints() {
-    const { remember, notify } = this.element;
-    remember.checked = storage.get("writer");
-    notify.parentNode.hidden = true; // until the service says that it sends mails
+  #addCheckbox(place, name) {
+    const box = h("input", { name, type: "checkbox" });
+    place.append(h("label", {}, box, " ", this.#about.messages[name]));
+    return box;
+  }
+
+  #addIdentity(kept) {
+    const { messages } = this.#about;
+    for (const name in IDENTITY) {
+      this.#addField(this.#identity, name, kept[name] || writer?.[name], IDENTITY[name]);
+    }
+    this.element.append(this.#identity, this.#known);
+    this.element.site.addEventListener("change", ({ target }) => {
+      if (target.value && !/^[a-z]+:/i.test(target.value)) target.value = "https://" + target.value;
+    });
+    this.#addCheckbox(this.#identity, "remember").checked = storage.get("writer");
+    this.#addCheckbox(this.element, "notify").parentNode.hidden = true; // see #prove
     const trap = h("input", { name: "subject", hidden: true }); // for bots
-    this.element.append(trap, h("p.hint", {}, this.#about.messages.hint));
+    this.element.append(trap, h("p.hint", {}, messages.hint));
+    this.#showIdentity(!writer);
+  }
+
+  /** Show the fields that say who writes, or only the name. */
+  #showIdentity(isShown) {
+    const { messages } = this.#about;
+    this.#identity.hidden = !isShown;
+    this.#known.hidden = isShown;
+    const onclick = () => {
+      this.#showIdentity(true);
+      this.element.author.focus();
+    };
+    const change = h("button.link", { type: "button", onclick }, messages.change);
+    const name = messages.commentingAs.replace("#", this.element.author.value);
+    this.#known.replaceChildren(name, " · ", change);
   }
 
   #addButtons() {
@@ -99,7 +126,13 @@ export class CommentForm {
     const preview = h("button.link", { type: "button", onclick }, messages.preview);
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
     const buttons = h("div.actions", {}, this.#sendButton, preview, cancel);
-    this.element.append(this.#charactersLeft, this.#preview, this.#error, buttons);
+    this.element.append(this.#preview, this.#error, buttons);
+  }
+
+  #pressKey(event) {
+    if (event.isComposing) return; // the key is for the input method
+    if (event.key == "Enter" && (event.ctrlKey || event.metaKey)) this.element.requestSubmit();
+    if (event.key == "Escape" && this.#about.parent) this.element.reset();
   }
 
   /** Store the text; return all fields. */
@@ -110,16 +143,25 @@ export class CommentForm {
   }
 
   #change(field) {
-    field.ariaInvalid = false;
+    this.#mark(field.name, "");
     this.#preview.textContent = "";
     this.#countCharacters();
     this.#keep();
   }
 
+  /** Say below a field what is wrong with it; "" for nothing. */
+  #mark(name, text) {
+    if (!this.#errors[name]) return;
+    this.element[name].ariaInvalid = Boolean(text);
+    this.#errors[name].textContent = text;
+  }
+
   #countCharacters() {
+    const { messages } = this.#about;
     const left = this.#token.length - this.element.message.value.length;
-    const text = left < FEW ? this.#about.messages.left.replace("#", left) : "";
-    this.#charactersLeft.textContent = text;
+    const text = left < 0 ? messages.excess : left < FEW ? messages.left : "";
+    this.#charactersLeft.textContent = text.replace("#", Math.abs(left));
+    this.#charactersLeft.classList.toggle("commentsvc-error", left < 0);
   }
 
   /** Ask for a token and do its work, once for each comment; return when it is done or failed. */
@@ -189,24 +231,34 @@ export class CommentForm {
   }
 
   #finish({ author, email, site, remember }, detail) {
-    const writer = remember ? { author, email, site } : undefined;
-    if (!this.#about.own) storage.set("writer", writer);
+    if (!this.#about.own) {
+      writer = { author, email, site };
+      storage.set("writer", remember ? writer : undefined);
+      this.#showIdentity(false);
+    }
     storage.set(this.#draft, undefined);
     this.#key = this.#proof = undefined;
     this.element.message.value = "";
     this.element.dispatchEvent(new CustomEvent("comment-submitted", { bubbles: true, detail }));
   }
 
+  /** Say what is wrong with a field beside it, all else above the buttons. */
   #explain(failure) {
     const { messages } = this.#about;
     const isOtherText = failure.status == 409; // the service has another text by this key
     if (isOtherText) this.#key = undefined;
     this.#proof = undefined;
-    const text = isOtherText ? messages.twice : errorText(messages, failure);
-    this.#error.textContent = text + " " + messages.kept;
-    for (const field of this.element.elements) {
-      field.ariaInvalid = field.name in (failure.fields ?? {});
+    const fields = { ...failure.fields };
+    const marked = Object.keys(this.#errors).filter((name) => fields[name]);
+    for (const name in this.#errors) {
+      this.#mark(name, fields[name] ?? "");
+      delete fields[name];
     }
-    this.element.querySelector("[aria-invalid=true]")?.focus();
+    const isSaid = marked.length && !Object.keys(fields).length;
+    const text = isOtherText ? messages.twice : errorText(messages, { ...failure, fields });
+    this.#error.textContent = (isSaid ? "" : text + " ") + messages.kept;
+    if (!marked.length) return;
+    if (marked.some((name) => name in IDENTITY)) this.#showIdentity(true);
+    this.element[marked[0]].focus();
   }
 }

@@ -11,8 +11,7 @@ export function loadMessages(element) {
 
 async function fetchMessages(language) {
   const response = await fetch(new URL(`locales/${language}.json`, import.meta.url));
-  const { tag, counts, widget } = await response.json();
-  return { tag, counts, ...widget };
+  return response.json();
 }
 
 export function countText({ counts, tag }, number) {
@@ -20,12 +19,10 @@ export function countText({ counts, tag }, number) {
   return counts[category].replace("#", number.toLocaleString(tag));
 }
 
-/** For <comment-count> */
 export async function showCount(element, number) {
   element.text = countText(await loadMessages(element), number);
 }
 
-// How many of a unit make the next one
 const UNITS = { minute: 60, hour: 24, day: 7, week: 4.35, month: 12, year: Infinity };
 
 /** Show in a <time> how long ago it is */
@@ -34,8 +31,9 @@ export function showRelativeTime({ tag }, time) {
   let elapsed = (Date.now() - date) / 60_000;
   for (const [unit, limit] of Object.entries(UNITS)) {
     if (elapsed < limit) {
-      const format = new Intl.RelativeTimeFormat(tag, { numeric: "auto" });
-      time.textContent = format.format(-Math.trunc(elapsed), unit);
+      const number = Math.trunc(elapsed);
+      const numeric = number ? "always" : "auto"; // never "yesterday"
+      time.textContent = new Intl.RelativeTimeFormat(tag, { numeric }).format(-number, unit);
       break;
     }
     elapsed /= limit;

@@ -1,6 +1,6 @@
 // The reader's own comments, which they can change for a while, and see before they are approved
 
-import { storage } from "./storage.js";
+import { storage } from "./browser.js";
 
 /** Those that were written on the page `url`. */
 export class OwnComments {
@@ -26,15 +26,20 @@ export class OwnComments {
     storage.set("own-comments", this.#byId);
   }
 
-  /** Add them to `comments`, a Map by id; `own` is the answer to each, `note` a word about it. */
+  /**
+   * Add them to `comments`, a Map by id. `own` is the answer to each, `isWaiting` says that others
+   * do not see it yet, `note` thanks for the newest.
+   */
   addTo(comments, messages) {
     for (const own of Object.values(this.#byId)) {
       const { id } = own.comment;
       if (own != this.#newest && new Date(own.token_expires) < new Date()) {
         delete this.#byId[id];
       } else if (own.url == this.#url) {
-        const note = (!comments.has(id) || own == this.#newest) && messages[own.status];
-        comments.set(id, { ...own.comment, ...comments.get(id), own, note });
+        const isShown = comments.has(id) && own != this.#newest; // it has been approved since
+        const isWaiting = own.status == "pending" && !isShown;
+        const note = own == this.#newest && messages[own.status];
+        comments.set(id, { ...own.comment, ...comments.get(id), own, isWaiting, note });
       }
     }
   }

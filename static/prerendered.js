@@ -1,6 +1,7 @@
 // A thread that the blog's build has put into the page, taken over by the widget
 
 import { get } from "./api.js";
+import { storage } from "./browser.js";
 
 /** Return the page at `path`, for which only what is newer than the build is fetched. */
 export async function fetchChanges(thread, path, sort) {
@@ -9,27 +10,37 @@ export async function fetchChanges(thread, path, sort) {
   if (thread.querySelector("textarea")?.value) delete page.closes; // the text can still be sent
   if (!since) return page;
   const comments = new Map();
+  const deleted = page.deleted ?? [];
   for (const item of thread.querySelectorAll("[data-comment]")) {
-    const html = item.querySelector(".commentsvc-body").innerHTML;
-    const comment = { ...JSON.parse(item.dataset.comment), html };
-    comments.set(comment.id, comment);
+    const comment = JSON.parse(item.dataset.comment);
+    if (comment.deleted) {
+      deleted.push(comment);
+    } else {
+      comment.html = item.querySelector(".commentsvc-body").innerHTML;
+      comments.set(comment.id, comment);
+    }
   }
   for (const comment of page.data) comments.set(comment.id, comment);
   if (comments.size != page.count) return get(path); // some are shown no more
   page.data = [...comments.values()];
+  page.deleted = deleted;
   for (const comment of page.data) comment.votes = page.votes[comment.id] || 0;
   return page;
 }
 
-/** Return what was typed into the plain form, and the name of the field that has the focus. */
-export function readForm(thread) {
+/** Store what was typed into the plain form as a draft; say whether that has the focus. */
+export function keepDraft(thread) {
   const form = thread.querySelector("form.commentsvc-form");
-  if (!form) return undefined;
-  const { activeElement } = document;
-  const typed = { focused: form.contains(activeElement) ? activeElement.name : undefined };
-  for (const name of ["message", "author", "email", "site"]) {
-    const { value } = form[name];
-    if (value) typed[name] = value;
-  }
-  return typed;
+  if (!form) return false;
+  const name = thread.url + "#";
+  const draft = storage.get(name) ?? {};
+  const { message, ...typed } = Object.fromEntries(
+    ["message", "author", "email", "site"]
+      .map((field) => [field, form[field].value])
+      .filter(([, value]) => value),
+  );
+  const texts = new Set([draft.message, message]);
+  typed.message = [...texts].filter(Boolean).join("\n\n");
+  if (typed.message || typed.author) storage.set(name, { ...draft, ...typed });
+  return form.contains(document.activeElement);
 }

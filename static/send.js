@@ -2,6 +2,9 @@
 
 import { TIMEOUT_MS, base } from "./api.js";
 
+/** Return a random text to name a comment, or a voter. */
+export const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
 /** Return the JSON that the service answers, or true for none; throw what errorText() explains. */
 export async function send(method, path, body, token) {
   const failure = { status: navigator.onLine ? "unreached" : "offline" };

@@ -1,18 +1,18 @@
-import { h } from "./dom.js";
+import { h } from "./browser.js";
 
 /** The list of comments; replies are below their parents */
 export class CommentTree {
   element = h("ol.list");
-  #items = new Map(); // { element, replies, state } by id
+  #items = new Map(); // <li> by id
 
   find(id) {
-    return this.#items.get(id)?.element;
+    return this.#items.get(id);
   }
 
   /** Show `comments`, a Map by id, in `depth` levels; `render` those that have changed */
-  update(comments, depth, render) {
+  update(comments, depth, render, foldText) {
     const items = new Map();
-    for (const id of comments.keys()) items.set(id, this.#items.get(id) ?? this.#create(id));
+    for (const id of comments.keys()) items.set(id, this.find(id) ?? createItem(id, foldText));
     this.#items = items;
     this.element.replaceChildren();
     for (const { replies } of items.values()) replies.replaceChildren();
@@ -25,16 +25,17 @@ export class CommentTree {
       const item = items.get(id);
       const shown = [comment, answered == above ? undefined : answered];
       const state = JSON.stringify(shown);
-      if (item.state != state) item.element.firstChild.replaceWith(render(...shown));
+      if (item.state != state) item.firstChild.replaceWith(render(...shown));
       item.state = state;
-      (above ? items.get(above.id).replies : this.element).append(item.element);
+      (items.get(above?.id)?.replies ?? this.element).append(item);
     }
   }
+}
 
-  #create(id) {
-    const replies = h("ol.replies");
-    const element = h("li.comment", { id: "comment-" + id, tabIndex: -1 }, "", replies);
-    element.dataset.id = id;
-    return { element, replies };
-  }
+function createItem(id, foldText) {
+  const replies = h("ol.replies");
+  const fold = h("details.fold", { open: true }, h("summary.link", {}, foldText), replies);
+  const item = h("li.comment", { tabIndex: -1, commentId: id, replies }, "", fold);
+  if (!document.getElementById("comment-" + id)) item.id = "comment-" + id;
+  return item;
 }

@@ -308,7 +308,7 @@ def test_imports_of_scripts_make_no_circle_and_stay_below_the_elements() -> None
     list(TopologicalSorter(graph).static_order())  # raises CycleError
     elements = {STATIC / "comments.js", STATIC / "count.js"}
     assert not elements & {script for imported in graph.values() for script in imported}
-    for name in ("api.js", "storage.js", "dom.js"):
+    for name in ("api.js", "browser.js"):
         assert not graph[STATIC / name], f"{name} is for all, and knows none"
 
 

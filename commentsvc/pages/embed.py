@@ -28,7 +28,7 @@ from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import Accepted, SubmissionService
 from commentsvc.comments import queries
-from commentsvc.comments.queries import CommentList
+from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
     BIGGEST_ID,
     SITE_LENGTH,
@@ -88,23 +88,33 @@ POLICY = (
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
 )
 
-# A comment and those that answer it.
-Branch = tuple[Item, list["Branch"]]
+# A comment and its replies.
+Branch = tuple[Item | DeletedComment, list["Branch"]]
 
 
-def build_tree(shown: Sequence[Item]) -> list[Branch]:
+def build_tree(shown: Sequence[Item], deleted: Sequence[DeletedComment] = ()) -> list[Branch]:
     """Order comments as a tree, in their own order on each level.
 
-    A comment whose parent is not among them stands on the first level.
+    A deleted comment stands where the first of its replies would. A comment whose parent is not
+    among them stands on the first level.
     """
     nodes: dict[int, tuple[Branch, int]] = {}
     roots: list[Branch] = []
-    for comment in sorted(shown, key=lambda comment: comment.id):  # a parent's id is the smaller
+    # A parent's id is the smaller.
+    comments: list[Item | DeletedComment] = [*shown, *deleted]
+    for comment in sorted(comments, key=lambda comment: comment.id):
         branch: Branch = (comment, [])
         parent, depth = nodes.get(comment.parent or 0, (None, 0))
         (parent[1] if parent else roots).append(branch)
         nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
-    order = {comment.id: number for number, comment in enumerate(shown)}
+    gone = {comment.id: comment for comment in deleted}
+    order: dict[int, int] = {}
+    for number, item in enumerate(shown):
+        order[item.id] = number
+        above = gone.get(item.parent or 0)
+        while above:
+            order.setdefault(above.id, number)
+            above = gone.get(above.parent or 0)
     for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
         siblings.sort(key=lambda branch: order[branch[0].id])
     return roots
@@ -115,9 +125,11 @@ def _moment(published: str) -> str:
     return f"{published[:10]} {published[11:16]} UTC"
 
 
-def _known(comment: Item) -> str:
+def _known(comment: Item | DeletedComment) -> str:
     """What the widget needs of a comment, besides its HTML, which stands below it: JSON."""
     shown = msgspec.structs.asdict(comment)
+    if isinstance(comment, DeletedComment):
+        return encode(shown).decode()
     return encode({name: shown[name] for name in KNOWN if shown[name]}).decode()
 
 
@@ -274,12 +286,20 @@ class Embed:
         page = await self._database.read(
             queries.list_comments, place, "oldest", self._most, after, open_for
         )
-        html = self._show(given, catalogue(requested_language(request.query)), place, page)
+        title = ""
+        if given.view:
+            title = await self._database.read(queries.page_title, page.thread.id)
+        html = self._show(given, catalogue(requested_language(request.query)), place, page, title)
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
     def _show(
-        self, given: ThreadQuery, language: Catalogue, place: PageRef, page: CommentList
+        self,
+        given: ThreadQuery,
+        language: Catalogue,
+        place: PageRef,
+        page: CommentList,
+        title: str,
     ) -> str:
         shown = self._serializer.items(page.items, place.site)
         whole = not (given.view or given.after or page.next)
@@ -293,7 +313,8 @@ class Embed:
             replies=self._replies,
             mails=self._mails,
             back=self._page(*place),
-            branches=build_tree(shown),
+            title=title,
+            branches=build_tree(shown, page.deleted),
             answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
             next=page.next,

@@ -91,7 +91,7 @@ def catalogues() -> Mapping[str, Catalogue]:
 def widget_catalogue(tag: str) -> bytes:
     """Return what the widget needs of a catalogue, as JSON."""
     texts = catalogues()[tag]
-    return msgspec.json.encode({"tag": tag, "counts": texts.counts, "widget": texts.widget})
+    return msgspec.json.encode({"tag": tag, "counts": texts.counts, **texts.widget})
 
 
 def requested_language(query: str) -> str:

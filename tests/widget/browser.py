@@ -24,22 +24,23 @@ NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
 # What a reader's browser loads, besides the messages: to show counts, to show a thread, when a
-# comment is written, when a button of a comment is pressed, where the reader has comments of their
-# own, and where a build has put the comments into the page.
+# comment is written, when a button is pressed, when the page stays open, where the reader has
+# comments of their own, where the text is black, and where a build has put comments into the page.
 COUNTING = ("count.js",)
 READING = (
     "api.js",
+    "browser.js",
     "comment.js",
     "comments.css",
     "comments.js",
-    "dom.js",
     "i18n.js",
-    "storage.js",
     "tree.js",
 )
-WRITING = ("form.css", "form.js", "proof_of_work.js", "send.js")
-ACTING = ("actions.js",)
+WRITING = ("actions.js", "form.css", "form.js", "live.js", "proof_of_work.js", "send.js")
+ACTING = ("actions.js", "live.js", "send.js")
+STAYING = ("live.js",)
 OWNING = ("own_comments.js",)
+BLACK = ("contrast.js",)
 PRERENDERED = ("prerendered.js",)
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
@@ -105,7 +106,9 @@ def open_form(page: Page) -> Locator:
 def fill(form: Locator, message: str = TEXT) -> None:
     """Write a comment into `form`, without sending it."""
     form.locator("textarea").fill(message)
-    form.get_by_label("Name").fill("Rosa Weber")
+    name = form.get_by_label("Name")
+    if name.is_visible():
+        name.fill("Rosa Weber")
 
 
 def send(form: Locator) -> None:
@@ -134,6 +137,7 @@ class Answers:
 
     def __init__(self) -> None:
         self.comments: list[dict[str, object]] = []
+        self.deleted: list[dict[str, object]] = []  # comments that have replies
         self.status = "approved"  # what a new comment gets
         self.part = 1000  # comments in one answer
         self.work: object = None  # what a form has to do
@@ -212,6 +216,8 @@ class Answers:
         step = -1 if query.get("sort") == ["newest"] else 1
         data = self.comments[::step][start : start + self.part]
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
+        if self.deleted:
+            body["deleted"] = self.deleted
         if self.closes:
             body["closes"] = self.closes
         if self.voting:

@@ -55,7 +55,7 @@ def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
 
 
 @pytest.fixture
-def still(page: Page) -> None:
+def paused_clock(page: Page) -> None:
     """No time passes in the browser: a form waits for its form token and work."""
     page.clock.install(time=NOW)
     page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
@@ -105,18 +105,25 @@ def open_thread(page: Page) -> Callable[..., Page]:
 
 
 @pytest.fixture
-def news(page: Page, answers: Answers) -> Callable[[], None]:
+def announce(page: Page, answers: Answers) -> Callable[[], None]:
     """Let an open page hear how many comments there are: it asks again when it is looked at."""
-    told = "retry: 3600000\n\n"  # ms
+    sent = "retry: 3600000\n\n"  # ms
     stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
-    page.route("**/api/comments/stream?*", lambda route: route.fulfill(headers=stream, body=told))
+    page.route("**/api/comments/stream?*", lambda route: route.fulfill(headers=stream, body=sent))
+    page.clock.install(time=NOW)
+    is_followed = False
 
-    def tell() -> None:
-        nonlocal told
-        told += f'data: {{"count": {len(answers.comments)}}}\n\n'
-        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    def announce() -> None:
+        nonlocal sent, is_followed
+        sent += f'data: {{"count": {len(answers.comments)}}}\n\n'
+        with page.expect_request("**/api/comments/stream?*"):
+            if is_followed:
+                page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            else:
+                page.clock.fast_forward(5_000)
+        is_followed = True
 
-    return tell
+    return announce
 
 
 @pytest.fixture

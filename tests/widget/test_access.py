@@ -139,7 +139,7 @@ def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> N
     page.locator("#comment-1 .commentsvc-link").first.click()
     form.locator("textarea").fill("Mine.")
     answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')
-    form.locator("[type=button]").click()
+    form.locator(".commentsvc-actions [type=button]").click()
     expect(form.locator(".commentsvc-preview em")).to_be_visible()
     look()
     answers.recover()
@@ -159,7 +159,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     page: Page,
     open_thread: Callable[..., Page],
     answers: Answers,
-    news: Callable[[], None],
+    announce: Callable[[], None],
     assert_accessible: Callable[[], None],
     width: int,
     system: Scheme,
@@ -180,7 +180,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     show()
     answer_and_vote(page, answers, look)
     answers.comments.append(comment(102, "New."))
-    news()
+    announce()
     expect(page.locator(".commentsvc-thread > .commentsvc-button")).to_be_visible()
     look()
     page.locator(".commentsvc-thread > .commentsvc-button").click()

@@ -28,6 +28,11 @@ def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Ans
     up = page.locator("#comment-1").get_by_role("button", name="I agree")
     number = page.locator("#comment-1 .commentsvc-votes")
     expect(number).to_have_text("3")
+    expect(page.locator("#comment-2 .commentsvc-votes")).to_have_text("")  # no "0" everywhere
+    expect(up).to_have_attribute("title", "I agree")
+    box = up.bounding_box()
+    assert box
+    assert min(box["width"], box["height"]) >= 24
     expect(up).to_have_attribute("aria-pressed", "false")
     up.click()
     expect(number).to_have_text("4")

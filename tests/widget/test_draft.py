@@ -87,7 +87,7 @@ def test_what_was_written_while_the_line_was_down_is_sent_when_it_is_back(
     """Even the script that sends has not come yet."""
     context.route("**/form.js", lambda route: route.abort())
     page = open_post()
-    box = page.get_by_label("Leave a comment")
+    box = page.get_by_label("Be the first to comment")
     box.fill(TEXT)
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     expect(box).to_have_value(TEXT)

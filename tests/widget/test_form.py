@@ -10,7 +10,7 @@ from tests.widget.browser import POST, TEXT, Answers, comment, fill, open_form, 
 Open = Callable[[], Page]
 
 
-@pytest.mark.usefixtures("still")
+@pytest.mark.usefixtures("paused_clock")
 def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
     page: Page, form: Locator, message: Locator, answers: Answers
 ) -> None:
@@ -26,7 +26,7 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
     expect(page.get_by_role("heading", name="1 comment")).to_be_visible()
     expect(page.locator("comment-count")).to_have_text("1 comment")
     expect(message).to_have_value("")
-    expect(form.get_by_label("Name")).to_have_value("Rosa Weber")
+    expect(form.get_by_text("Commenting as Rosa Weber")).to_be_visible()
     [sent] = answers.submissions
     key = sent.pop("key")
     assert 8 <= len(key) <= 64
@@ -52,6 +52,7 @@ def test_a_comment_that_waits_is_shown_to_its_author_and_not_counted(
     send(form)
     new = page.locator("#comment-101")
     expect(new).to_be_focused()
+    expect(new.locator(".commentsvc-badge")).to_have_text("Awaiting approval")
     expect(new.locator(".commentsvc-note")).to_contain_text("waits for approval")
     expect(page.locator(".commentsvc-status")).to_contain_text("waits for approval")
     expect(new.get_by_role("button")).to_have_text(["Edit", "Delete"])
@@ -79,7 +80,9 @@ def test_a_reply_goes_under_its_comment_and_the_focus_with_it(
     expect(opener).to_have_attribute("aria-expanded", "true")
     fill(form)
     send(form)
-    expect(page.locator("#comment-1 > .commentsvc-replies > #comment-101")).to_be_focused()
+    expect(
+        page.locator("#comment-1 > details > .commentsvc-replies > #comment-101")
+    ).to_be_focused()
     expect(page.locator(".commentsvc-form")).to_have_count(0)
     assert answers.submissions[0]["parent"] == 1
 
@@ -185,14 +188,15 @@ def test_what_is_wrong_with_fields_is_said_until_they_are_mended(
     fill(form)
     send(form)
     email = form.get_by_label("Email (optional)")
-    expect(form.get_by_role("alert")).to_have_text(
-        "This is not an e-mail address. No. Your text is kept."
-    )
+    expect(form.get_by_role("alert")).to_have_text("Your text is kept.")
     expect(email).to_be_focused()
     expect(email).to_have_attribute("aria-invalid", "true")
+    expect(email).to_have_accessible_description("This is not an e-mail address.")
+    expect(form.get_by_label("Website")).to_have_accessible_description("No.")
     expect(form.get_by_label("Name")).to_have_attribute("aria-invalid", "false")
     email.fill("rosa@example.org")
     expect(email).to_have_attribute("aria-invalid", "false")
+    expect(email).to_have_accessible_description("")
     answers.recover()
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
@@ -267,6 +271,8 @@ def test_names_are_remembered_only_if_the_reader_wants_it(
         send(form)
         expect(form.get_by_label("Comment")).to_have_value("")
         open_form(open_post())
+        if remembered:
+            form.get_by_role("button", name="Change").click()
         expect(form.get_by_label("Name")).to_have_value("Rosa Weber" if remembered else "")
         expect(box).to_be_checked(checked=remembered)
 
@@ -280,7 +286,7 @@ def test_characters_are_counted_near_the_limit(open_post: Open, answers: Answers
     message.fill("x" * 280)
     expect(form.get_by_text("20 characters left")).to_be_visible()
     message.fill("x" * 310)
-    expect(form.get_by_text("-10 characters left")).to_be_visible()
+    expect(form.get_by_text("10 characters too many")).to_be_visible()
 
 
 def test_characters_are_counted_that_were_written_before_the_limit_was_known(
@@ -313,3 +319,63 @@ def test_mails_of_answers_are_offered_where_the_service_sends_them(
     send(form)
     expect(page.locator("#comment-101")).to_be_visible()
     assert answers.submissions[0]["notify"] is True
+
+
+def test_who_has_just_commented_needs_not_say_who_it_is(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Question?")]
+    fill(form)
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
+    send(form)
+    expect(page.locator("#comment-101")).to_be_focused()
+    page.get_by_role("button", name="Reply to Ada Byron").click()
+    reply = page.locator("#comment-1 form")
+    expect(reply.get_by_text("Commenting as Rosa Weber")).to_be_visible()
+    expect(reply.get_by_label("Name")).to_be_hidden()
+    reply.locator("textarea").fill("A reply.")
+    send(reply)
+    expect(page.locator("#comment-102")).to_be_focused()
+    sent = answers.submissions[1]
+    assert (sent["author"], sent["email"]) == ("Rosa Weber", "rosa@example.org")
+    form.get_by_role("button", name="Change").click()
+    expect(form.get_by_label("Name")).to_be_focused()
+    expect(form.get_by_label("Name")).to_have_value("Rosa Weber")
+
+
+def test_a_fault_of_a_hidden_field_shows_it(page: Page, form: Locator, answers: Answers) -> None:
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_focused()
+    fill(form, "Another.")
+    answers.refuse("POST", 400, {"email": "To get replies, an address is needed."})
+    send(form)
+    expect(form.get_by_label("Email (optional)")).to_be_focused()
+
+
+def test_a_website_needs_no_scheme(page: Page, form: Locator, answers: Answers) -> None:
+    site = form.get_by_label("Website")
+    for typed, sent in [
+        ("example.org", "https://example.org"),
+        ("http://example.org/a", "http://example.org/a"),
+    ]:
+        fill(form)
+        if not site.is_visible():
+            form.get_by_role("button", name="Change").click()
+        site.fill(typed)
+        site.press("Enter")
+        expect(form.locator("textarea")).to_have_value("")
+        assert answers.submissions[-1]["site"] == sent
+
+
+def test_a_comment_that_waits_is_thanked_for_once(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    answers.status = "pending"
+    fill(form)
+    send(form)
+    new = page.locator("#comment-101")
+    expect(new.get_by_text("Thank you!")).to_be_visible()
+    page.reload()
+    expect(new.get_by_text("Awaiting approval")).to_be_visible()
+    expect(page.get_by_text("Thank you!")).to_have_count(0)

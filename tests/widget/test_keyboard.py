@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.widget.browser import Answers, comment
+from tests.widget.browser import Answers, comment, fill
 
 OpenThread = Callable[..., Page]
 
@@ -70,7 +70,7 @@ def button(page: Page, name: str) -> Locator:
 def start(page: Page) -> None:
     """Begin where a reader begins who was led to the comments by the blog."""
     page.locator("section.commentsvc-thread").wait_for()
-    page.get_by_role("combobox").focus()
+    page.locator(".commentsvc-heading").focus()
 
 
 def test_tab_goes_through_everything_in_the_order_of_the_page(
@@ -85,8 +85,16 @@ def test_tab_goes_through_everything_in_the_order_of_the_page(
     ]
     start(open_thread(depth="0"))
     assert keys.names("Preview") == [
-        *("Atom feed", "Ada Byron", "yesterday", "Reply to Ada Byron", "I agree", "I disagree"),
-        *("yesterday", "↪ Ada Byron", "Reply to Ida", "I agree", "I disagree"),
+        *(
+            "Order",
+            "Atom feed",
+            "Ada Byron",
+            "1 day ago",
+            "Reply to Ada Byron",
+            "I agree",
+            "I disagree",
+        ),
+        *("1 day ago", "↪ Ada Byron", "Reply to Ida", "I agree", "I disagree"),
         "Show more comments",
         *("Comment", "Name", "Email (optional)", "Website (optional)"),
         *("Remember me in this browser", "Send comment", "Preview"),
@@ -154,7 +162,7 @@ def test_comments_are_voted_on_linked_and_shown_in_parts(
     start(open_thread())
     keys.use("I agree", "Space")
     expect(page.locator("#comment-1 [aria-pressed=true]")).to_be_focused()
-    keys.use("yesterday")
+    keys.use("1 day ago")
     expect(page.locator("#comment-2")).to_be_focused()
     keys.use("Show more comments")
     expect(page.locator("#comment-3")).to_be_focused()
@@ -179,12 +187,12 @@ def test_a_thread_is_asked_for_and_asked_again(
 
 
 def test_news_are_announced_and_the_focus_goes_to_them(
-    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys, news: Callable[[], None]
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys, announce: Callable[[], None]
 ) -> None:
     answers.comments = [comment(1, "One.")]
     start(open_thread())
     answers.comments.append(comment(2, "Two."))
-    news()
+    announce()
     expect(page.locator(".commentsvc-status")).to_have_text("Show new comments")
     keys.use("Show new comments")
     expect(page.locator("#comment-2")).to_be_focused()
@@ -212,3 +220,22 @@ def test_a_reader_who_has_gone_on_is_not_called_back(
     expect(page.get_by_role("heading", name="3 comments")).to_be_visible()
     page.keyboard.type(" an answer")
     expect(page.locator("#comment-2 form").get_by_label("Comment")).to_have_value("Half an answer")
+
+
+def test_control_enter_sends_and_escape_closes_a_reply(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Question?")]
+    page = open_thread()
+    reply = button(page, "Reply to Ada Byron")
+    reply.click()
+    form = page.locator("#comment-1 form")
+    fill(form, "Half")
+    form.locator("textarea").press("Escape")
+    expect(form).to_have_count(0)
+    expect(reply).to_be_focused()
+    reply.click()
+    expect(form.locator("textarea")).to_have_value("Half")  # nothing is lost
+    form.locator("textarea").press("Control+Enter")
+    expect(page.locator("#comment-101")).to_be_focused()
+    assert answers.submissions[0]["parent"] == 1

@@ -79,7 +79,7 @@ def test_on_a_slow_line_the_button_says_so_and_the_page_stays_usable(
     tab.route("**/api/comments?lang=*", lambda route: held.append(route))
     with tab.expect_request("**/api/comments?lang=*"):
         send(form)
-    sending = form.get_by_role("button", name="Sending …")
+    sending = form.get_by_role("button", name="Sending…")
     expect(sending).to_be_visible()
     assert tab.evaluate("new Promise((done) => requestAnimationFrame(() => done(true)))")
     expect(sending).to_be_visible()

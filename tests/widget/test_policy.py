@@ -2,7 +2,7 @@
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.widget.browser import NOW, POST, SERVICE, Answers, comment, fill, send
+from tests.widget.browser import NOW, POST, SERVICE, Answers, comment, fill, open_form, send
 
 POLICY = f"default-src 'self'; script-src {SERVICE}; connect-src {SERVICE}; style-src {SERVICE}"
 LISTEN = """
@@ -63,12 +63,13 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     show(page, "en", f'<comment-count url="{POST}"></comment-count>{thread}')
     expect(page.locator("comment-count")).to_have_text("3 comments")
     expect(page.locator(".commentsvc-avatar").first).to_have_text("A")
-    heading = page.locator(".commentsvc-thread > header")
+    heading = page.locator(".commentsvc-bar")
     assert heading.evaluate("(bar) => getComputedStyle(bar).display") == "flex"
     page.get_by_role("button", name="Show more comments").click()
     page.locator("#comment-3").get_by_role("button", name="I disagree").click()
     expect(page.locator("#comment-3 .commentsvc-votes")).to_have_text("2")
-    write(page, answers)
+    with page.expect_request("**/api/comments/stream?*"):
+        write(page, answers)
     assert page.evaluate("window.violations") == []
     answers.refuse("GET", 500)
     show(page, "ar", f"<i style='color: red'>An inline style</i>{thread}")
@@ -77,3 +78,24 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     assert {"/api/comments/stream", "/static/locales/ar.json"} <= {
         target.partition("?")[0] for _, target in answers.requests
     }
+
+
+def test_trusted_types_may_be_required(context: BrowserContext, answers: Answers) -> None:
+    page = context.new_page()
+    answers.comments = [comment(1, "<em>x</em>")]
+    policy = "require-trusted-types-for 'script'; trusted-types commentsvc"
+    body = (
+        f'<!doctype html><script type="module" src="{SERVICE}/static/comments.js"></script>'
+        f'<comment-thread url="{POST}"></comment-thread>'
+    )
+    headers = {"Content-Security-Policy": policy}
+    page.route(
+        "**/typed/",
+        lambda route: route.fulfill(content_type="text/html", body=body, headers=headers),
+    )
+    page.goto("/typed/")
+    expect(page.locator("#comment-1 em")).to_be_visible()
+    form = open_form(page)
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_focused()

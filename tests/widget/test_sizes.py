@@ -7,10 +7,12 @@ import pytest
 from commentsvc.util.i18n import catalogues, widget_catalogue
 from tests.widget.browser import (
     ACTING,
+    BLACK,
     COUNTING,
     OWNING,
     PRERENDERED,
     READING,
+    STAYING,
     WIDGET,
     WRITING,
 )
@@ -19,10 +21,12 @@ from tests.widget.browser import (
 BUDGETS = {
     "counting": (COUNTING, 800),
     "reading": (READING, 8 * 1024),
-    "writing": (WRITING, 5_000),
-    "acting": (ACTING, 1_100),
-    "owning": (OWNING, 700),
-    "prerendered": (PRERENDERED, 850),
+    "writing": (WRITING, 7_700),
+    "acting": (ACTING, 3_100),
+    "staying": (STAYING, 700),
+    "owning": (OWNING, 750),
+    "black": (BLACK, 800),
+    "prerendered": (PRERENDERED, 950),
 }
 
 

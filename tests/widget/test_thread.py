@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.widget.browser import POST, SERVICE, Answers, comment
+from tests.widget.browser import POST, SERVICE, Answers, comment, fill, send
 
 Open = Callable[[], Page]
 
@@ -19,7 +19,7 @@ def test_comments_stand_in_order_with_author_date_and_text(
     expect(page.locator(".commentsvc-body")).to_have_text(["First.", "Second."])
     expect(page.locator(".commentsvc-body em")).to_have_text("Second")
     expect(page.locator(".commentsvc-author")).to_have_text(["Ada Byron", "Ida"])
-    expect(page.locator("#comment-1 time")).to_have_text("yesterday")
+    expect(page.locator("#comment-1 time")).to_have_text("1 day ago")
     expect(page.locator("#comment-1 time")).to_have_attribute(
         "title", "November 20, 2026 at 8:30 AM"
     )
@@ -35,8 +35,8 @@ def test_replies_stand_under_what_they_answer(open_post: Open, answers: Answers)
         comment(5, "Its parent is not shown.", parent=99),
     ]
     page = open_post()
-    expect(page.locator("#comment-1 > .commentsvc-replies > #comment-3")).to_be_visible()
-    expect(page.locator("#comment-3 > .commentsvc-replies > #comment-4")).to_be_visible()
+    expect(page.locator("#comment-1 > details > .commentsvc-replies > #comment-3")).to_be_visible()
+    expect(page.locator("#comment-3 > details > .commentsvc-replies > #comment-4")).to_be_visible()
     expect(page.locator(".commentsvc-list > li")).to_have_count(3)
 
 
@@ -136,3 +136,98 @@ def test_a_thread_without_its_stylesheet_still_works(page: Page, answers: Answer
     page.goto(POST)
     page.locator("comment-thread").scroll_into_view_if_needed()
     expect(page.locator("#comment-1")).to_be_visible()
+
+
+def test_replies_can_be_folded(open_post: Open, answers: Answers) -> None:
+    answers.comments = [comment(1, "Question?"), comment(2, "Answer.", parent=1)]
+    page = open_post()
+    fold = page.locator("#comment-1 summary").first
+    expect(fold).to_have_text("Replies")
+    fold.click()
+    expect(page.locator("#comment-2")).to_be_hidden()
+    fold.press("Enter")
+    expect(page.locator("#comment-2")).to_be_visible()
+    expect(page.locator("#comment-2 summary")).to_be_hidden()
+
+
+def test_a_reply_to_a_folded_comment_is_shown(open_post: Open, answers: Answers) -> None:
+    answers.comments = [comment(1, "Question?"), comment(2, "Answer.", parent=1)]
+    page = open_post()
+    page.locator("#comment-1 summary").first.click()
+    page.get_by_role("button", name="Reply to Ada Byron").click()
+    form = page.locator("#comment-1 form")
+    fill(form)
+    send(form)
+    expect(page.locator("#comment-101")).to_be_focused()
+
+
+def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: Answers) -> None:
+    """Its replies stay where they were."""
+    answers.deleted = [{"id": 2, "parent": 1, "deleted": True}]
+    answers.comments = [comment(1, "Question?"), comment(3, "Thanks.", parent=2)]
+    page = open_post()
+    gone = page.locator("#comment-1 #comment-2")
+    expect(gone.locator("> p")).to_have_text("This comment was deleted.")
+    expect(gone.locator("#comment-3")).to_be_visible()
+    expect(gone.locator("> article")).to_have_count(0)
+    expect(page.get_by_role("heading", name="2 comments")).to_be_visible()
+
+
+def test_a_slow_thread_says_that_it_is_loading(page: Page, answers: Answers) -> None:
+    held: list[Route] = []
+    page.route("**/api/comments?*", lambda route: held.append(route))
+    page.set_viewport_size({"width": 1280, "height": 3000})
+    with page.expect_request("**/api/comments?*"):
+        page.goto(POST)
+    expect(page.get_by_text("Loading comments…")).to_be_visible()
+    held.pop().fallback()
+    expect(page.get_by_role("heading", name="No comments")).to_be_visible()
+    expect(page.get_by_text("Loading comments…")).to_have_count(0)
+
+
+def test_an_empty_thread_invites_and_has_no_order_to_choose(
+    open_post: Open, answers: Answers
+) -> None:
+    page = open_post()
+    expect(page.get_by_label("Be the first to comment")).to_be_visible()
+    for number in (1, 2):
+        answers.comments.append(comment(number, "x"))
+        expect(page.get_by_label("Order")).to_be_hidden()
+        expect(page.get_by_text("Atom feed")).to_be_hidden()
+        page.reload()
+        page.get_by_label("Leave a comment").wait_for()
+    expect(page.get_by_label("Order")).to_be_visible()
+    expect(page.get_by_role("link", name="Atom feed")).to_be_visible()
+
+
+def test_a_linked_comment_is_tinted_for_a_while(page: Page, answers: Answers) -> None:
+    answers.comments = [comment(1, "One."), comment(2, "Two.")]
+    page.goto(f"{POST}#comment-2")
+    article = page.locator("#comment-2:target > article")
+    article.wait_for()
+    style = "(it) => [getComputedStyle(it).animationName, getComputedStyle(it).outlineStyle]"
+    assert article.evaluate(style) == ["commentsvc-fade", "none"]
+    ended = "(it) => Promise.all(it.getAnimations().map((each) => (each.finish(), each.finished)))"
+    article.evaluate(ended)
+    colour = "(it) => getComputedStyle(it).backgroundColor"
+    assert article.evaluate(colour) == "rgba(0, 0, 0, 0)"
+
+
+def test_an_author_without_a_site_is_no_link(open_post: Open, answers: Answers) -> None:
+    answers.comments = [comment(1, "x")]
+    page = open_post()
+    name = page.locator("#comment-1 .commentsvc-author")
+    assert name.evaluate("(name) => name.localName") == "span"
+
+
+def test_the_same_thread_twice_on_a_page_has_each_id_once(
+    open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One."), comment(2, "Two.", parent=1)]
+    page = open_thread(more=f'<comment-thread id="other" url="{POST}"></comment-thread>')
+    expect(page.locator(".commentsvc-comment")).to_have_count(4)
+    expect(page.locator("#comment-1")).to_have_count(1)
+    expect(page.locator("#comment-2")).to_have_count(1)
+    last = page.locator("main .commentsvc-comment").first
+    last.get_by_role("button", name="Reply").first.click()
+    expect(last.locator("form textarea")).to_be_focused()

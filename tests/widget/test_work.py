@@ -45,14 +45,13 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
     )
 
 
-@pytest.mark.usefixtures("still")
+@pytest.mark.usefixtures("paused_clock")
 def test_who_begins_to_write_gets_one_form_token_for_each_comment(
     page: Page, form: Locator, answers: Answers
 ) -> None:
     for number in (1, 2):
-        form.get_by_label("Comment").fill(f"Comment {number}")
-        form.get_by_label("Name").fill("Rosa")
-        form.get_by_label("Name").blur()
+        fill(form, f"Comment {number}")
+        form.locator("textarea").blur()
         send(form)
         expect(page.locator(f"#comment-{100 + number}")).to_be_visible()
         assert loaded(answers).count("/api/form-token") == number
@@ -62,7 +61,7 @@ def test_who_begins_to_write_gets_one_form_token_for_each_comment(
     assert [sent["form_token"] for sent in answers.submissions] == ["a form token", "a form token"]
 
 
-@pytest.mark.usefixtures("still")
+@pytest.mark.usefixtures("paused_clock")
 def test_the_browser_does_the_work_that_the_service_asks_for(
     page: Page, answers: Answers, work: ProofOfWork, form: Locator
 ) -> None:
@@ -73,7 +72,7 @@ def test_the_browser_does_the_work_that_the_service_asks_for(
     assert work.is_solved(sent["proof_of_work"], "a form token")
 
 
-@pytest.mark.usefixtures("still")
+@pytest.mark.usefixtures("paused_clock")
 def test_work_that_takes_too_long_holds_nobody_up(
     page: Page, open_post: Callable[[], Page], answers: Answers
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from commentsvc.api.serialize import Item
 from commentsvc.comments.threads import set_state
+from commentsvc.moderation import actions
 from commentsvc.pages.embed import DEPTH, Branch, build_tree
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
@@ -345,7 +346,7 @@ def test_a_thread_speaks_the_language_of_its_page(service: Served) -> None:
     for text in (
         "1 Kommentar<",
         ">Antworten<",
-        'aria-label="Antwort an Ann"',
+        'aria-label="Ann antworten"',
         "E-Mail (freiwillig)",
     ):
         assert text in html
@@ -385,3 +386,25 @@ def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Pat
             answer = service.form("/embed/thread?lang=ru", "url=/p/&author=Ann&message=Hi")
         assert answer.status == 429
         assert "Подождите, пожалуйста (секунд): 6" in answer.body.decode()
+
+
+def test_a_deleted_comment_with_replies_leaves_a_word(service: Served) -> None:
+    for text, parent in (("One", None), ("Two", 1), ("Three", 2), ("Four", None)):
+        assert service.submit(text, parent=parent).status == 201
+    service.database.write_now(actions.change, [2], "deleted", "Mo", 1)
+    html = service.get("/embed/thread?url=/p/").body.decode()
+    assert "3 comments" in html
+    assert html.index('id="comment-1"') < html.index("This comment was deleted.")
+    assert html.index("This comment was deleted.") < html.index('id="comment-3"')
+    assert html.index('id="comment-3"') < html.index('id="comment-4"')
+    assert "Two" not in html
+    assert {"id": 2, "parent": 1, "deleted": True} in known(html)
+
+
+def test_a_page_of_its_own_is_headed_by_its_title(service: Served) -> None:
+    service.submit("Hi", title="On <wood>")
+    page = service.get("/embed/thread?url=/p/&view=page").body.decode()
+    assert "<title>1 comment · On &lt;wood&gt;</title>" in page
+    assert '<a href="https://blog.example/p/" dir="auto">On &lt;wood&gt;</a></h1>' in page
+    other = service.get("/embed/thread?url=/q/&view=page").body.decode()
+    assert '<a href="https://blog.example/q/" dir="ltr">https://blog.example/q/</a></h1>' in other

@@ -65,6 +65,13 @@ def test_every_language_has_every_text_with_the_same_parameters(tag: str) -> Non
     assert tag == "en" or all(texts.service[key] != english.service[key] for key in english.service)
 
 
+@pytest.mark.parametrize("tag", ALL)
+def test_the_name_of_a_reply_button_contains_what_is_seen_of_it(tag: str) -> None:
+    """WCAG 2.5.3: who says what they see reaches the button."""
+    words = catalogue(tag).widget
+    assert words["reply"].lower() in words["replyTo"].lower().replace("#", "x")
+
+
 @pytest.mark.parametrize("text", refusals(), ids=str)
 def test_a_message_can_be_said_in_every_language(text: Text) -> None:
     assert len({translate(text, tag) for tag in ALL}) == len(ALL)
@@ -83,8 +90,8 @@ def test_an_unknown_language_is_english_and_a_plain_text_stays_as_it_is() -> Non
 
 def test_the_widget_gets_its_texts_and_no_others() -> None:
     sent = msgspec.json.decode(widget_catalogue("de"))
-    assert set(sent) == {"tag", "counts", "widget"}
-    assert sent["widget"] == catalogue("de").widget
+    texts = catalogue("de")
+    assert sent == {"tag": "de", "counts": texts.counts, **texts.widget}
 
 
 @pytest.mark.parametrize(

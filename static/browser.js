@@ -7,9 +7,11 @@ export function h(name, properties, ...children) {
   return element;
 }
 
+const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
+
 /** Show HTML of the service. No other code sets HTML */
 export function setHTML(element, html) {
-  element.innerHTML = html;
+  element.innerHTML = policy ? policy.createHTML(html) : html;
   return element;
 }
 
@@ -20,3 +22,26 @@ export function loadStylesheet(name) {
     document.head.prepend(h("link", { rel: "stylesheet", href, onload: loaded, onerror: loaded }));
   });
 }
+
+const PREFIX = "commentsvc:";
+let store = {};
+try {
+  store = localStorage;
+} catch {} // it is forbidden
+
+/** localStorage as JSON; it may be full */
+export const storage = {
+  get(name) {
+    try {
+      return JSON.parse(store[PREFIX + name]);
+    } catch {}
+  },
+
+  /** Store a value, or remove it: undefined */
+  set(name, value) {
+    try {
+      if (value) store[PREFIX + name] = JSON.stringify(value);
+      else delete store[PREFIX + name];
+    } catch {}
+  },
+};

@@ -1,0 +1,38 @@
+// Text that no rule of the blog has coloured is black, even where the blog is dark
+
+/** Return the lightness of a computed colour from 0 to 1; undefined if it is transparent. */
+function lightness(color) {
+  const [first, second, third, alpha = 1] = color.match(/[\d.]+/g).map(Number);
+  if (alpha < 0.5) return undefined;
+  if (!color.startsWith("rgb")) return first; // oklch(), oklab(): their first number is it
+  return (0.2126 * first + 0.7152 * second + 0.0722 * third) / 255;
+}
+
+/** Make the text of `element` light while what is behind it is dark. */
+export function keepContrast(element) {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(update);
+
+  function update() {
+    if (!element.isConnected) return stop();
+    let behind;
+    for (let node = element; node && behind === undefined; node = node.parentElement) {
+      behind = lightness(getComputedStyle(node).backgroundColor);
+    }
+    element.style.color = behind < 0.4 ? "#eee" : "";
+  }
+
+  function stop() {
+    observer.disconnect();
+    system.removeEventListener("change", update);
+    document.removeEventListener("transitionend", update);
+  }
+
+  // A blog's switch changes an attribute, and colours may take a while to follow
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, { attributes: true });
+  }
+  system.addEventListener("change", update);
+  document.addEventListener("transitionend", update);
+  update();
+}
