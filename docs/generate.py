@@ -1,13 +1,18 @@
 """Writes the pages that are made of the code: `python -m docs.generate`.
 
-They are api.md, of what the routes declare, and the JSON Schema of an export.
+They are api.md, of what the routes declare, configuring.md, of the settings and their comments in
+config/commentsvc.toml, and the JSON Schema of an export.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
 from typing import Any
+
+import msgspec
+from msgspec import Meta
 
 from commentsvc.admin import (
     account,
@@ -35,9 +40,10 @@ from commentsvc.api.openapi import Json
 from commentsvc.exports import records
 from commentsvc.http.operation import Operation
 from commentsvc.pages import embed, mail_links, personal_data
-from commentsvc.settings.schema import Settings
+from commentsvc.settings.schema import SECTIONS, Settings
 
 PAGE = Path(__file__).with_name("api.md")
+CONFIGURING = Path(__file__).with_name("configuring.md")
 EXPORT_SCHEMA = Path(__file__).with_name("export-format.schema.json")
 
 INTRODUCTION = """\
@@ -49,6 +55,31 @@ Public reads are cached, open to every origin, with `ETag` and without cookies; 
 parameters that are not listed. Errors are JSON, `{"error": {"code", "message", "fields"?}}`, with a
 message that a reader understands. Times are RFC 3339 in UTC. The service describes itself at
 `/openapi.json`; the bounds on this page are those of the default settings.
+"""
+
+SETTINGS_FILE = Path(__file__).parent.parent / "config" / "commentsvc.toml"
+SETTINGS_INTRODUCTION = """\
+<!-- Written by `python -m docs.generate` from config/commentsvc.toml and the settings' types. -->
+
+# Configuring
+
+`commentsvc init` writes `commentsvc.toml` into the data folder, with every setting of this page
+commented out. `commentsvc check` says whether your changes are valid, and `commentsvc reload` makes
+a running server use them.
+
+```toml
+[[site]]
+name = "blog"
+origins = ["https://blog.example"]
+
+[server]
+public_url = "https://comments.example"
+```
+
+The same as environment variables, as containers use them; a list has commas between its items:
+`COMMENTSVC_SITE_ORIGINS=https://blog.example` and
+`COMMENTSVC_SERVER_PUBLIC_URL=https://comments.example`. A variable that ends with `_FILE` names a
+file that holds the value, which keeps secrets out of the environment. Variables win over the file.
 """
 
 MODERATION = """\
@@ -112,6 +143,39 @@ def page() -> str:
     for name, schema in document["components"]["schemas"].items():
         lines += _object(name, schema)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def configuring() -> str:
+    """Return docs/configuring.md. Raise KeyError for a setting without a comment in the file."""
+    settings = dict(_shipped_settings(SETTINGS_FILE.read_text()))
+    lines = [SETTINGS_INTRODUCTION]
+    for section in ("site", *(name for name in SECTIONS if name != "site")):
+        struct = SECTIONS[section]
+        heading = f"[[{section}]]" if section == "site" else f"[{section}]"
+        lines += [f"## {heading}\n", _wrapped(struct.__doc__ or "") + "\n"]
+        for field in msgspec.structs.fields(struct):
+            allowed = next(
+                each.description for each in field.type.__metadata__ if isinstance(each, Meta)
+            )
+            default, comment = settings[f"{section}.{field.name}"]
+            text = f"- `{default}`: {comment} Allowed: {allowed}."
+            lines.append(_wrapped(text, "  "))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _shipped_settings(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield "section.name", the default and the comment of each setting of the shipped file."""
+    section = ""
+    comment: list[str] = []
+    for line in text.splitlines():
+        if heading := re.fullmatch(r"\[+(\w+)\]+", line):
+            section, comment = heading[1], []
+        elif setting := re.match(r"#(\w+) = ", line):
+            yield f"{section}.{setting[1]}", (line[1:], " ".join(comment))
+            comment = []
+        elif line.startswith("# "):
+            comment.append(line[2:])
 
 
 def _described(operation: Operation[Any], told: Json) -> Iterator[str]:
@@ -196,4 +260,5 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    CONFIGURING.write_text(configuring())
     EXPORT_SCHEMA.write_bytes(records.schema())

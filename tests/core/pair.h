@@ -5,6 +5,7 @@
 
 #include "make.h"
 
+#include "server/conn.h"
 #include "server/conn_stream.h"
 
 #include <errno.h>

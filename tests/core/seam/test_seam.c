@@ -3,6 +3,7 @@
 #include "http/etag.h"
 #include "make.h"
 #include "seam/mailbox.h"
+#include "seam/request.h"
 #include "seam/tag.h"
 
 #include <poll.h>
