@@ -3,11 +3,15 @@
 No systemd has to run for that; a restart on a socket that is kept is in test_upgrade.py.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import find_program
 from tests.e2e.program import PATIENCE, ROOT, UnixConnection, environment, wait_for
@@ -25,18 +29,51 @@ def analyze(*words: str | Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_service_is_shut_in() -> None:
-    told = analyze("security", "--offline=true", "--no-pager", UNITS / "commentsvc.service")
+@pytest.fixture(params=["", "hitch.conf"])
+def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A folder with the units, as they are and with a drop-in of the service."""
+    for unit in UNITS.glob("commentsvc.*"):
+        text = unit.read_text().replace("/opt/commentsvc/bin/commentsvc", "/bin/true")
+        (tmp_path / unit.name).write_text(text)
+    if request.param:
+        folder = tmp_path / "commentsvc.service.d"
+        folder.mkdir()
+        shutil.copy(UNITS / request.param, folder)
+    return tmp_path
+
+
+def test_the_service_is_shut_in(units: Path) -> None:
+    unit = units / "commentsvc.service"
+    # It looks for no drop-in of a unit that is given by its path.
+    for drop_in in units.glob("commentsvc.service.d/*"):
+        unit.write_text(unit.read_text() + drop_in.read_text())
+    told = analyze("security", "--offline=true", "--no-pager", unit)
     found = re.search(r"Overall exposure level for commentsvc\.service: ([0-9.]+)", told)
     assert found
     assert float(found[1]) <= MOST_EXPOSED
 
 
-def test_systemd_understands_every_line(tmp_path: Path) -> None:
-    for unit in UNITS.iterdir():
-        text = unit.read_text().replace("/opt/commentsvc/bin/commentsvc", "/bin/true")
-        (tmp_path / unit.name).write_text(text)
-    assert analyze("verify", *tmp_path.glob("commentsvc.*")) == ""
+def test_systemd_understands_every_line(units: Path) -> None:
+    assert analyze("verify", *units.glob("commentsvc.*[et]")) == ""
+
+
+@pytest.mark.parametrize("drop_in", [False, True])
+def test_behind_hitch_the_service_may_listen_at_port_80(drop_in: bool) -> None:
+    """As nobody, with the capabilities of the unit; port 80 of a network of its own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process with the rights that systemd gives")
+    text = (UNITS / "commentsvc.service").read_text()
+    text += (UNITS / "hitch.conf").read_text() if drop_in else ""
+    rights = dict(re.findall(r"^(\w*Capabilit\w+|PrivateUsers)=(.*)$", text, re.M))
+    assert rights["AmbientCapabilities"] == rights["CapabilityBoundingSet"]
+    named = rights["AmbientCapabilities"].split()
+    sets = ",".join(["-all", *(f"+{name.lower().removeprefix('cap_')}" for name in named)])
+    words = ["unshare", "--net", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    words += [f"--inh-caps={sets}", f"--ambient-caps={sets}", f"--bounding-set={sets}"]
+    # Nobody may enter the folder of the Python that runs this.
+    words += ["perl", "-MIO::Socket::INET", "-e", "new IO::Socket::INET(LocalPort => 80) or exit 9"]
+    assert subprocess.run(words, check=False).returncode == (0 if drop_in else 9)
+    assert (rights["PrivateUsers"] == "no") is drop_in
 
 
 def test_the_socket_is_where_the_proxies_look_for_it() -> None:
