@@ -20,13 +20,9 @@ ORIGIN = "https://blog.test"
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service behind a unix socket, for one blog."""
-    folder = tmp_path_factory.mktemp("service")
-    environ = {"COMMENTSVC_SITE_ORIGINS": ORIGIN}
-    running = Service(folder / "data", listen=f"unix:{folder}/http.sock", environ=environ)
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.close()
+    settings = {"COMMENTSVC_SITE_ORIGINS": ORIGIN}
+    with serving(tmp_path_factory.mktemp("service"), settings) as service:
+        yield service
 
 
 @pytest.fixture
@@ -107,7 +103,7 @@ def test_a_fault_of_nginx_is_found_and_the_line_to_change_is_told(
     assert (done.code, faults(done)) == (1, [check]), done
     told = done.out.partition(f"fault {check}:")[2].splitlines()[1]
     assert line in told
-    assert done.err == "commentsvc: 1 faults were found\n"
+    assert done.err == "commentsvc: 1 fault found\n"
 
 
 @pytest.mark.parametrize(
@@ -231,6 +227,26 @@ def test_a_terminator_that_does_not_agree_with_the_service_is_told(
     assert "it speaks the PROXY protocol and server.proxy_protocol is not true" in done.err
 
 
+@pytest.mark.parametrize(("name", "said"), [("hitch", "hangs up"), ("haproxy", "answers 503")])
+def test_a_proxy_without_rights_to_the_socket_is_told_who_has_them(
+    begin: Begin, examine: Examine, prefaced: tuple[Service, int], name: str, said: str
+) -> None:
+    service, port = prefaced
+    front = begin(CONFIGS[name], service, port if name == "hitch" else None)
+    socket = Path(service.address.removeprefix("unix:"))
+    mode, group = socket.stat().st_mode, socket.group()
+    socket.chmod(0o600)
+    try:
+        done = examine(front, service=service)
+    finally:
+        socket.chmod(mode)
+    assert done.code == 1
+    assert said in done.err
+    assert "whether the proxy's user may write to the socket" in done.err
+    assert f"{socket}, to which the user {socket.owner()} may write (mode 0600)" in done.err
+    assert group not in done.err
+
+
 def test_a_proxy_that_does_not_reach_the_service_is_told(begin: Begin, examine: Examine) -> None:
     done = examine(begin(changed(nginx, "/http.sock", "/nobody.sock")))
     assert done.code == 1
@@ -245,8 +261,15 @@ def test_a_wrong_certificate_and_a_closed_port_are_told(
     done = command("doctor", f"https://{HOST}:{front.place.https}", *where)
     assert done.code == 1
     assert "the certificate is not good: " in done.err
+    assert "with --ca-file" in done.err
     done = command("doctor", f"https://{HOST}:1", *where)
     assert "does not answer" in done.err
+
+
+def test_an_authority_that_the_machine_trusts_is_trusted(begin: Begin, authority_file: str) -> None:
+    words = (f"https://{HOST}:{begin(nginx).place.https}", "--address", "127.0.0.1")
+    done = command("doctor", *words, environ={"SSL_CERT_FILE": authority_file})
+    assert "ok    certificate: " in done.out
 
 
 def test_files_that_others_may_read_are_told(

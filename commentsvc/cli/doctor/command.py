@@ -24,7 +24,9 @@ _MARKS = {True: "ok   ", False: "fault", None: "-    "}
 )
 @click.option("--proxy", default="", help="nginx, caddy or haproxy: advice for this one only.")
 @click.option(
-    "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Who signed the certificate."
+    "--ca-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The certificate of an authority of your own, to be trusted too.",
 )
 @click.option("--address", default="", help="Where the service is, if DNS does not say so yet.")
 @click.option("--plain-port", default=80, help="Where http: is answered.", show_default=True)
@@ -55,7 +57,10 @@ def doctor(
 
     if not url.startswith(("https://", "http://")):
         raise click.UsageError("Give the address with https://.")
-    trust = ssl.create_default_context(cafile=ca_file or certifi.where())
+    trust = ssl.create_default_context()  # what this machine trusts
+    trust.load_verify_locations(certifi.where())
+    if ca_file:
+        trust.load_verify_locations(ca_file)
     visitor = looking.ProbeClient(url, trust, plain_port, address)
     settings = loader.load(find_settings(settings_file, data)) if data else None
     if settings and not origins:
@@ -67,11 +72,12 @@ def doctor(
             faults += _tell(local.examine(visitor, data, settings), proxy)
             faults += _tell([asyncio.run(local.mail(settings))], proxy)
     except looking.Unreachable as error:
-        raise Failure([str(error)]) from error
+        rights = local.socket_rights(data) if data else ""
+        raise Failure([str(error), *([rights] if rights else [])]) from error
     if not data:
         click.echo("-     give --data on the service's machine for files, mail and keep-alive")
     if faults:
-        raise Failure([f"{faults} faults were found"])
+        raise Failure([f"{faults} fault{'s' if faults > 1 else ''} found"])
 
 
 def _tell(findings: "Iterable[Finding]", proxy: str) -> int:

@@ -35,7 +35,8 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
     },
     "claim": {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
-        "caddy": "in servers: trusted_proxies only with the addresses of a CDN",
+        "caddy": "in reverse_proxy (from Caddy 2.6.3 on, in servers): trusted_proxies only with "
+        "the addresses of a CDN",
         "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
         "commentsvc": "and in the settings only the proxy's own address: server.trusted_proxies",
     },
@@ -60,7 +61,7 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "caddy": "in reverse_proxy: transport http with keepalive 60s, not keepalive off",
         "haproxy": "in backend: http-reuse always, no option httpclose or http-server-close",
     },
-    "public-url": "in [server]: public_url, as browsers ask for it",
+    "public-url": "in [server]: public_url, as browsers ask for it, with https://",
 }
 
 

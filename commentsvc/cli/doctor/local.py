@@ -4,7 +4,9 @@ What the proxy does between itself and the service shows nowhere else than in th
 counters; whether mail works, only by trying; and who may read the files, only by looking.
 """
 
+import grp
 import http.client
+import pwd
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,8 +57,39 @@ def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
     told = settings.server.public_url.rstrip("/")
     if not told:
         return Finding("public-url", None, "server.public_url is not set; mails need it")
-    same = told.partition("://")[2] == visitor.netloc + visitor.prefix
+    scheme = "https" if visitor.secure else "http"
+    same = told == f"{scheme}://{visitor.netloc}{visitor.prefix}"
     return Finding("public-url", same, f"links begin with {told}")
+
+
+def socket_rights(data: Path) -> str:
+    """Return who may connect to the running service's unix socket; "" where it has none."""
+    try:
+        address = control.ask(data / data_dir.CONTROL, Ping()).address
+        status = Path(address.removeprefix("unix:")).stat()
+    except (ControlError, OSError):
+        return ""
+    mode = status.st_mode & 0o777
+    may = f"the user {_user(status.st_uid)}"
+    if mode & 0o020:
+        may += f" and the group {_group(status.st_gid)}"
+    if mode & 0o002:
+        may = "everybody"
+    return f"the service listens on {address}, to which {may} may write (mode {mode:04o})"
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _group(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
 
 
 def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:

@@ -13,7 +13,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -146,12 +146,16 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
     try:
         seen = visitor.ask("GET", "/api/ping")
     except ssl.SSLCertVerificationError as error:
-        raise Unreachable(f"the certificate is not good: {error.verify_message}") from error
-    except http.client.RemoteDisconnected as error:
         raise Unreachable(
-            f"{visitor.netloc} hangs up without a word. Where the proxy does TLS alone and "
-            "server.proxy_protocol is true, it has to tell the service who asks: "
-            "send-proxy-v2-ssl in HAProxy, write-proxy-v2 = on in hitch"
+            f"the certificate is not good: {error.verify_message}. If an authority of your own "
+            "signed it, name the file of that authority's certificate with --ca-file"
+        ) from error
+    except (http.client.RemoteDisconnected, ConnectionResetError, ssl.SSLEOFError) as error:
+        raise Unreachable(
+            f"{visitor.netloc} hangs up without a word: the proxy does not reach the service, or "
+            "does not tell it who asks. Look whether the service runs (commentsvc healthcheck) and "
+            "whether the proxy's user may write to the socket; where server.proxy_protocol is "
+            "true, the proxy needs send-proxy-v2-ssl (HAProxy) or write-proxy-v2 = on (hitch)"
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"{visitor.netloc} does not answer: {error}") from error
@@ -224,13 +228,22 @@ def address(visitor: ProbeClient) -> Finding:
     if claimed == [*INVENTED]:
         return Finding("claim", False, "who sends X-Forwarded-For is believed, whoever it is")
     try:
-        known = told == seen.ours or ip_address(told).is_global
+        known = _unmapped(told) == _unmapped(seen.ours) or _unmapped(told).is_global
     except ValueError:
         known = False
     if not known:
         text = f"the service takes everybody for {told or 'one and the same'}: all share one limit"
         return Finding("client", False, text)
     return Finding("client", True, f"the service knows who asks: you are {told}")
+
+
+def _unmapped(address: str) -> IPv4Address | IPv6Address:
+    """Return an address; an IPv4 address written as IPv6, ::ffff:192.0.2.1, as the IPv4 address.
+
+    A proxy that listens for both at one socket writes it so. Raises ValueError.
+    """
+    read = ip_address(address)
+    return getattr(read, "ipv4_mapped", None) or read
 
 
 def cors(visitor: ProbeClient, origin: str) -> Finding:

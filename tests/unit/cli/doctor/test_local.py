@@ -1,13 +1,15 @@
 """Checkup: the mail server is really tried. The rest needs a proxy: tests/proxy/test_doctor.py."""
 
 import asyncio
+import ssl
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from commentsvc.cli.doctor import local
-from commentsvc.cli.doctor.remote import Finding
-from commentsvc.settings.schema import Settings
+from commentsvc.cli.doctor.remote import Finding, ProbeClient
+from commentsvc.settings.schema import ServerSettings, Settings
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 
@@ -30,6 +32,22 @@ def test_a_mail_server_that_lets_us_in_is_well_and_gets_no_mail() -> None:
 def test_a_mail_server_without_the_security_that_is_wanted_is_told() -> None:
     finding, _ = look(security="starttls")
     assert finding.good is False
+
+
+@pytest.mark.parametrize(
+    ("told", "good"),
+    [
+        ("https://c.example/in", True),
+        ("https://c.example/in/", True),
+        ("http://c.example/in", False),
+        ("https://c.example", False),
+        ("", None),
+    ],
+)
+def test_links_that_lead_elsewhere_are_told(told: str, good: bool | None) -> None:
+    visitor = ProbeClient("https://c.example/in/", ssl.create_default_context())
+    settings = Settings(server=ServerSettings(public_url=told))
+    assert local.public_url(visitor, settings).good is good
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> No
         ("203.0.113.9", False),  # an address of documentation is nobody's
         ("93.184.216.34", True),  # behind a router, ours is another one
         ("192.168.1.5", True),
+        ("::ffff:192.168.1.5", True),  # as a proxy says it that listens for both
+        ("::ffff:172.18.0.1", False),
         ("172.18.0.1", False),
         ("", False),
     ],
