@@ -13,12 +13,31 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from tests.e2e.program import ROOT
 from tests.package_sources import AUTHORITIES, apt, authorities, pip
 
 CACHE = ROOT / "build/bare"
-SUITES = {"debian-12": "bookworm", "debian-13": "trixie", "ubuntu-24.04": "noble"}
+KEYRINGS = Path("/usr/share/keyrings")
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
+
+
+class Distribution(NamedTuple):
+    """What debootstrap is told; an older one knows a new `suite` by the `script` of another."""
+
+    suite: str
+    script: str
+    keyring: str
+    components: str = "main"
+
+
+DISTRIBUTIONS = {
+    "debian-12": Distribution("bookworm", "sid", "debian-archive-keyring"),
+    "debian-13": Distribution("trixie", "sid", "debian-archive-keyring"),
+    "ubuntu-24.04": Distribution("noble", "gutsy", "ubuntu-archive-keyring", "main,universe"),
+}
 SOURCES = "/root/comment service"  # a path with a space
 # Mounts that end with the process, since its mount namespace does.
 ENTER = """
@@ -47,17 +66,23 @@ def archive(name: str) -> Path:
     kept = CACHE / f"{name}.tar"
     if kept.exists():
         return kept
+    wanted = DISTRIBUTIONS[name]
+    keyring = KEYRINGS / f"{wanted.keyring}.gpg"
+    if not keyring.exists():  # debootstrap would go on without
+        raise BareSystemError(f"its packages cannot be verified without {keyring}")
     CACHE.mkdir(parents=True, exist_ok=True)
-    root, new = CACHE / f"{name}.new", CACHE / f"{name}.new.tar"
-    shutil.rmtree(root, ignore_errors=True)
-    words = ["debootstrap", "--variant=minbase", SUITES[name], str(root)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip().splitlines()
-        raise BareSystemError(f"debootstrap cannot make {name}: {said[-1] if said else ''}")
-    subprocess.run(["tar", "-C", str(root), "-cf", str(new), "."], check=True)
-    shutil.rmtree(root)
-    return new.replace(kept)
+    with TemporaryDirectory(dir=CACHE, prefix=f"{name}.") as folder:
+        root, new = Path(folder, "root"), Path(folder, "tar")
+        # What it mounts below `root` ends with it, however it ends; nobody else sees it.
+        words = ["unshare", "--mount", "debootstrap", "--variant=minbase", "--force-check-gpg"]
+        words += [f"--components={wanted.components}", wanted.suite, str(root), ""]
+        words += [str(SCRIPTS / wanted.script)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).strip().splitlines()
+            raise BareSystemError(f"debootstrap cannot make {name}: {said[-1] if said else ''}")
+        subprocess.run(["tar", "-C", str(root), "-cf", str(new), "."], check=True)
+        return new.replace(kept)
 
 
 class System:
@@ -137,4 +162,4 @@ if __name__ == "__main__":
         sys.exit(reason)
     words = [*sys.argv[1:], "--"]
     at = words.index("--")
-    main(words[:at] or [*SUITES], words[at + 1 : -1])
+    main(words[:at] or [*DISTRIBUTIONS], words[at + 1 : -1])
