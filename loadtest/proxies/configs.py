@@ -87,7 +87,10 @@ def nginx(
         changes["/dev/shm/commentsvc"] = f"{place.folder}/cache"
     else:
         changes["/var/www/blog"] = str(blog(place))
-    (place.folder / "site.conf").write_text(changed(name, {**changes, **more}, marks))
+    text = changed(name, {**changes, **more}, marks)
+    if _nginx_version(program) >= (1, 25, 1):  # as the file says
+        text = text.replace(" ssl http2", " ssl").replace("#2 ", "")
+    (place.folder / "site.conf").write_text(text)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
     user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
@@ -99,6 +102,12 @@ def nginx(
     )
     words = [program, "-e", "stderr", "-c", str(main)]
     return Command(words, [*words, "-t"])
+
+
+def _nginx_version(program: str) -> tuple[int, ...]:
+    said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
+    found = re.search(r"nginx/([0-9.]+)", said)
+    return tuple(map(int, found[1].split("."))) if found else ()
 
 
 def nginx_stream(place: Place) -> Command:
@@ -168,20 +177,37 @@ def haproxy(
 ) -> Command:
     """HAProxy with the file `name`; what it says of variables is true of the environment.
 
-    The blog, where there is one, is a server at the socket `blog.sock` of the place.
+    The blog, where there is one, is a server at the socket `blog.sock` beside the service's.
     """
+    root = socket_folder(place) if os.geteuid() == 0 else Path("/")
+    own = {"chroot /run/commentsvc": f"chroot {root}"}
+    if os.geteuid() != 0:  # nobody but root may become somebody else
+        own = {"    user haproxy\n    group www-data\n    chroot /run/commentsvc\n": ""}
+    if name == "haproxy.cfg":
+        own["quic4@:443"] = f"quic4@127.0.0.1:{place.https}"
     environ = {
         "COMMENTSVC_HOST": place.host,
         "COMMENTSVC_PEM": str(_pem(place)),
-        "COMMENTSVC_SERVER": place.upstream.replace("unix:", "unix@"),
+        "COMMENTSVC_SERVER": _seen_from(root, place.upstream),
         "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
         "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
-        "COMMENTSVC_BLOG": f"unix@{place.folder}/blog.sock",
+        "COMMENTSVC_BLOG": _seen_from(root, f"unix:{socket_folder(place)}/blog.sock"),
     }
     program, file = find("haproxy"), place.folder / "haproxy.cfg"
-    own = {} if name == "haproxy-tcp.cfg" else {"quic4@:443": f"quic4@127.0.0.1:{place.https}"}
     file.write_text(changed(name, {**own, **more}, marks))
     return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
+
+
+def socket_folder(place: Place) -> Path:
+    """Return the folder of the service's socket; where it has none, that of the proxy."""
+    path = Path(place.upstream.removeprefix("unix:"))
+    return path.parent if path.is_absolute() else place.folder
+
+
+def _seen_from(root: Path, upstream: str) -> str:
+    """Return the address of a server as HAProxy writes it, which sees no file outside `root`."""
+    path = Path(upstream.removeprefix("unix:"))
+    return f"unix@/{path.relative_to(root)}" if path.is_absolute() else upstream
 
 
 def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
@@ -195,7 +221,7 @@ def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
         "workers = 2": f"workers = {place.workers}",
     }
     if os.geteuid() != 0:
-        changes['user = "_hitch"\n'] = ""  # nobody but root may become somebody else
+        changes['user = "_hitch"\ngroup = "www-data"\n'] = ""  # nobody but root may change these
     program, file = find("hitch"), place.folder / "hitch.conf"
     file.write_text(changed("hitch.conf", {**changes, **more}))
     return Command([program, f"--config={file}"], [program, "--test", f"--config={file}"])

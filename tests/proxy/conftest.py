@@ -1,6 +1,8 @@
 """Fixtures: a certificate authority, a service on a unix socket, and a proxy in front of it."""
 
 import itertools
+import os
+import shutil
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -69,7 +71,7 @@ def prefaced_settings(port: int) -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
-    """A service with its data in `folder`, on a unix socket that every user may write to."""
+    """A service with its data in `folder`, on a socket with the rights of commentsvc.socket."""
     environ = {
         "COMMENTSVC_MODERATION_POLICY": "none",
         "COMMENTSVC_SPAM_RATE_LIMIT": "1/hour",
@@ -82,7 +84,9 @@ def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
         try:
             running.wait_until_ready()
             path.parent.chmod(0o711)
-            path.chmod(0o777)
+            path.chmod(0o660)
+            if os.geteuid() == 0:
+                shutil.chown(path, group="www-data")
             yield running
         finally:
             running.close()

@@ -2,14 +2,16 @@
 
 import contextlib
 import os
+import pwd
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from socketserver import UnixStreamServer
 
 from loadtest.harness.programs import MissingError
-from loadtest.proxies.configs import Command, Place
+from loadtest.proxies.configs import Command, Place, socket_folder
 from loadtest.proxies.configs import blog as blog_of
 from tests.background import background
 from tests.conftest import cannot_run
@@ -35,6 +37,7 @@ def checked(make: Callable[[Place], Command], place: Place) -> Command:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "[warn]" not in done.stderr  # as nginx says of what a later version will refuse
     return command
 
 
@@ -78,5 +81,22 @@ class BlogPage(BaseHTTPRequestHandler):
 def serving_blog(place: Place) -> Iterator[None]:
     """A blog for the proxy at a place: a file for those that serve files, and a server."""
     (blog_of(place) / "index.html").write_text("A blog")
-    with background(UnixStreamServer(str(place.folder / "blog.sock"), BlogPage)):
+    path = socket_folder(place) / "blog.sock"
+    with background(UnixStreamServer(str(path), BlogPage)):
+        path.chmod(0o666)
         yield
+    path.unlink()
+
+
+def proxy_users(place: Place) -> set[str]:
+    """Return whose the processes are that read requests: those of the proxy without children."""
+    ours = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if str(place.folder) in (process / "cmdline").read_text():
+                status = dict(
+                    line.split(":\t", 1) for line in (process / "status").read_text().splitlines()
+                )
+                ours.append((status["Pid"], status["PPid"], int(status["Uid"].split()[1])))
+    parents = {parent for _, parent, _ in ours}
+    return {pwd.getpwuid(user).pw_name for number, _, user in ours if number not in parents}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import ssl
 import subprocess
 from contextlib import closing, suppress
@@ -10,9 +11,10 @@ import pytest
 
 from loadtest.proxies.configs import TLS_ONLY
 from tests.conftest import find_program
+from tests.e2e.program import ROOT
 from tests.proxy.client import Client
 from tests.proxy.conftest import Network
-from tests.proxy.proxies import HOST
+from tests.proxy.proxies import HOST, proxy_users
 
 YEAR = 365 * 24 * 3600
 COUNT = "/api/comments/count?url=/post/"
@@ -28,6 +30,17 @@ def test_a_comment_is_sent_and_counted_over_https(reader: Client) -> None:
     assert reader.submit("/sent/").status == 201
     answer = reader.ask("GET", "/api/comments/count?url=/sent/")
     assert (answer.status, answer.json()) == (200, {"count": 1})
+
+
+def test_whoever_reads_requests_is_not_root(front: Client, request: pytest.FixtureRequest) -> None:
+    """And reaches the socket, whose rights are those of the shipped unit."""
+    users = {"haproxy": "haproxy", "haproxy-tcp": "haproxy", "hitch": "_hitch"}
+    name = request.node.callspec.params["front"]
+    if os.geteuid() == 0 and name in users:  # who the others are is not said in our files
+        assert proxy_users(front.place) == {users[name]}
+    assert front.ask("GET", COUNT).status == 200
+    unit = (ROOT / "config/systemd/commentsvc.socket").read_text()
+    assert {"SocketGroup=www-data", "SocketMode=0660"} <= set(unit.splitlines())
 
 
 def test_plain_http_is_sent_to_https_without_a_promise(front: Client) -> None:
