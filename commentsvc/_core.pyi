@@ -15,7 +15,10 @@ class Server:
     or ``"unix:PATH"``. Times are seconds, sizes are bytes.
     `waiting` requests may wait for Python at most. `trace_lines` is how many lines each worker may
     hold for `take_trace`; with 0 there are none. Of the `connections`, `streams` may be open at
-    the same time; each sends a `heartbeat` when it was silent for so long.
+    the same time; each sends a `heartbeat` when it was silent for so long. Requests that are
+    arriving or not answered yet, and responses that clients do not take, may hold `client_bytes`,
+    or two bodies for each worker where that is more. Beyond that, those that have held some for
+    longest are refused (503), or closed.
     With `proxy_protocol`, every connection must begin with a PROXY protocol header, version 2, as
     TLS terminators send it; else it is closed. Where that header says that the client came by TLS,
     each response, also a refusal, has `hsts` as Strict-Transport-Security, unless it is ``""``.
@@ -36,6 +39,7 @@ class Server:
         trace_lines: int,
         streams: int,
         body_bytes: int,
+        client_bytes: int,
         keep_alive: float,
         head_deadline: float,
         body_deadline: float,
@@ -126,6 +130,7 @@ class Server:
         ``writes`` (system calls), ``streams`` (open), ``streams_refused`` (for want of a
         place), ``events_sent`` (events, once for each stream), ``cache_entries``,
         ``cache_bytes``, ``evictions``, ``stale`` (dropped because of a purge),
+        ``client_bytes`` (held for clients), ``max_client_bytes``,
         ``requests_waiting`` and ``replies_waiting`` (depths of the mailboxes to Python and
         back), ``mailbox_full`` (requests that found the first one full), ``out_of_fds``
         (accepts that found no descriptor; `fileno` becomes readable then, too, and `drain`

@@ -24,6 +24,8 @@ Stats = Mapping[str, int]
 GAUGES: Final = {
     "connections": "Connections that are open",
     "max_connections": "Connections that may be open at most",
+    "client_bytes": "Bytes of requests that are arriving or not answered, and of answers not read",
+    "max_client_bytes": "Bytes that these may be at most",
     "cache_entries": "Answers in the response cache",
     "cache_bytes": "Bytes of the answers in the response cache",
     "streams": "Streams that are open",
@@ -109,6 +111,7 @@ def statistics(stats: Stats, status: str) -> list[str]:
         f"connections: {stats['connections']} open of {stats['max_connections']}; "
         f"{stats['accepted']} accepted, {stats['out_of_fds']} times no descriptor; "
         f"closed: {_listed(_group(stats, 'closed'))}",
+        f"clients: {stats['client_bytes']} bytes held for them of {stats['max_client_bytes']}",
         f"cache: {stats['cache_entries']} answers, {stats['cache_bytes'] / 1024:.1f} KiB; "
         f"{stats['evictions']} evictions, {stats['stale']} stale",
         f"streams: {stats['streams']} open, {stats['streams_refused']} refused, "

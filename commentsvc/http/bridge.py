@@ -94,6 +94,7 @@ class CoreOptions(TypedDict):
     trace_lines: int
     streams: int
     body_bytes: int
+    client_bytes: int
     keep_alive: float
     head_deadline: float
     body_deadline: float
@@ -115,6 +116,7 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
         "trace_lines": trace_lines,
         "streams": settings.max_streams,
         "body_bytes": settings.max_body_kib << 10,
+        "client_bytes": settings.max_client_mib << 20,
         "keep_alive": settings.keep_alive,
         "head_deadline": settings.head_timeout,
         "body_deadline": settings.body_timeout,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first block, in bytes: a usual request with its fields. */
+/* The first block, in bytes, at least: a usual request with its fields. */
 enum { FIRST_CAPACITY = 1024 };
 
 void buffer_init(struct buffer *buffer)
@@ -27,7 +27,10 @@ bool buffer_reserve(struct buffer *buffer, size_t more)
         return true;
     if (more > SIZE_MAX / 2 - buffer->size)
         return false;
-    size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
+    /* The first block is as large as it must be: often it is the only one. */
+    size_t capacity = buffer->capacity        ? 2 * buffer->capacity
+                      : more > FIRST_CAPACITY ? more
+                                              : FIRST_CAPACITY;
     while (capacity < buffer->size + more)
         capacity *= 2;
     char *data = realloc(buffer->data, capacity);

@@ -37,9 +37,9 @@ enum {
     /* Bytes that the allocator adds to a block, for what is counted as memory. */
     LIMIT_BLOCK_OVERHEAD = 16,
     /* Bytes taken by one read, and the longest pipeline that one pass serves. */
-    LIMIT_READ = 64 * 1024,
+    LIMIT_READ = 16 * 1024,
     /* Bytes of unsent answers above which a connection's pipeline is not served. */
-    LIMIT_UNSENT = 128 * 1024,
+    LIMIT_UNSENT = 32 * 1024,
     /* Bytes of a body that is no longer copied beside others but sent from where it is kept. Below,
      * the copy costs less than the second piece of a write. */
     LIMIT_COPIED = 32 * 1024,
@@ -62,6 +62,10 @@ enum {
     LIMIT_STREAM_UNSENT = 32 * 1024,
     /* Events that workers may still have to deal out before further ones must wait in Python. */
     LIMIT_UNDELIVERED = 1024,
+    /* Bytes that were held for clients and are free now, from which on they are given back to the
+     * system; and milliseconds from one time to the next, since that looks at all free memory. */
+    LIMIT_FREE_KEPT = 4 * 1024 * 1024,
+    LIMIT_TRIM_MS = 1000,
     /* Streams that get an event, and deadlines that are acted on, in one pass: a third of a
      * millisecond for those who read stored answers. */
     LIMIT_PER_PASS = 64,
@@ -83,6 +87,7 @@ struct refusals; /* http/response.h */
 struct limits {
     size_t body;           /* payload of one request */
     size_t cache_bytes;    /* all stored answers of all workers together */
+    size_t client_bytes;   /* what clients make all workers hold, see server/holders.h */
     uint32_t connections;  /* of all workers together */
     uint32_t waiting;      /* requests in the mailbox to Python */
     uint32_t streams;      /* of the connections, at the same time */

@@ -24,6 +24,7 @@ struct options {
     int trace_lines;
     int streams;
     Py_ssize_t body_bytes;
+    Py_ssize_t client_bytes;
     double seconds[5]; /* keep_alive, head_deadline, body_deadline, handler_deadline, beat */
     int proxy_protocol;
     const char *hsts;
@@ -39,15 +40,17 @@ static int read_limits(const struct options *options, struct limits *limits)
     }
     if (options->workers < 1 || options->workers > LIMIT_WORKERS || options->cache_bytes < 0 ||
         options->connections < 1 || options->waiting < 1 || options->trace_lines < 0 ||
-        options->streams < 0 || options->body_bytes < 0)
+        options->streams < 0 || options->body_bytes < 0 || options->client_bytes < 0)
         return PyErr_Format(PyExc_ValueError,
                             "workers must be 1 to %d, connections and waiting at least 1, "
-                            "cache_bytes, trace_lines, streams and body_bytes at least 0",
+                            "cache_bytes, trace_lines, streams, body_bytes and client_bytes at "
+                            "least 0",
                             LIMIT_WORKERS),
                -1;
     *limits = (struct limits){
         .body = (size_t)options->body_bytes,
         .cache_bytes = (size_t)options->cache_bytes,
+        .client_bytes = (size_t)options->client_bytes,
         .connections = (uint32_t)options->connections,
         .waiting = (uint32_t)options->waiting,
         .trace_lines = (uint32_t)options->trace_lines,
@@ -107,22 +110,36 @@ static int read_refusals(ServerObject *self, PyObject *type, PyObject *bodies)
 
 static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "listen",        "workers",          "cache_bytes", "connections",    "waiting",
-        "trace_lines",   "streams",          "body_bytes",  "keep_alive",     "head_deadline",
-        "body_deadline", "handler_deadline", "heartbeat",   "proxy_protocol", "hsts",
-        "refusal_type",  "refusals",         NULL};
+    static char *names[] = {"listen",
+                            "workers",
+                            "cache_bytes",
+                            "connections",
+                            "waiting",
+                            "trace_lines",
+                            "streams",
+                            "body_bytes",
+                            "client_bytes",
+                            "keep_alive",
+                            "head_deadline",
+                            "body_deadline",
+                            "handler_deadline",
+                            "heartbeat",
+                            "proxy_protocol",
+                            "hsts",
+                            "refusal_type",
+                            "refusals",
+                            NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
     PyObject *refusal_type, *refusals;
     struct options options;
     double *seconds = options.seconds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s$iniiiindddddpsUO!:Server", names, &listen,
-                                     &options.workers, &options.cache_bytes, &options.connections,
-                                     &options.waiting, &options.trace_lines, &options.streams,
-                                     &options.body_bytes, &seconds[0], &seconds[1], &seconds[2],
-                                     &seconds[3], &seconds[4], &options.proxy_protocol,
-                                     &options.hsts, &refusal_type, &PyDict_Type, &refusals))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "s$iniiiinndddddpsUO!:Server", names, &listen, &options.workers,
+            &options.cache_bytes, &options.connections, &options.waiting, &options.trace_lines,
+            &options.streams, &options.body_bytes, &options.client_bytes, &seconds[0], &seconds[1],
+            &seconds[2], &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts,
+            &refusal_type, &PyDict_Type, &refusals))
         return -1;
     struct limits limits;
     struct endpoint endpoint;

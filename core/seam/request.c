@@ -11,10 +11,25 @@ static char *copy(char *to, struct slice from)
     return to + from.size;
 }
 
-struct request *request_new(const struct head *head)
+/* Bytes of a body for which there is room from the start: a usual form. A larger body, or one of
+ * unknown length, takes memory as it comes: saying a length must cost us nothing. */
+enum { FIRST_BODY = 16 * 1024 };
+
+static size_t smaller(size_t one, size_t other)
 {
-    /* The length has been checked against the limit; a chunked body grows as it comes. */
-    size_t capacity = head->chunked ? 0 : (size_t)head->content_length;
+    return one < other ? one : other;
+}
+
+/* Bytes of the block. */
+static size_t block_size(const struct request *request)
+{
+    return sizeof *request + request->target_size + request->fields_size + request->body_capacity;
+}
+
+struct request *request_new(const struct head *head, struct budget *budget)
+{
+    size_t limit = head->chunked ? SIZE_MAX : (size_t)head->content_length;
+    size_t capacity = head->chunked ? 0 : smaller(limit, FIRST_BODY);
     size_t fixed = sizeof(struct request) + head->target.size + head->fields.size;
     struct request *request = malloc(fixed + capacity);
     if (!request)
@@ -25,7 +40,11 @@ struct request *request_new(const struct head *head)
         .target_size = head->target.size,
         .fields_size = head->fields.size,
         .body_capacity = capacity,
+        .body_limit = limit,
+        .budget = budget,
     };
+    if (budget)
+        budget_take(budget, block_size(request));
     copy(copy(request->bytes, head->target), head->fields);
     return request;
 }
@@ -33,15 +52,17 @@ struct request *request_new(const struct head *head)
 struct request *request_append(struct request *request, struct slice piece)
 {
     if (piece.size > request->body_capacity - request->body_size) {
-        size_t capacity = 2 * request->body_capacity + piece.size;
-        size_t fixed = sizeof *request + request->target_size + request->fields_size;
-        struct request *grown = realloc(request, fixed + capacity);
+        size_t capacity = smaller(2 * request->body_capacity + piece.size, request->body_limit);
+        size_t more = capacity - request->body_capacity;
+        struct request *grown = realloc(request, block_size(request) + more);
         if (!grown) {
             request_free(request);
             return NULL;
         }
         request = grown;
         request->body_capacity = capacity;
+        if (request->budget)
+            budget_take(request->budget, more);
     }
     copy(request->bytes + request->target_size + request->fields_size + request->body_size, piece);
     request->body_size += piece.size;
@@ -50,8 +71,11 @@ struct request *request_append(struct request *request, struct slice piece)
 
 void request_free(struct request *request)
 {
-    if (request)
-        free(request->stale);
+    if (!request)
+        return;
+    if (request->budget)
+        budget_return(request->budget, block_size(request));
+    free(request->stale);
     free(request);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CORE_SEAM_REQUEST_H
 #define CORE_SEAM_REQUEST_H
 
+#include "base/budget.h"
 #include "base/slice.h"
 #include "http/head.h"
 #include "http/proxy_header.h"
@@ -20,14 +21,17 @@ struct request {
     bool http10;
     bool storable; /* a GET or HEAD without a body */
     struct peer peer;
+    struct budget *budget; /* borrows: where the block is counted, or NULL */
     void *stale; /* owns: the block of the answer whose place the new one takes, or NULL */
     size_t target_size, fields_size;
     size_t body_size, body_capacity;
-    char bytes[]; /* target, fields, body */
+    size_t body_limit; /* bytes of the body, at most */
+    char bytes[];      /* target, fields, body */
 };
 
-/* A message for `head` with room for its body; NULL without memory. */
-struct request *request_new(const struct head *head);
+/* A message for `head`, which is counted in `budget` (NULL: nowhere) until it is freed; NULL
+ * without memory. */
+struct request *request_new(const struct head *head, struct budget *budget);
 
 /* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`
  * is freed. */

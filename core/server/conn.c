@@ -204,7 +204,7 @@ static enum conn_next begin_request(struct conn *conn, struct context *context,
     int status = body_init(&conn->body, head, context->limits->body);
     if (status != 0)
         return answer_refusal(conn, context, status);
-    conn->request = request_new(head);
+    conn->request = request_new(head, &context->budget);
     if (!conn->request)
         return CONN_CLOSE;
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;

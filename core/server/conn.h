@@ -58,6 +58,9 @@ struct conn {
     struct send_buffer send_buffer;
     struct subscription *subscription; /* owns: while STREAMING */
     size_t discarded;                  /* bytes read while LINGERING or STREAMING */
+    size_t counted;                    /* bytes that `holders` has counted of it */
+    bool is_holder;                    /* it stands among them, between these two */
+    struct conn *older, *newer;
     struct trace_line *line; /* of the request in hand, behind this struct; NULL without a trace */
     struct peer peer;
 };
@@ -92,6 +95,19 @@ enum conn_next conn_hang_up(struct conn *conn);
 
 /* The deadline has come; that of a stream is `conn_stream_heartbeat`'s. */
 enum conn_next conn_expire(struct conn *conn, struct context *context);
+
+/* Bytes of its buffers; a request counts for itself. */
+static inline size_t conn_held(const struct conn *conn)
+{
+    return conn->input.capacity + conn->send_buffer.unsent.capacity;
+}
+
+/* True when it holds memory for its client: a part of a request, or what the client does not take.
+ */
+static inline bool conn_is_holder(const struct conn *conn)
+{
+    return conn_held(conn) > 0 || conn->request;
+}
 
 /* True when nothing of a request has been read and nothing is owed to the client. */
 bool conn_is_idle(const struct conn *conn);

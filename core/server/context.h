@@ -3,6 +3,7 @@
 #ifndef CORE_SERVER_CONTEXT_H
 #define CORE_SERVER_CONTEXT_H
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -17,6 +18,7 @@
 
 struct context {
     const struct limits *limits; /* borrows */
+    struct budget budget;        /* of what clients make this worker hold */
     struct cache cache;
     struct subscriptions subscriptions;
     struct clock clock;

@@ -14,6 +14,7 @@ enum closed {
     CLOSED_CLIENT,         /* the client left */
     CLOSED_IDLE,           /* no request came in time */
     CLOSED_SLOW,           /* the client did not take its answers in time */
+    CLOSED_MEMORY,         /* clients held too much memory, and it for longer than others */
     CLOSED_REAPED,         /* idle, to make room for another one */
     CLOSED_OVERLOAD,       /* as it came: all places were taken by connections at work */
     CLOSED_STOPPED,        /* by the server's stop */
@@ -33,20 +34,22 @@ enum {
 
 /* All members are of the type `counter`; `stats_list` gives them their names. */
 struct stats {
-    counter requests;        /* heads parsed */
-    counter hits;            /* of them answered from the cache */
-    counter not_modified;    /* of the hits: with 304 */
-    counter misses;          /* handed to Python */
-    counter refusals;        /* answered by the core itself, with an error */
-    counter accepted;        /* connections, ever */
-    counter connections;     /* now */
-    counter max_connections; /* as many as there may be */
-    counter late_replies;    /* replies whose client had left, or has been refused meanwhile */
-    counter out_of_fds;      /* accepts for which the system had no descriptor or memory */
-    counter mailbox_full;    /* requests for which the mailbox to Python had no room */
-    counter cache_entries;   /* answers in the cache now */
-    counter cache_bytes;     /* and their bytes */
-    counter evictions;       /* answers that had to leave the cache */
+    counter requests;         /* heads parsed */
+    counter hits;             /* of them answered from the cache */
+    counter not_modified;     /* of the hits: with 304 */
+    counter misses;           /* handed to Python */
+    counter refusals;         /* answered by the core itself, with an error */
+    counter accepted;         /* connections, ever */
+    counter connections;      /* now */
+    counter max_connections;  /* as many as there may be */
+    counter late_replies;     /* replies whose client had left, or has been refused meanwhile */
+    counter out_of_fds;       /* accepts for which the system had no descriptor or memory */
+    counter mailbox_full;     /* requests for which the mailbox to Python had no room */
+    counter client_bytes;     /* that clients make us hold now */
+    counter max_client_bytes; /* as many as there may be */
+    counter cache_entries;    /* answers in the cache now */
+    counter cache_bytes;      /* and their bytes */
+    counter evictions;        /* answers that had to leave the cache */
     counter stale;  /* answers that a purge made useless, found so when asked for or kept */
     counter writes; /* send calls that took bytes */
     counter requests_waiting;         /* of a whole server: requests in the mailbox to Python now */
@@ -75,7 +78,7 @@ struct stats_item {
 };
 
 /* As many figures as `stats_list` writes, or more. */
-enum { STATS_ITEMS = 64 };
+enum { STATS_ITEMS = 72 };
 
 /* Name all numbers: each member of `struct counters`, `closed_REASON`, `latency_MICROSECONDS` and
  * `latency_inf`, `refused_STATUS` for each status that the core refuses with. Returns how many. */

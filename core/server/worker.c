@@ -11,6 +11,7 @@
 #include "server/conn_stream.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,6 +21,14 @@
 
 /* Milliseconds between two notices that descriptors ran out. */
 enum { NOTICE_INTERVAL_MS = 1000 };
+
+/* What one worker may hold for its clients: at least one body, whatever the operator says. */
+static size_t client_bytes(const struct worker_setup *setup)
+{
+    size_t share = setup->limits->client_bytes / setup->workers;
+    size_t least = LIMIT_READ + LIMIT_UNSENT + 2 * setup->limits->body;
+    return share > least ? share : least;
+}
 
 int worker_init(struct worker *worker, uint32_t index, const struct worker_setup *setup)
 {
@@ -38,7 +47,10 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
         errno = ENOMEM;
         return -1;
     }
+    worker->context.budget.limit = client_bytes(setup);
+    holders_init(&worker->holders, &worker->context.budget);
     counter_set(&worker->context.stats.max_connections, limit);
+    counter_set(&worker->context.stats.max_client_bytes, worker->context.budget.limit);
     /* Replies need no bound of their own: there is one at most for each request in flight. */
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;
@@ -56,6 +68,7 @@ static void release(struct worker *worker, struct conn *conn)
     struct stats *stats = &worker->context.stats;
     if (conn->line && (conn->state == CONN_WAITING || conn->request))
         trace_end(worker->context.trace, conn->line, TRACE_ABORTED, SLICE(""), 0);
+    holders_remove(&worker->holders, conn);
     counter_add(&stats->closed[conn->closed], 1);
     counter_set(&stats->connections, stats->connections - 1);
     conn_table_remove(&worker->conns, conn);
@@ -79,17 +92,26 @@ static void hand_over(struct worker *worker, struct conn *conn)
     counter_set(&worker->context.stats.connections, worker->context.stats.connections - 1);
 }
 
+/* Whether one more request may be given to Python: where clients hold too much, somebody else must
+ * have held some of it for longer, who is closed soon. */
+static bool has_room(const struct worker *worker, const struct conn *conn)
+{
+    const struct conn *oldest = worker->holders.oldest;
+    return !budget_is_exceeded(&worker->context.budget) || (oldest && oldest != conn);
+}
+
 static enum conn_next submit(struct worker *worker, struct conn *conn)
 {
     struct request *request = conn_take_request(conn);
     uint64_t key = conn_table_key(&worker->conns, conn);
     request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
-    if (mailbox_add(worker->requests, &request->message)) {
+    bool fits = has_room(worker, conn);
+    if (fits && mailbox_add(worker->requests, &request->message)) {
         worker->python_pending = true;
         return CONN_GO_ON;
     }
     request_free(request);
-    counter_add(&worker->context.stats.mailbox_full, 1);
+    counter_add(&worker->context.stats.mailbox_full, fits);
     return conn_refuse(conn, &worker->context, 503);
 }
 
@@ -102,6 +124,7 @@ static void finish_turn(struct worker *worker, struct conn *conn, enum conn_next
     if (next == CONN_MISS)
         next = submit(worker, conn);
     if (next == CONN_GO_ON) {
+        holders_update(&worker->holders, conn);
         uint32_t interest = conn_interest(conn);
         if (worker->stopping && worker->for_handover && conn_is_idle(conn)) {
             hand_over(worker, conn);
@@ -119,6 +142,19 @@ static void finish_turn(struct worker *worker, struct conn *conn, enum conn_next
     release(worker, conn);
 }
 
+/* While clients hold too much memory, close those who have held some for longest. Whoever is still
+ * sending a request is told to come again; the others do not take what they were told before. */
+static void enforce_budget(struct worker *worker)
+{
+    while (budget_is_exceeded(&worker->context.budget) && worker->holders.oldest) {
+        struct conn *oldest = worker->holders.oldest;
+        if (oldest->state == CONN_READING)
+            finish_turn(worker, oldest, conn_refuse(oldest, &worker->context, 503));
+        else
+            end_conn(worker, oldest, CLOSED_MEMORY);
+    }
+}
+
 /* Give a connection its turn because of these events. */
 static void handle_conn_events(struct worker *worker, struct conn *conn, uint32_t events)
 {
@@ -134,6 +170,7 @@ static void handle_conn_events(struct worker *worker, struct conn *conn, uint32_
     if (next == CONN_GO_ON && events & EPOLLOUT)
         next = conn_write(conn, context);
     finish_turn(worker, conn, next);
+    enforce_budget(worker);
 }
 
 struct handed_over worker_take_handed_over(struct worker *worker)
@@ -305,6 +342,7 @@ static void deliver_replies(struct worker *worker)
         else
             counter_add(&worker->context.stats.late_replies, 1);
         reply_free(reply);
+        enforce_budget(worker);
     }
     counter_set(&worker->context.stats.cache_entries, worker->context.cache.count);
     counter_set(&worker->context.stats.cache_bytes, cache_bytes(&worker->context.cache));
@@ -324,6 +362,28 @@ static void deliver_events(struct worker *worker)
         struct conn *conn = worker->conns.all[subscription->slot].conn;
         finish_turn(worker, conn, conn_stream_send(conn, &worker->context, event));
     }
+    enforce_budget(worker);
+}
+
+/* Whether much of what was held for clients is free again. */
+static bool is_to_trim(const struct worker *worker)
+{
+    return worker->most_held >= budget_used(&worker->context.budget) + LIMIT_FREE_KEPT;
+}
+
+/* Give memory back to the system after many clients have left. By itself the allocator keeps what
+ * lies below a block in use, which was nearly half of what a flood had taken. */
+static void trim(struct worker *worker)
+{
+    size_t used = budget_used(&worker->context.budget);
+    counter_set(&worker->context.stats.client_bytes, used);
+    if (worker->most_held < used)
+        worker->most_held = used;
+    if (!is_to_trim(worker) || worker->context.clock.now < worker->trim_at)
+        return;
+    malloc_trim(0);
+    worker->most_held = used;
+    worker->trim_at = worker->context.clock.now + LIMIT_TRIM_MS;
 }
 
 static void end_streams(struct worker *worker)
@@ -421,6 +481,8 @@ static int wait_at_most(struct worker *worker)
         wait = 0;
     if (worker->acceptor.resume_at > 0)
         wait = shorter(wait, worker->acceptor.resume_at - now);
+    if (is_to_trim(worker))
+        wait = shorter(wait, worker->trim_at - now);
     return stop_at > 0 ? shorter(wait, stop_at - now) : wait;
 }
 
@@ -455,6 +517,7 @@ static void *run(void *argument)
             handle(worker, &events[i]);
         deliver_events(worker);
         expire(worker);
+        trim(worker);
         acceptor_resume(&worker->acceptor, &worker->poller, KEY_LISTENER,
                         worker->context.clock.now);
     }

@@ -10,6 +10,7 @@
 #include "seam/mailbox.h"
 #include "server/conn_table.h"
 #include "server/context.h"
+#include "server/holders.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,6 +26,9 @@ struct worker {
     struct acceptor acceptor;
     struct conn_table conns;
     struct context context;
+    struct holders holders;
+    size_t most_held;        /* bytes since memory was given back to the system last */
+    int64_t trim_at;         /* monotonic milliseconds: not before then again */
     bool python_pending;     /* requests were added of which Python has not been told */
     int64_t out_of_fds_at;   /* monotonic milliseconds: when Python was told so last */
     bool for_handover;       /* at a stop; set before `stop_at` */

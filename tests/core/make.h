@@ -25,7 +25,7 @@ static inline struct request *make_request(const char *text)
         printf("# the test's own head is wrong: %s\n", text);
         exit(2);
     }
-    struct request *request = request_new(&head);
+    struct request *request = request_new(&head, NULL);
     request->storable = head.method <= METHOD_HEAD;
     return request;
 }

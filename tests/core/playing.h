@@ -13,6 +13,9 @@ static struct mailbox requests;
 static struct worker worker;
 static struct endpoint endpoint;
 
+/* What clients of the worker may make it hold. */
+enum { CLIENT_BYTES = 4 << 20 };
+
 static inline int64_t now(void)
 {
     struct clock clock = {0};
@@ -26,6 +29,7 @@ static inline void prepare(uint32_t connections, uint32_t waiting)
     limits = (struct limits){
         .body = 1000,
         .cache_bytes = 1 << 20,
+        .client_bytes = CLIENT_BYTES,
         .connections = connections,
         .waiting = waiting,
         .keep_alive = 60000,

@@ -5,7 +5,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,19 @@ from tests.e2e.program import PATIENCE, Service, wait_for
 Start = Callable[..., Service]
 IDLE = 10_000
 IDLE_MIB = 40  # what they may cost
+SLOW, NEVER_READ = 1_500, 500
+BOUND_MIB = 8  # for all of them
+SLACK_MIB = 12  # beside it: their connections, and what the rest of the program does meanwhile
 REQUEST = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHost: h\r\n\r\n"
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHo"
 HALF_A_BODY = (
     b"POST /api/comments HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     b'Content-Length: 1000\r\n\r\n{"url"'
+)
+
+SLOW_BODY = (
+    b"POST /api/comments HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 100000\r\n\r\n" + 60_000 * b"x"
 )
 
 
@@ -124,4 +132,39 @@ def test_slow_clients_hold_nobody_up(data: Path, start: Start) -> None:
                 ask(reader)
             assert time.monotonic() - begin < PATIENCE
         assert memory(service) - before < 100 * 0.5  # LIMIT_UNSENT, one read and one head for each
+    assert service.stop() == 0
+
+
+def send_all_that_it_takes(clients: list[socket.socket], data: bytes) -> None:
+    for client in clients:
+        client.setblocking(False)
+        with suppress(OSError):  # it takes no more, or it was closed for another
+            while client.send(data):
+                pass
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_all_clients_together_hold_no_more_than_their_bound(data: Path, start: Start) -> None:
+    """Slow bodies of 90 MiB and answers that nobody reads; then all of them leave."""
+    service = start(data, environ={"COMMENTSVC_SERVER_MAX_CLIENT_MIB": str(BOUND_MIB)})
+    assert service.count("/post/") == 0
+    before = memory(service)
+    with ExitStack() as stack:
+        slow = stack.enter_context(crowd(service, SLOW, SLOW_BODY))
+        never_read = stack.enter_context(crowd(service, NEVER_READ, b""))
+        send_all_that_it_takes(never_read, REQUEST * 1000)
+        with closing(service.connection()) as reader:
+            for _ in range(100):
+                ask(reader)
+        assert service.submit("/post/", "Hello").status == 202
+        grown = memory(service) - before
+        print(f"{SLOW + NEVER_READ} clients cost {grown:.1f} MiB")
+        assert grown < BOUND_MIB + SLACK_MIB
+        assert service.figure("client_bytes") <= BOUND_MIB << 20
+        assert service.figure('closed_total{reason="memory"}') > 0
+        refusal = slow[0].recv(4096)
+        assert refusal.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After" in refusal
+    wait_for(lambda: service.figure("connections") < 5, "the clients to be gone")
+    wait_for(lambda: memory(service) - before < SLACK_MIB, "their memory to be given back")
     assert service.stop() == 0

@@ -320,6 +320,26 @@ static void a_chunked_body_grows(void)
     request_free(request);
 }
 
+static void a_length_that_is_said_costs_nothing_until_the_body_comes(void)
+{
+    struct head head;
+    size_t scanned = 0;
+    struct slice text = SLICE("POST / HTTP/1.0\r\nContent-Length: 100000\r\n\r\n");
+    CHECK_EQUAL(head_parse(text, &scanned, &head), HEAD_DONE);
+    struct budget budget = {0};
+    struct request *request = request_new(&head, &budget);
+    CHECK(budget_used(&budget) < 20000);
+    for (int i = 0; i < 100; i++) {
+        char piece[1000] = {(char)i};
+        request = request_append(request, slice_of(piece, sizeof piece));
+    }
+    CHECK_EQUAL(request_body(request).data[99000], 99);
+    CHECK_EQUAL(request->body_capacity, 100000);
+    CHECK(budget_used(&budget) > 100000 && budget_used(&budget) < 101000);
+    request_free(request);
+    CHECK_EQUAL(budget_used(&budget), 0);
+}
+
 /* Tags: their indexes are spread and bounded. */
 
 static void tags_spread_over_the_indexes(void)
@@ -356,6 +376,7 @@ int main(void)
     RUN(a_request_holds_copies);
     RUN(a_body_of_known_length_does_not_move_the_block);
     RUN(a_chunked_body_grows);
+    RUN(a_length_that_is_said_costs_nothing_until_the_body_comes);
     RUN(tags_spread_over_the_indexes);
     return check_end();
 }

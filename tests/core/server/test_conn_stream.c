@@ -129,7 +129,7 @@ static void requests_behind_it_are_dropped(void)
 
 static void a_client_that_talks_on_is_let_go(void)
 {
-    static char noise[64 * 1024];
+    static char noise[LIMIT_READ];
     open_stream();
     size_t dropped = 0;
     while (conn) {

@@ -27,6 +27,7 @@ int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
 static struct limits limits = {
     .body = 1000,
     .cache_bytes = 1 << 20,
+    .client_bytes = 64 << 20,
     .connections = 100,
     .waiting = 100,
     .keep_alive = 60000,

@@ -77,6 +77,7 @@ static const struct {
 static const struct limits limits = {
     .body = 1000,
     .cache_bytes = 16 << 20,
+    .client_bytes = 64 << 20,
     .connections = 100,
     .waiting = 100,
     .keep_alive = 60000,

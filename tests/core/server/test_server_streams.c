@@ -41,6 +41,7 @@ static void start(int64_t heartbeat)
 {
     const struct limits limits = {.body = 1000,
                                   .cache_bytes = 1 << 20,
+                                  .client_bytes = 64 << 20,
                                   .connections = 400,
                                   .waiting = 100,
                                   .streams = PLACES,

@@ -96,6 +96,7 @@ static unsigned race_all(bool rule, uint32_t workers)
 {
     const struct limits limits = {.body = 1000,
                                   .cache_bytes = 64 << 20,
+                                  .client_bytes = 64 << 20,
                                   .connections = 100,
                                   .waiting = 100,
                                   .keep_alive = 60000,

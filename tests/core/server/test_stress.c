@@ -122,6 +122,7 @@ static void purges_hits_and_stores_at_once_give_nobody_an_old_value(void)
 {
     const struct limits limits = {.body = 1000,
                                   .cache_bytes = (size_t)CLIENTS * VALUES / 2 * PADDING,
+                                  .client_bytes = 64 << 20,
                                   .connections = 100,
                                   .waiting = 100,
                                   .keep_alive = 60000,

@@ -225,6 +225,98 @@ static void without_descriptors_it_goes_on_and_recovers(void)
     end();
 }
 
+/* So many of them hold more than CLIENT_BYTES. */
+enum { CROWD = 300, PADDING = 15000 };
+
+/* Put an answer of `size` bytes into the cache under `/hit`. */
+static void answer_once(size_t size)
+{
+    static char body[PADDING + 1];
+    memset(body, 'x', size);
+    memcpy(body + size - 5, "hello", 6);
+    int first = dial(&endpoint);
+    put(first, GET("/hit"));
+    worker_send(&worker, make_reply(next_request(), body, "t"));
+    hear(first, "hello");
+    close(first);
+}
+
+/* Connect a crowd, each of whom says `text`. Meanwhile hits are answered. */
+static void gather(int clients[CROWD], const char *text)
+{
+    for (int i = 0; i < CROWD; i++) {
+        clients[i] = dial(&endpoint);
+        put(clients[i], text);
+    }
+    int last = dial(&endpoint);
+    put(last, GET("/hit"));
+    CHECK(has(hear(last, "hello"), "HTTP/1.1 200"));
+    close(last);
+}
+
+static void disperse(const int clients[CROWD])
+{
+    CHECK(budget_used(&worker.context.budget) <= CLIENT_BYTES);
+    for (int i = 0; i < CROWD; i++)
+        leave(clients[i]);
+    AWAIT(worker.context.stats.connections == 0);
+    CHECK_EQUAL(budget_used(&worker.context.budget), 0);
+}
+
+static void slow_requests_beyond_the_bound_end_with_the_oldest(void)
+{
+    static int clients[CROWD];
+    static char text[PADDING + 100];
+    begin(CROWD + 10, CROWD);
+    answer_once(5);
+    sprintf(text, "GET / HTTP/1.1\r\nHost: h\r\nX: %0*d", PADDING, 0);
+    gather(clients, text);
+    CHECK(has(hear(clients[0], NULL), "HTTP/1.1 503"));
+    CHECK(is_silent(clients[CROWD - 1]));
+    int usual = dial(&endpoint);
+    put(usual, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na=b"); /* at once */
+    worker_send(&worker, make_reply(next_request(), "taken", NULL));
+    CHECK(has(hear(usual, "taken"), "HTTP/1.1 200"));
+    close(usual);
+    disperse(clients);
+    end();
+}
+
+static void never_readers_beyond_the_bound_end_with_the_oldest(void)
+{
+    static int clients[CROWD];
+    static char pipeline[200 * sizeof GET("/hit")];
+    begin(CROWD + 10, CROWD);
+    answer_once(PADDING);
+    for (int i = 0; i < 200; i++)
+        strcat(pipeline, GET("/hit"));
+    gather(clients, pipeline);
+    AWAIT(worker.context.stats.closed[CLOSED_MEMORY] > 0);
+    disperse(clients);
+    end();
+}
+
+static void what_python_has_not_answered_counts_too(void)
+{
+    static int clients[CROWD];
+    static char text[PADDING + 100];
+    begin(CROWD + 10, CROWD);
+    answer_once(5);
+    sprintf(text, "GET /miss HTTP/1.1\r\nHost: h\r\nX: %0*d\r\n\r\n", PADDING, 0);
+    gather(clients, text);
+    CHECK(is_silent(clients[0]));
+    CHECK(has(hear(clients[CROWD - 1], NULL), "HTTP/1.1 503"));
+    CHECK_EQUAL(worker.context.stats.mailbox_full, 0);
+    struct message *message = mailbox_take(&requests);
+    for (struct message *next; message; message = next) {
+        next = message->next;
+        worker_send(&worker, make_reply((struct request *)message, "hello", NULL));
+    }
+    CHECK(has(hear(clients[0], "hello"), "HTTP/1.1 200"));
+    disperse(clients);
+    end();
+}
+
 enum { CLIENTS = 4, ROUNDS = 300 };
 
 static void *ask_often(void *argument)
@@ -281,6 +373,9 @@ int main(void)
     RUN(a_full_house_lets_go_whose_proxy_header_is_still_to_come);
     RUN(a_full_house_at_work_says_503);
     RUN(without_descriptors_it_goes_on_and_recovers);
+    RUN(slow_requests_beyond_the_bound_end_with_the_oldest);
+    RUN(never_readers_beyond_the_bound_end_with_the_oldest);
+    RUN(what_python_has_not_answered_counts_too);
     RUN(every_client_gets_its_own_answer);
     return check_end();
 }

@@ -71,6 +71,7 @@ def test_the_statistics_are_a_line_for_each_subject(stats: dict[str, int]) -> No
         "misses: 0.300 ms on average, 50 % within 0.064 ms, 90 % within 0.064 ms, "
         "99 % within 1.024 ms",
         "connections: 0 open of 0; 0 accepted, 0 times no descriptor; closed: none",
+        "clients: 0 bytes held for them of 0",
         "cache: 0 answers, 2.0 KiB; 0 evictions, 0 stale",
         "streams: 0 open, 0 refused, 0 events sent",
         "mailboxes: 0 requests wait for Python, 0 replies for workers; "
