@@ -37,6 +37,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
+from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
@@ -52,6 +53,7 @@ from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
 from commentsvc.runtime.control import Control, NoServer
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
 from commentsvc.runtime.systemd import Notifier
@@ -134,35 +136,37 @@ async def _compose(
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         clock = Clock()
+        service = ServiceContext(settings, database, Sites(settings.sites), keys, clock)
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
         outbox = OutboxWorker(database, ways, clock)
         backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
-        ops = Health(settings, database, bridge.stats, outbox, backups, clock)
+        ops = Health(service, bridge.stats, outbox, backups)
         files = Files(settings, start.blog)
-        admin_pages = AdminPages(settings, database, keys, bridge.stats, backups, clock)
-        router = _router(
-            settings,
-            database,
-            keys,
-            bans,
-            bridge,
-            clock,
-            [*admin_pages.routes(), *ops.routes(), *files.routes()],
-        )
+        admin_pages = AdminPages(service, bridge.stats, backups)
+        others = [*admin_pages.routes(), *ops.routes(), *files.routes()]
+        router = _router(service, bans, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         outbox.start()
         stack.push_async_callback(outbox.stop, MAIL_GRACE)
         scheme = "" if bridge.address.startswith("unix:") else "http://"
-        address = scheme + bridge.address
-        control = _control(start, settings, database, address, succession)
+        ready = CommandResult(
+            address=scheme + bridge.address, proxy_header=settings.server.proxy_protocol
+        )
+        control = Control(
+            data / data_dir.CONTROL,
+            database=database,
+            ready=ready,
+            clock=clock,
+            give_way=succession.begin,
+        )
         await _listen(control, data)
         stack.push_async_callback(control.stop, COMMAND_GRACE)
         works = (maintenance.run(database, settings, clock), rerender.run(database), backups.run())
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
-        start.announce(address)
+        start.announce(ready.address)
         start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
         succession.be_ready()
         await told_to_stop.wait()
@@ -186,29 +190,9 @@ def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Databas
         bans.forget(tags)
         bridge.purge(tags)
 
-    database = Database(
-        path,
-        synchronous=settings.database.synchronous,
-        queue=settings.database.queue,
-        checkpoint_pages=settings.database.checkpoint_pages,
-        purge=purge,
-        announce=bridge.announce,
-    )
+    database = Database(path, settings.database, purge=purge, announce=bridge.announce)
     database.open()
     return database
-
-
-def _control(
-    start: Start, settings: Settings, database: Database, address: str, succession: Handover
-) -> Control:
-    return Control(
-        start.data / data_dir.CONTROL,
-        database=database,
-        address=address,
-        prefaced=settings.server.proxy_protocol,
-        clock=Clock(),
-        give_way=succession.begin,
-    )
 
 
 async def _listen(control: Control, data: Path) -> None:
@@ -255,48 +239,27 @@ async def _tell(database: Database, settings: Settings) -> None:
     await database.write(outbox_queue.sync_targets, targets)
 
 
-def _router(
-    settings: Settings,
-    database: Database,
-    keys: Sequence[bytes],
-    bans: Bans,
-    bridge: Bridge,
-    clock: Clock,
-    others: Sequence[Route],
-) -> Router:
+def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequence[Route]) -> Router:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
-    sites = Sites(settings.sites)
-    origins = CorsPolicy(settings.sites)
-    submissions = SubmissionService(settings, database, sites, origins, keys, bans, clock)
-    serializer = CommentSerializer(sites, keys[0])
-    api = CommentsApi(settings, database, sites, origins, submissions, serializer)
-    live = CommentStream(
-        settings.server, database, sites, bridge, secrets.token_hex(4), secrets.randbelow
-    )
-    readers = AuthorActions(
-        settings,
-        database,
-        sites,
-        origins,
-        submissions,
-        serializer,
-        keys,
-        clock,
-    )
+    settings = service.settings
+    cors = CorsPolicy(settings.sites)
+    submissions = SubmissionService(service, cors, bans)
+    serializer = CommentSerializer(service.sites, service.keys[0])
+    api = CommentsApi(service, cors, submissions, serializer)
     routes = [
         *api.routes(),
-        *readers.routes(),
-        *live.routes(),
-        *Avatars(settings, sites, clock.monotonic).routes(),
-        *Feeds(settings, database, sites).routes(),
-        *Embed(settings, database, sites, submissions, serializer).routes(),
+        *AuthorActions(service, cors, submissions, serializer).routes(),
+        *CommentStream(service, bridge, secrets.token_hex(4), secrets.randbelow).routes(),
+        *Avatars(settings, service.sites, service.clock.monotonic).routes(),
+        *Feeds(service).routes(),
+        *Embed(service, submissions, serializer).routes(),
         *Stacosys(settings, submissions, api).routes(),
-        *LinkPages(settings, database, SignedLinks(keys), clock).routes(),
-        *PersonalDataPages(settings, database, SignedLinks(keys), clock).routes(),
+        *LinkPages(service).routes(),
+        *PersonalDataPages(service).routes(),
         *others,
     ]
     description = ApiDescription(settings, routes)
-    return Router([*description.routes(), *routes, *below_web(routes)], origins, as_http)
+    return Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ STATIC = ROOT / "static"
 _DATA = ["model", "settings", "util", "db"]
 _RULES = [*_DATA, "comments", "spam", "moderation"]
 _SERVICE = [*_RULES, "auth", "delivery", "http"]
+_HANDLERS = [*_SERVICE, "context"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
     "util": [],
@@ -35,15 +36,16 @@ ALLOWED: dict[str, list[str]] = {
     "http": ["settings", "util", "_core"],
     "auth": ["db", "util"],
     "comments": _DATA,
+    "context": [*_DATA, "comments"],
     "spam": [*_DATA, "comments"],
     "moderation": [*_DATA, "comments", "spam"],
     "exports": [*_DATA, "comments"],
     "delivery": [*_RULES, "auth"],
-    "api": _SERVICE,
+    "api": _HANDLERS,
     "runtime": _SERVICE,
-    "pages": [*_SERVICE, "api"],
-    "admin": [*_SERVICE, "api"],
-    "app": [*_SERVICE, "api", "runtime", "pages", "admin"],
+    "pages": [*_HANDLERS, "api"],
+    "admin": [*_HANDLERS, "api"],
+    "app": [*_HANDLERS, "api", "runtime", "pages", "admin"],
     "cli": [*_SERVICE, "exports", "runtime", "app"],
     "__main__": ["cli"],
 }
@@ -54,6 +56,10 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 }
 ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd"})
 
+# Parameters beside `self` and `cls`.
+MOST_PARAMETERS = 6
+MOST_OF_A_CONSTRUCTOR = 5
+
 # Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE: dict[str, str] = {
     "": "it holds nothing but a docstring",
@@ -63,6 +69,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
     "comments.errors": "http/test_router: what each failure means to a client",
+    "context": "it has fields only",
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
     "db.migrations.steps": "test_upgrade: each from the schema before it, and none edited",
     "delivery.channel": "test_smtp and test_worker: what each failure means",
@@ -428,6 +435,25 @@ def test_connections_to_sqlite_are_closed() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.match(r"\s*with sqlite3\.connect\(", line)
     ]
+    assert not found
+
+
+def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is a command of the command line, each of whose parameters is an option."""
+    return any(ast.unparse(one).endswith(".command()") for one in function.decorator_list)
+
+
+def test_functions_take_few_parameters() -> None:
+    """More of them want an object that says what they are together, as ServiceContext does."""
+    found = []
+    for path in python_files(PACKAGE):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or is_command(node):
+                continue
+            all_of_them = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            number = len([one for one in all_of_them if one.arg not in {"self", "cls"}])
+            if number > (MOST_OF_A_CONSTRUCTOR if node.name == "__init__" else MOST_PARAMETERS):
+                found.append(f"{relative(path)}:{node.lineno}: {node.name}")
     assert not found
 
 

@@ -19,21 +19,24 @@ Whatever goes wrong is told by an HTML page.
 """
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from os import urandom
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import redirect, render
 from commentsvc.api.errors import as_http
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import Cookies, Lifetime, Session
-from commentsvc.db.database import Database
+from commentsvc.auth.two_factor import TwoFactor
+from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
 from commentsvc.http.operation import Operation, Query
-from commentsvc.util.clock import Clock
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come back to
@@ -98,21 +101,38 @@ def no_cookie() -> HttpError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """How moderators prove who they are, and how often they may try."""
+
+    cookies: Cookies
+    lifetime: Lifetime
+    limiter: LoginLimiter
+    two_factor: TwoFactor
+
+    @classmethod
+    def of(cls, service: ServiceContext) -> "Authentication":
+        """Return what the settings and the secret keys say."""
+        settings = service.settings.moderation
+        lifetime = Lifetime(
+            most=settings.session_days * DAY_MS, idle=settings.session_idle_hours * HOUR_MS
+        )
+        return cls(Cookies(service.keys), lifetime, LoginLimiter(), TwoFactor(service.keys))
+
+
 class AccessControl:
-    """The doors. `random` gives so many random bytes."""
+    """The access decorators. `random` gives so many random bytes."""
 
     def __init__(
         self,
-        database: Database,
-        cookies: Cookies,
-        lifetime: Lifetime,
-        clock: Clock,
+        service: ServiceContext,
+        authentication: Authentication,
         random: Callable[[int], bytes] = urandom,
     ) -> None:
-        self._database = database
-        self._cookies = cookies
-        self._lifetime = lifetime
-        self._clock = clock
+        self._database = service.database
+        self._cookies = authentication.cookies
+        self._lifetime = authentication.lifetime
+        self._clock = service.clock
         self._random = random
 
     def public_page(self, handler: Shown) -> Handler:

@@ -1,17 +1,14 @@
 """Account: a moderator's own password, and the browsers that are signed in by it."""
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
-from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import number, redirect
 from commentsvc.auth import accounts, passwords, sessions, two_factor
-from commentsvc.auth.sessions import Cookies, Lifetime
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
-from commentsvc.util.clock import Clock
 
 # What was done, as the address of the page says it.
 DONE = {
@@ -32,22 +29,18 @@ class Account:
 
     def __init__(
         self,
-        database: Database,
+        service: ServiceContext,
         access: AccessControl,
         layout: Layout,
-        cookies: Cookies,
-        limiter: LoginLimiter,
-        lifetime: Lifetime,
-        clock: Clock,
+        authentication: Authentication,
     ) -> None:
-        """Take where accounts are, and a clock that never goes back, in seconds."""
-        self._database = database
+        self._database = service.database
+        self._clock = service.clock
         self._access = access
         self._layout = layout
-        self._cookies = cookies
-        self._limiter = limiter
-        self._lifetime = lifetime
-        self._clock = clock
+        self._cookies = authentication.cookies
+        self._limiter = authentication.limiter
+        self._lifetime = authentication.lifetime
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""

@@ -1,15 +1,13 @@
 """The page of one comment: its text to edit, the verdict on it, and its history."""
 
-from collections.abc import Sequence
-
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.comment_view import view
+from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import flash_message
 from commentsvc.comments import queries
 from commentsvc.comments.submission import SubmissionError, message_from_text
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
@@ -18,7 +16,7 @@ from commentsvc.model import Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.moderation.lists import StoredVerdict
-from commentsvc.settings.schema import CommentsSettings, Site, origins
+from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import translate
 
@@ -31,20 +29,12 @@ EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment"
 class CommentPage:
     """The handlers of a comment's page."""
 
-    def __init__(
-        self,
-        database: Database,
-        access: AccessControl,
-        layout: Layout,
-        sites: Sequence[Site],
-        bounds: CommentsSettings,
-    ) -> None:
-        """Take where comments are, the sites of the settings, and the bounds of a text."""
-        self._database = database
+    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+        self._database = service.database
         self._access = access
         self._layout = layout
-        self._origins = origins(sites)
-        self._bounds = bounds
+        self._origins = origins(service.settings.sites)
+        self._bounds = service.settings.comments
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -103,7 +93,7 @@ class CommentPage:
             context,
             status,
             here="",
-            card=view(entry, told, self._origins, context.now),
+            card=Viewer(now=context.now, origins=self._origins, verdicts=told).view(entry),
             history=history,
             network=network,
             problem=problem,

@@ -5,7 +5,8 @@ the HTML of fifty takes 2.5 ms, to find it a tenth of that. What is remembered i
 it is made of, so it is never stale.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -36,31 +37,35 @@ class CommentView(msgspec.Struct, frozen=True):
     ticked: bool
 
 
-def view(
-    entry: Entry,
-    told: Mapping[int, StoredVerdict],
-    origins: Mapping[str, str],
-    now: int,
-    sites: Collection[str] = (),
-    *,
-    found: bool = False,
-    ticked: bool = False,
-) -> CommentView:
-    """The card of a comment at the moment `now` (Unix milliseconds).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Makes the views of one page at the moment `now` (Unix milliseconds).
 
-    `told` are verdicts by id, `origins` those of blogs by their site's name.
+    `origins` are those of blogs by their site's name, `verdicts` by the comment's id. For the
+    others see CommentView.
     """
-    comment = entry.comment
-    return CommentView(
-        entry,
-        told.get(comment.id),
-        render.ago(comment.created_at, now),
-        "" if comment.edited_at is None else render.ago(comment.edited_at, now),
-        origins.get(entry.site, ""),
-        len(sites) > 1,
-        found,
-        ticked,
-    )
+
+    now: int
+    origins: Mapping[str, str]
+    verdicts: Mapping[int, StoredVerdict]
+    several: bool = False
+    found: bool = False
+    ticked: bool = False
+
+    def view(self, entry: Entry) -> CommentView:
+        """Return what is shown of a comment."""
+        comment = entry.comment
+        edited = comment.edited_at
+        return CommentView(
+            entry,
+            self.verdicts.get(comment.id),
+            render.ago(comment.created_at, self.now),
+            "" if edited is None else render.ago(edited, self.now),
+            self.origins.get(entry.site, ""),
+            self.several,
+            self.found,
+            self.ticked,
+        )
 
 
 @lru_cache(REMEMBERED)

@@ -13,8 +13,8 @@ from commentsvc.admin.access import AccessControl, RequestContext, page_operatio
 from commentsvc.admin.layout import Layout
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
+from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
-from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
@@ -37,18 +37,17 @@ class Dashboard:
 
     def __init__(
         self,
-        settings: Settings,
-        database: Database,
+        service: ServiceContext,
         access: AccessControl,
         layout: Layout,
         stats: Callable[[], dict[str, int]],
         backups: ScheduledBackup,
     ) -> None:
-        """Take the settings, where comments are, the core's `stats`, and the backups."""
-        self._sections = told(settings)
-        self._kept_days = settings.spam.keep_spam_days
-        self._sites = [site.name for site in settings.sites]
-        self._database = database
+        """Take the core's `stats` and the backups, to show them."""
+        self._sections = told(service.settings)
+        self._kept_days = service.settings.spam.keep_spam_days
+        self._sites = [site.name for site in service.settings.sites]
+        self._database = service.database
         self._access = access
         self._layout = layout
         self._stats = stats

@@ -8,18 +8,17 @@ nothing is skipped when decided comments leave it.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
 
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.comment_view import view, views
+from commentsvc.admin.comment_view import Viewer, views
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import redirect, target
 from commentsvc.comments import search
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
@@ -28,7 +27,7 @@ from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
 from commentsvc.moderation.lists import StoredVerdict
-from commentsvc.settings.schema import Site, origins
+from commentsvc.settings.schema import origins
 from commentsvc.util.text import whole_number
 
 MOST: Final = 50  # comments on one page: some screens full, and quick to send
@@ -80,15 +79,12 @@ UNDO = page_operation("POST", "/moderation/undo", "Undo a decision")
 class ReviewPages:
     """The handlers of lists and decisions."""
 
-    def __init__(
-        self, database: Database, access: AccessControl, layout: Layout, sites: Sequence[Site]
-    ) -> None:
-        """Take where comments are, and the sites of the settings."""
-        self._database = database
+    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+        self._database = service.database
         self._access = access
         self._layout = layout
-        self._sites = [site.name for site in sites]
-        self._origins = origins(sites)
+        self._sites = [site.name for site in service.settings.sites]
+        self._origins = origins(service.settings.sites)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -122,16 +118,19 @@ class ReviewPages:
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
         part = await self._database.read(_part, status, query, site, after, context.moderator.name)
-        how = {"found": bool(query), "ticked": bool(first(form, "tick"))}
-        shown = (
-            view(entry, part.told, self._origins, context.now, self._sites, **how)
-            for entry in part.items
+        viewer = Viewer(
+            now=context.now,
+            origins=self._origins,
+            verdicts=part.told,
+            several=len(self._sites) > 1,
+            found=bool(query),
+            ticked=bool(first(form, "tick")),
         )
         return await self._layout.render(
             "comments.html",
             context,
             here=here if here == "queue" or query else f"comments?status={status}",
-            cards=views(shown),
+            cards=views(map(viewer.view, part.items)),
             unindexed=part.unindexed,
             status=status,
             query=query,

@@ -9,20 +9,17 @@ by a page that carries a signed word of what was shown so far, for this browser 
 import logging
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.login_limit import LoginLimiter
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, passwords, sessions, two_factor
 from commentsvc.auth.accounts import Moderator
-from commentsvc.auth.sessions import Cookies, Lifetime
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.auth.two_factor import WRONG_CODE, TwoFactor
-from commentsvc.db.database import Database
+from commentsvc.auth.two_factor import WRONG_CODE
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route, route
-from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -44,27 +41,17 @@ class SignIn:
     """The handlers of the ways in and out."""
 
     def __init__(
-        self,
-        database: Database,
-        access: AccessControl,
-        cookies: Cookies,
-        proxies: TrustedProxies,
-        limiter: LoginLimiter,
-        lifetime: Lifetime,
-        keyed: TwoFactor,
-        links: SignedLinks,
-        clock: Clock,
+        self, service: ServiceContext, access: AccessControl, authentication: Authentication
     ) -> None:
-        """Take who may be asked, and a clock that never goes back, in seconds."""
-        self._database = database
+        self._database = service.database
+        self._clock = service.clock
+        self._links = SignedLinks(service.keys)
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._access = access
-        self._cookies = cookies
-        self._proxies = proxies
-        self._lifetime = lifetime
-        self._clock = clock
-        self._limiter = limiter
-        self._factors = keyed
-        self._links = links
+        self._cookies = authentication.cookies
+        self._lifetime = authentication.lifetime
+        self._limiter = authentication.limiter
+        self._two_factor = authentication.two_factor
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -128,7 +115,7 @@ class SignIn:
             self._proxies.client(request), name, self._clock.monotonic(), known=known
         )
         number, given, now = account.id, first(form, "code"), context.now / 1_000
-        if not await self._database.write(self._factors.accept, number, given, now):
+        if not await self._database.write(self._two_factor.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
         return await self._let_in(request, context, account, to)

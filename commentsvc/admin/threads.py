@@ -1,6 +1,6 @@
 """Thread pages: closing the comments of a page, and following the page when it moves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Concatenate, Final, ParamSpec
 
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
@@ -11,14 +11,13 @@ from commentsvc.api.errors import as_http
 from commentsvc.comments import threads
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.comments.urls import Sites
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route, route
 from commentsvc.model import STATES
-from commentsvc.settings.schema import Site, origins
+from commentsvc.settings.schema import origins
 
 P = ParamSpec("P")
 
@@ -47,14 +46,12 @@ CHANGE = page_operation(
 class ThreadPages:
     """The handlers of the list of threads and of a thread's page."""
 
-    def __init__(
-        self, database: Database, access: AccessControl, layout: Layout, sites: Sequence[Site]
-    ) -> None:
-        """Take where threads are, and the sites of the settings."""
-        self._database = database
+    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+        sites = service.settings.sites
+        self._database = service.database
         self._access = access
         self._layout = layout
-        self._places = Sites(sites)
+        self._sites = service.sites
         self._days = {site.name: site.close_days for site in sites}
         self._origins = origins(sites)
 
@@ -122,7 +119,7 @@ class ThreadPages:
         if verb in ("state", "title"):
             set_it = threads.set_state if verb == "state" else threads.set_title
             return _same(thread, set_it, site, url, value)
-        place = self._places.locate(value, site)
+        place = self._sites.locate(value, site)
         if place.site != site:
             raise HttpError(400, "invalid", "That address belongs to another site.")
         if verb == "move":

@@ -1,25 +1,18 @@
 """Factor pages: a moderator lets an app's code be asked for, and no more."""
 
 from os import urandom
+from urllib.parse import urlsplit
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
-from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import redirect
 from commentsvc.auth import totp, two_factor
-from commentsvc.auth.two_factor import (
-    RECOVERY_CODES,
-    RECOVERY_SIZE,
-    SECRET_SIZE,
-    WRONG_CODE,
-    TwoFactor,
-)
-from commentsvc.db.database import Database
+from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
-from commentsvc.util.clock import Clock
 
 FACTOR = page_operation("GET", "/moderation/factor", "Set up two-factor authentication")
 CHANGE_FACTOR = page_operation(
@@ -32,22 +25,19 @@ class FactorPages:
 
     def __init__(
         self,
-        database: Database,
+        service: ServiceContext,
         access: AccessControl,
         layout: Layout,
-        keyed: TwoFactor,
-        limiter: LoginLimiter,
-        issuer: str,
-        clock: Clock,
+        authentication: Authentication,
     ) -> None:
-        """Take where codes are kept, and the name of the service that an app shows."""
-        self._database = database
+        self._database = service.database
+        self._clock = service.clock
         self._access = access
         self._layout = layout
-        self._factors = keyed
-        self._limiter = limiter
-        self._issuer = issuer
-        self._clock = clock
+        self._two_factor = authentication.two_factor
+        self._limiter = authentication.limiter
+        # What an app shows beside the code.
+        self._issuer = urlsplit(service.settings.server.public_url).hostname or "Comments"
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -70,18 +60,18 @@ class FactorPages:
         what, code = first(form, "do"), first(form, "code")
         if what == "begin":
             word = urandom(SECRET_SIZE)
-            await self._database.write(self._factors.begin, who.moderator_id, word)
+            await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
         self._limiter.count("", who.name, self._clock.monotonic(), known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(
-                self._factors.confirm, who.moderator_id, code, random, now
+                self._two_factor.confirm, who.moderator_id, code, random, now
             )
             return await self._show(context, codes=codes, problem="" if codes else WRONG_CODE)
 
         def switch_off(tx: Transaction) -> bool:
-            good = self._factors.accept(tx, who.moderator_id, code, now)
+            good = self._two_factor.accept(tx, who.moderator_id, code, now)
             if good:
                 two_factor.switch_off(tx, who.moderator_id)
             return good
@@ -100,7 +90,7 @@ class FactorPages:
             return (
                 two_factor.is_on(reader, number),
                 two_factor.codes_left(reader, number),
-                self._factors.offered(reader, number),
+                self._two_factor.offered(reader, number),
             )
 
         on, left, secret = await self._database.read(work)

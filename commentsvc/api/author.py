@@ -4,7 +4,6 @@ An author is who has the token that came with the comment, for as long as it is 
 are no accounts. As in `api.comments`, each handler's docstring is the API's truth.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -23,8 +22,7 @@ from commentsvc.comments.submission import (
     Submission,
     message_from_json,
 )
-from commentsvc.comments.urls import Sites
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (
     JSON,
@@ -43,9 +41,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
-from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
-from commentsvc.util.clock import Clock
 from commentsvc.util.ratelimit import RateLimiter
 
 # What one may vote, by the setting `comments.votes`.
@@ -117,28 +113,24 @@ class AuthorActions:
 
     def __init__(
         self,
-        settings: Settings,
-        database: Database,
-        sites: Sites,
-        origins: CorsPolicy,
+        service: ServiceContext,
+        cors: CorsPolicy,
         submissions: SubmissionService,
         serializer: CommentSerializer,
-        keys: Sequence[bytes],
-        clock: Clock,
     ) -> None:
-        """Take the settings and what was built of them; both clocks are in seconds."""
+        settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
         self._limiter = RateLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
-        self._database = database
-        self._sites = sites
-        self._origins = origins
+        self._database = service.database
+        self._sites = service.sites
+        self._clock = service.clock
+        self._cors = cors
         self._submissions = submissions
         self._serializer = serializer
-        self._clock = clock
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -236,7 +228,7 @@ class AuthorActions:
 
     def _check(self, request: Request, entry: Entry) -> Headers:
         """Give the CORS fields. Raises HttpError 403, UnknownSiteError for a site of the past."""
-        return self._origins.check(request, self._sites.named(entry.site))
+        return self._cors.check(request, self._sites.named(entry.site))
 
     def _ballot(self, body: bytes) -> VoteRequest:
         """Read a vote. Raise HttpError 400 that names all faulty fields."""

@@ -42,8 +42,8 @@ from commentsvc.comments.submission import (
     from_json,
     message_from_json,
 )
-from commentsvc.comments.urls import PageRef, Sites
-from commentsvc.db.database import Database
+from commentsvc.comments.urls import PageRef
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
@@ -61,7 +61,6 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, site_tag, thread_tag
-from commentsvc.settings.schema import Settings
 from commentsvc.util.timestamps import read, rfc3339
 
 SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
@@ -170,21 +169,18 @@ class CommentsApi:
 
     def __init__(
         self,
-        settings: Settings,
-        database: Database,
-        sites: Sites,
-        origins: CorsPolicy,
+        service: ServiceContext,
+        cors: CorsPolicy,
         submissions: SubmissionService,
         serializer: CommentSerializer,
     ) -> None:
-        """Take the settings, what was built of them, and where comments come from and go to."""
-        self._settings = settings
-        self._database = database
-        self._sites = sites
-        self._origins = origins
+        self._settings = service.settings
+        self._database = service.database
+        self._sites = service.sites
+        self._cors = cors
         self._submissions = submissions
         self._serializer = serializer
-        shared = (("Cache-Control", settings.server.cache_control), ANY_ORIGIN)
+        shared = (("Cache-Control", service.settings.server.cache_control), ANY_ORIGIN)
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
 
@@ -309,7 +305,7 @@ class CommentsApi:
         Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415, 429.
         """
         site = self._sites.named(PREVIEW.read(request).site)
-        headers = self._origins.check(request, site)
+        headers = self._cors.check(request, site)
         message = message_from_json(request.json(), self._submissions.bounds)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return self._submissions.preview(

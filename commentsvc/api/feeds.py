@@ -22,14 +22,12 @@ from jinja2 import Environment
 
 from commentsvc.api.parameters import PageOrSiteQuery
 from commentsvc.comments import queries
-from commentsvc.comments.urls import Sites
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import HandlerResult, Route, route
 from commentsvc.model import Entry, site_tag, thread_tag
-from commentsvc.settings.schema import Settings
 from commentsvc.util import templates
 from commentsvc.util.timestamps import rfc3339
 
@@ -136,10 +134,11 @@ JSON = _operation("/feed.json", "JSON Feed 1.1", "application/feed+json")
 class Feeds:
     """The handlers."""
 
-    def __init__(self, settings: Settings, database: Database, sites: Sites) -> None:
+    def __init__(self, service: ServiceContext) -> None:
+        settings = service.settings
         self._settings = settings
-        self._database = database
-        self._sites = sites
+        self._database = service.database
+        self._sites = service.sites
         self._base = settings.server.public_url.rstrip("/")
         self._headers = (
             ("Cache-Control", settings.server.cache_control),

@@ -9,14 +9,13 @@ from prometheus_client.registry import Collector
 
 from commentsvc.api.metrics import CoreCollector
 from commentsvc.api.serialize import Client, State
+from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import JSON, NOT_STORED, Request, Response, TrustedProxies, encode
 from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
-from commentsvc.settings.schema import Settings
-from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import rfc3339
 
 
@@ -113,20 +112,18 @@ class Health:
 
     def __init__(
         self,
-        settings: Settings,
-        database: Database,
+        service: ServiceContext,
         stats: Callable[[], dict[str, int]],
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        clock: Clock,
     ) -> None:
-        """Take the core's `stats` and a clock."""
-        self._database = database
-        self._clock = clock
-        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        """Take the core's `stats`, and who else has something to measure."""
+        self._database = service.database
+        self._clock = service.clock
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
-        self._registry.register(DatabaseCollector(database))
+        self._registry.register(DatabaseCollector(service.database))
         self._registry.register(OutboxCollector(outbox))
         self._registry.register(BackupCollector(backups))
         ProcessCollector(registry=self._registry)

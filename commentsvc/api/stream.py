@@ -19,8 +19,7 @@ from typing import Final, Protocol
 
 from commentsvc.api.parameters import PageQuery
 from commentsvc.comments import queries
-from commentsvc.comments.urls import Sites
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.http.messages import (
     ANY_ORIGIN,
@@ -34,7 +33,6 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import Route, route
 from commentsvc.model import thread_of, thread_tag
-from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network, wide_network
 
 # Seconds between two tellings: under discussion, a page costs each reader one event a second.
@@ -87,18 +85,13 @@ class CommentStream:
     """
 
     def __init__(
-        self,
-        settings: ServerSettings,
-        database: Database,
-        sites: Sites,
-        publisher: Publisher,
-        life: str,
-        below: Callable[[int], int],
+        self, service: ServiceContext, publisher: Publisher, life: str, below: Callable[[int], int]
     ) -> None:
+        settings = service.settings.server
         self._proxies = TrustedProxies(settings.trusted_proxies)
         self._network_streams = settings.max_network_streams
-        self._database = database
-        self._sites = sites
+        self._database = service.database
+        self._sites = service.sites
         self._publisher = publisher
         self._life = life
         self._below = below

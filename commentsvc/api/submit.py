@@ -9,7 +9,7 @@ What comes within a turn of the loop is gathered and rendered by a `RenderQueue`
 writer when the turn is over, which thus has it all in one transaction.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -19,8 +19,7 @@ from commentsvc.comments import create
 from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.render_queue import RenderQueue
 from commentsvc.comments.submission import Locate, Submission
-from commentsvc.comments.urls import Sites
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
 from commentsvc.http.messages import (
     CorsPolicy,
@@ -33,7 +32,6 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
-from commentsvc.settings.schema import Settings
 from commentsvc.spam import score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
@@ -41,7 +39,6 @@ from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes, network
-from commentsvc.util.clock import Clock
 from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import MINUTE_MS
@@ -98,20 +95,9 @@ Tell = Callable[[Accepted], Response]
 class SubmissionService:
     """Takes submissions for all sites."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        sites: Sites,
-        origins: CorsPolicy,
-        keys: Sequence[bytes],
-        bans: Bans,
-        clock: Clock,
-    ) -> None:
-        """Take what a submission meets.
-
-        The first of the secret `keys` signs; `bans` are told of changes by whoever has them too.
-        """
+    def __init__(self, service: ServiceContext, cors: CorsPolicy, bans: Bans) -> None:
+        """Take what a submission meets; `bans` are told of changes by whoever has them too."""
+        settings, database, keys = service.settings, service.database, service.keys
         self.bounds = settings.comments
         self._edit = settings.moderation.edit_minutes * MINUTE_MS
         self._spam_checker = SpamChecker(settings, keys)
@@ -120,15 +106,15 @@ class SubmissionService:
         self._attempts = RateLimiter(settings.spam.rate_limit, ATTEMPTS)
         self._pending_limit = PendingLimit(settings.spam, database)
         self._previews = RateLimiter(PREVIEWS)
-        self._rendering = RenderQueue(clock.monotonic)
+        self._rendering = RenderQueue(service.clock.monotonic)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._database = database
-        self._sites = sites
-        self._origins = origins
+        self._sites = service.sites
+        self._clock = service.clock
+        self._cors = cors
         self._tokens = EditTokens(keys)
-        self._clock = clock
 
     def locator(self, name: str) -> Locate:
         """Return what finds the thread of a url on the site `name`; "" for what the url says.
@@ -222,7 +208,7 @@ class SubmissionService:
         return moment is not None and moment <= self._clock.now_ms()
 
     def _admit(self, request: Request, submission: Submission) -> PendingSubmission:
-        headers = self._origins.check(request, submission.place[0])
+        headers = self._cors.check(request, submission.place[0])
         return PendingSubmission(
             submission, *self._visit(request, self._limiter, TOO_FAST), headers
         )

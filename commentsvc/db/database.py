@@ -27,22 +27,24 @@ from commentsvc.db.sqlite import (
     register_adapters,
 )
 from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, WriteHealth, hand_back
+from commentsvc.settings.schema import DatabaseSettings
 
 P = ParamSpec("P")
 
 READERS: Final = 2  # threads for reads too long for the loop; SQLite reads rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
+DEFAULTS: Final = DatabaseSettings()
 WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
 
 
 class Database:
     """The one SQLite file of a service. `migrations.upgrade` has made or checked it before.
 
-    `synchronous` is "full" or "normal"; `queue` bounds the writes, and the reads, that wait; at
-    `checkpoint_pages` the log is brought into the file, which costs two fsyncs more, at 0 never;
-    `purge` gets the tags of each committed transaction, on the writer's thread; `announce` gets
-    them before the COMMIT, and () after the purge.
+    In `settings`, `queue` bounds the writes, and the reads, that wait; at `checkpoint_pages` the
+    log is brought into the file, which costs two fsyncs more, at 0 never. `purge` gets the tags of
+    each committed transaction, on the writer's thread; `announce` gets them before the COMMIT, and
+    () after the purge.
 
     The `work` to run is a function of a Reader or Transaction and of the arguments that follow it,
     as in ``await database.read(find, comment_id)``.
@@ -51,23 +53,20 @@ class Database:
     def __init__(
         self,
         path: Path,
+        settings: DatabaseSettings = DEFAULTS,
         *,
-        synchronous: str = "full",
-        queue: int = 10_000,
-        checkpoint_pages: int = 16_000,
         purge: Callable[[Sequence[str]], None],
         announce: Callable[[Sequence[str]], None] = lambda _tags: None,
         patience: float = WRITER_PATIENCE,
     ) -> None:
         self.write_health = WriteHealth()
         self._path = path
-        self._checkpoint_pages = checkpoint_pages
-        self._synchronous = {"full": "FULL", "normal": "NORMAL"}[synchronous]
+        self._settings = settings
         self._purge = purge
         self._announce = announce
         self._patience = patience
-        self._writes = WorkQueue(queue)
-        self._reads = WorkQueue(queue)
+        self._writes = WorkQueue(settings.queue)
+        self._reads = WorkQueue(settings.queue)
         self._runners: list[threading.Thread] = []
         self._connections: list[sqlite3.Connection] = []
         self._inline: Reader | None = None
@@ -79,9 +78,9 @@ class Database:
             writing = self._keep(
                 self._patience,
                 "journal_mode=WAL",
-                f"synchronous={self._synchronous}",
+                f"synchronous={self._settings.synchronous}",
                 "foreign_keys=1",
-                f"wal_autocheckpoint={self._checkpoint_pages}",
+                f"wal_autocheckpoint={self._settings.checkpoint_pages}",
                 f"cache_size=-{WRITER_CACHE}",
             )
             readers = [self._keep(self._patience, "query_only=1") for _ in range(READERS)]

@@ -28,6 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
@@ -57,6 +58,7 @@ class BatchOperation(Generic[I, T]):
         self.many = many
 
 
+@dataclass(slots=True, eq=False)
 class Job(Generic[T]):
     """One piece of work on its way to a writer or reader, then its outcome on the way back.
 
@@ -65,28 +67,19 @@ class Job(Generic[T]):
     loop, and there is no future.
     """
 
-    __slots__ = ("args", "bulk", "done", "error", "future", "kwargs", "loop", "result", "work")
+    work: Callable[..., T]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    loop: asyncio.AbstractEventLoop | None
+    bulk: BatchOperation[Any, T] | None = None
+    done: "Callable[[Job[T]], None] | None" = None
+    future: Any = field(init=False, default=None)  # Any: there are two kinds
+    result: T | None = field(init=False, default=None)
+    error: Exception | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        work: Callable[..., T],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        loop: asyncio.AbstractEventLoop | None,
-        bulk: BatchOperation[Any, T] | None = None,
-        done: "Callable[[Job[T]], None] | None" = None,
-    ) -> None:
-        self.work = work
-        self.args = args
-        self.kwargs = kwargs
-        self.loop = loop
-        self.bulk = bulk
-        self.done = done
-        self.future: Any = None  # Any: there are two kinds
-        if done is None:
-            self.future = loop.create_future() if loop else futures.Future()
-        self.result: T | None = None
-        self.error: Exception | None = None
+    def __post_init__(self) -> None:
+        if self.done is None:
+            self.future = self.loop.create_future() if self.loop else futures.Future()
 
     def settle(self) -> None:
         """Tell the outcome: on its loop's thread, or on any where there is no loop."""

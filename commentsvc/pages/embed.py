@@ -44,8 +44,8 @@ from commentsvc.comments.submission import (
     Url,
     from_form,
 )
-from commentsvc.comments.urls import PageRef, Sites, UrlError
-from commentsvc.db.database import Database
+from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -59,7 +59,7 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import Operation, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, thread_tag
-from commentsvc.settings.schema import Settings, origins
+from commentsvc.settings.schema import origins
 from commentsvc.util import templates as templating
 from commentsvc.util.i18n import (
     ENGLISH,
@@ -238,16 +238,11 @@ class Embed:
     """The handlers of the embedded thread."""
 
     def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        sites: Sites,
-        submissions: SubmissionService,
-        serializer: CommentSerializer,
+        self, service: ServiceContext, submissions: SubmissionService, serializer: CommentSerializer
     ) -> None:
-        """Take the settings, and where comments come from and go to."""
-        self._database = database
-        self._sites = sites
+        settings = service.settings
+        self._database = service.database
+        self._sites = service.sites
         self._submissions = submissions
         self._serializer = serializer
         self._most = settings.comments.list_limit

@@ -16,16 +16,15 @@ from commentsvc.api.parameters import LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
-from commentsvc.db.database import Database
+from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response
 from commentsvc.http.operation import HTML, Content, Operation
 from commentsvc.http.router import Handler, Route, route
 from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import Settings, origins
+from commentsvc.settings.schema import origins
 from commentsvc.util import templates
-from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS
 
 HEADERS = (
@@ -74,13 +73,11 @@ STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
 class LinkPages:
     """The handlers of the links in mails."""
 
-    def __init__(
-        self, settings: Settings, database: Database, links: SignedLinks, clock: Clock
-    ) -> None:
-        """Take the settings, what links act on, and the clock (Unix seconds)."""
-        self._database = database
-        self._links = links
-        self._clock = clock
+    def __init__(self, service: ServiceContext) -> None:
+        settings = service.settings
+        self._database = service.database
+        self._links = SignedLinks(service.keys)
+        self._clock = service.clock
         self._kept = settings.mail.link_days * DAY_MS
         self._titles = {site.name: site.title for site in settings.sites}
         self._origins = origins(settings.sites)

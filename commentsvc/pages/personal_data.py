@@ -15,8 +15,8 @@ from msgspec import Meta
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
+from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
-from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import (
     NO_SNIFFING,
@@ -32,9 +32,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
-from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network
-from commentsvc.util.clock import Clock
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import DAY_MS
 
@@ -96,19 +94,12 @@ def _no_mail() -> HttpError:
 class PersonalDataPages:
     """The handlers."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        links: SignedLinks,
-        clock: Clock,
-    ) -> None:
-        """Take the settings, what is kept, what reads links, and two clocks in seconds."""
-        self._sends = bool(settings.mail.host)
-        self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._database = database
-        self._links = links
-        self._clock = clock
+    def __init__(self, service: ServiceContext) -> None:
+        self._sends = bool(service.settings.mail.host)
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._database = service.database
+        self._links = SignedLinks(service.keys)
+        self._clock = service.clock
         self._networks = RateLimiter(PER_NETWORK)
         self._addresses = RateLimiter(PER_ADDRESS)
 

@@ -81,19 +81,18 @@ class Control:
         path: Path,
         *,
         database: Database,
-        address: str,
-        prefaced: bool,
+        ready: CommandResult,
         clock: Clock,
         give_way: Callable[[socket.socket], bool],
     ) -> None:
-        """Take what the service is made of.
+        """Take what commands act on, and `ready`, which answers a Ping.
 
         `give_way` gets the talk with a process that wants our place, and says whether it takes it.
         """
         self._path = path
         self._give_way = give_way
         self._database = database
-        self._ready = CommandResult(address=address, prefaced=prefaced)
+        self._ready = ready
         self._clock = clock
         self._talks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -214,7 +213,7 @@ def connect(server: CommandResult, deadline: float) -> socket.socket:
     """
     client = _dial_http(server.address, deadline)
     try:
-        if server.prefaced:
+        if server.proxy_header:
             client.sendall(LOCAL)
     except OSError:
         client.close()

@@ -24,15 +24,15 @@ Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of it: ids that changed, those that did not with their status, or a number.
 
-    `address` is where the server listens, and `prefaced` whether it wants the PROXY protocol there;
-    `error` is empty where it did what was asked.
+    `address` is where the server listens, and `proxy_header` whether it wants a header of the PROXY
+    protocol there; `error` is empty where it did what was asked.
     """
 
     changed: tuple[int, ...] = ()
     unchanged: dict[int, str] = {}
     moved: int = 0
     address: str = ""
-    prefaced: bool = False
+    proxy_header: bool = False
     error: str = ""
 
 

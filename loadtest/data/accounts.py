@@ -15,6 +15,7 @@ from commentsvc.auth.sessions import Cookies
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.settings import data_dir
+from commentsvc.settings.schema import DatabaseSettings
 
 PASSWORD = "correct horse battery"
 
@@ -43,7 +44,8 @@ def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
     stored = passwords.hash_password(PASSWORD)
     mark = os.urandom(4).hex()
     names = [f"{mark}-{index}" for index in range(number)]
-    database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    settings = DatabaseSettings(synchronous="normal")
+    database = Database(data / data_dir.DATABASE, settings, purge=lambda tags: None)
     database.open()
     try:
         return database.write_now(_add, names, stored, Cookies(keys), signed_in)

@@ -12,6 +12,7 @@ from commentsvc.comments import queries, search
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import Transaction
+from commentsvc.settings.schema import DatabaseSettings
 
 SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
 PAGES: Final = 50  # comments have one page among them
@@ -42,7 +43,7 @@ def make(
     `progress` gets how many comments are made and fed, up to twice the number. Two `sites`.
     """
     upgrade.upgrade(path)
-    database = Database(path, synchronous="normal", purge=lambda tags: None)
+    database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
     database.open()
     try:
         database.write_now(queries.sync_sites, sites)

@@ -16,7 +16,7 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import Transaction
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings import data_dir
-from commentsvc.settings.schema import Site
+from commentsvc.settings.schema import DatabaseSettings, Site
 from loadtest.data.blog import COMMENTS, Page, Text, texts, visits
 
 BATCH = 500  # comments per transaction
@@ -30,7 +30,7 @@ def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) ->
     data_dir.prepare(data)
     path = data / data_dir.DATABASE
     upgrade.upgrade(path)
-    database = Database(path, synchronous="normal", purge=lambda tags: None)
+    database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
     database.open()
     try:
         database.write_now(queries.sync_sites, [SITE])
@@ -50,7 +50,8 @@ def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
     written = zip(itertools.cycle(ranked), texts(seed=8), range(number), strict=False)
     made = (_comment(COMMENTS + index, page, text) for page, text, index in written)
     news = [(msgspec.structs.replace(new, status=PENDING), now) for new, now in made]
-    database = Database(data / data_dir.DATABASE, synchronous="normal", purge=lambda tags: None)
+    settings = DatabaseSettings(synchronous="normal")
+    database = Database(data / data_dir.DATABASE, settings, purge=lambda tags: None)
     database.open()
     try:
         return database.write_now(lambda tx: [create.add(tx, *new).comment.id for new in news])

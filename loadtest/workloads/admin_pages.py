@@ -17,6 +17,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions, lists
 from commentsvc.settings import data_dir
+from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
 from commentsvc.util.timestamps import DAY_MS
 from loadtest.data import bulk
@@ -143,7 +144,7 @@ def main(number: int) -> None:
         path = data / data_dir.DATABASE
         click.echo(f"making {number} comments")
         bulk.make(path, number, WORDS)
-        database = Database(path, synchronous="normal", purge=lambda tags: None)
+        database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
         database.open()
         try:
             reads = list(measure(database, questions(number)))

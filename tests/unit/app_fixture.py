@@ -23,6 +23,7 @@ from commentsvc.api.submit import SubmissionService
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
+from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
@@ -38,6 +39,7 @@ from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.settings.schema import (
     CommentsSettings,
+    DatabaseSettings,
     FeedSettings,
     ModerationSettings,
     Settings,
@@ -107,44 +109,41 @@ class Served:
         self.clock = clock = SettableClock(int(NOW * 1_000), NOW)
         self.purged: list[str] = []
         self.database = database
-        sites, origins = Sites(settings.sites), CorsPolicy(settings.sites)
+        sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
-        submissions = SubmissionService(settings, database, sites, origins, keys, bans, clock)
+        service = ServiceContext(settings, database, sites, keys, clock)
+        submissions = SubmissionService(service, cors, bans)
         serializer = CommentSerializer(sites, keys[0])
-        api = CommentsApi(settings, database, sites, origins, submissions, serializer)
-        self.links = SignedLinks([b"key" * 16])
+        api = CommentsApi(service, cors, submissions, serializer)
+        self.links = SignedLinks(keys)
         self.outbox = OutboxWorker(
             database,
             channels.channels(settings, self.links, clock, database),
             clock,
         )
         self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
-        ops = Health(settings, database, lambda: STATS, self.outbox, self.backups, clock)
-        readers = AuthorActions(
-            settings, database, sites, origins, submissions, serializer, keys, clock
-        )
+        ops = Health(service, lambda: STATS, self.outbox, self.backups)
+        readers = AuthorActions(service, cors, submissions, serializer)
         self.publisher = Publisher()
-        self.live = CommentStream(
-            settings.server, database, sites, self.publisher, "life", lambda most: most - 1
-        )
+        self.live = CommentStream(service, self.publisher, "life", lambda most: most - 1)
         self.routes: list[Route] = [
             *api.routes(),
             *readers.routes(),
             *self.live.routes(),
             *Avatars(settings, sites, clock.monotonic).routes(),
-            *Feeds(settings, database, sites).routes(),
-            *Embed(settings, database, sites, submissions, serializer).routes(),
+            *Feeds(service).routes(),
+            *Embed(service, submissions, serializer).routes(),
             *Stacosys(settings, submissions, api).routes(),
-            *LinkPages(settings, database, self.links, clock).routes(),
-            *PersonalDataPages(settings, database, self.links, clock).routes(),
+            *LinkPages(service).routes(),
+            *PersonalDataPages(service).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]
         self.routes += ApiDescription(settings, self.routes).routes()
-        desk = AdminPages(settings, database, keys, lambda: STATS, self.backups, clock)
+        desk = AdminPages(service, lambda: STATS, self.backups)
         self.pages: list[Route] = desk.routes()
         both = [*self.routes, *self.pages]
-        self._router = Router([*both, *below_web(both)], origins, as_http)
+        self._router = Router([*both, *below_web(both)], cors, as_http)
 
     @property
     def now(self) -> float:
@@ -238,7 +237,7 @@ def served(
         bans.forget(tags)
         purged.extend(tags)
 
-    database = Database(path, purge=purge, synchronous="normal")
+    database = Database(path, DatabaseSettings(synchronous="normal"), purge=purge)
     database.open()
     try:
         names = [site.name for site in settings.sites]

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.db.database import Database
+from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
 from commentsvc.moderation import actions
+from commentsvc.settings.schema import DatabaseSettings
 
 HOUR = 3_600_000
 NOW = 1_795_000_000_000  # milliseconds; some day of 2026
@@ -64,12 +65,13 @@ def new(**changes: Any) -> NewComment:  # Any: a field of NewComment
 def opened(
     folder: Path,
     purge: Callable[[Sequence[str]], None] = lambda _tags: None,
-    **settings: Any,  # Any: a parameter of Database
+    settings: DatabaseSettings = DEFAULTS,
+    **others: Any,  # Any: a parameter of Database
 ) -> Iterator[Database]:
     """An open database in `folder`, with the site "blog"."""
     path = folder / "comments.sqlite3"
     upgrade.upgrade(path)
-    database = Database(path, purge=purge, **settings)
+    database = Database(path, settings, purge=purge, **others)
     database.open()
     try:
         database.write_now(queries.sync_sites, ["blog"])

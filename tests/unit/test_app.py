@@ -18,6 +18,7 @@ from commentsvc import app
 from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.runtime.control import Control
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings.schema import ServerSettings, Settings
 from commentsvc.util.clock import Clock
@@ -130,8 +131,7 @@ def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
         control = Control(
             tmp_path / "control.sock",
             database=Database(tmp_path / "none", purge=lambda _: None),
-            address="",
-            prefaced=False,
+            ready=CommandResult(),
             clock=Clock(),
             give_way=lambda _: False,
         )

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from commentsvc.admin import comment_view
-from commentsvc.admin.comment_view import view
+from commentsvc.admin.comment_view import Viewer
 from commentsvc.model import PENDING, Comment, Entry
 from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.util.timestamps import DAY_MS
@@ -36,7 +36,8 @@ def entry(**fields: object) -> Entry:
 
 def html(shown: Entry, now: int = NOW, told: StoredVerdict | None = None, **how: bool) -> str:
     verdicts = {} if told is None else {5: told}
-    return comment_view.html(view(shown, verdicts, ORIGINS, now, ["blog"], **how))
+    viewer = Viewer(now=now, origins=ORIGINS, verdicts=verdicts, **how)
+    return comment_view.html(viewer.view(shown))
 
 
 def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
@@ -75,6 +76,6 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
     assert 'href="https://blog.example/a/#comments"' in html(entry())
-    elsewhere = view(entry(), {}, {}, NOW, ["blog", "notes"])
+    elsewhere = Viewer(now=NOW, origins={}, verdicts={}, several=True).view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)
     assert "/a/ · blog" in " ".join(comment_view.html(elsewhere).split())

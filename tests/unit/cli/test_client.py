@@ -269,11 +269,12 @@ def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"unix:{tmp_path}/s"
-    monkeypatch.setattr(control, "ask", lambda *_: CommandResult(address=address, prefaced=True))
+    server = CommandResult(address=address, proxy_header=True)
+    monkeypatch.setattr(control, "ask", lambda *_: server)
     heard: list[bytes] = []
 
     class Strict(Health):
-        """It wants the preface, as the core does."""
+        """It wants a PROXY protocol header, as the core does."""
 
         def handle(self) -> None:
             heard.append(self.rfile.read(len(control.LOCAL)))

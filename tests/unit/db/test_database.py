@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -18,6 +19,7 @@ from commentsvc.db.sqlite import (
     Reader,
     Transaction,
 )
+from commentsvc.settings.schema import DatabaseSettings
 from tests.unit.database_fixture import held, opened, site, sites
 
 
@@ -41,7 +43,7 @@ def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
         go_on.set()
         assert await asyncio.gather(*writes[:3]) == ["0", "1", "2"]
 
-    with opened(tmp_path, queue=3) as database:
+    with opened(tmp_path, settings=DatabaseSettings(queue=3)) as database:
         asyncio.run(main(database))
 
 
@@ -139,11 +141,14 @@ def test_a_failing_read_raises_its_own_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("setting", "value"), [("full", 2), ("normal", 1)])
-def test_the_writer_is_set_for_durability(tmp_path: Path, setting: str, value: int) -> None:
+def test_the_writer_is_set_for_durability(
+    tmp_path: Path, setting: Literal["full", "normal"], value: int
+) -> None:
     def pragma(name: str) -> Callable[[Transaction], object]:
         return lambda tx: tx.execute(f"PRAGMA {name}").fetchone()[0]
 
-    with opened(tmp_path, synchronous=setting, checkpoint_pages=16_000) as database:
+    settings = DatabaseSettings(synchronous=setting, checkpoint_pages=16_000)
+    with opened(tmp_path, settings=settings) as database:
         assert database.write_now(pragma("synchronous")) == value
         assert database.write_now(pragma("journal_mode")) == "wal"
         assert database.write_now(pragma("mmap_size")) == 0

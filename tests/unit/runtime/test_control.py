@@ -42,8 +42,7 @@ async def running(
     ours = Control(
         folder / "control.sock",
         database=database,
-        address="http://127.0.0.1:1",
-        prefaced=False,
+        ready=CommandResult(address="http://127.0.0.1:1"),
         clock=SettableClock(int(NOW * 1_000)),
         give_way=give_way,
     )

@@ -1,0 +1,23 @@
+"""What most parts of the service stand on, made once by `app`.
+
+A part that needs only one of these takes that one, so that its constructor says what it uses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commentsvc.comments.urls import Sites
+from commentsvc.db.database import Database
+from commentsvc.settings.schema import Settings
+from commentsvc.util.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceContext:
+    """The settings and what is made of them. The first of the secret `keys` signs, all verify."""
+
+    settings: Settings
+    database: Database
+    sites: Sites
+    keys: Sequence[bytes]
+    clock: Clock
