@@ -12,7 +12,7 @@ from tests.e2e.program import ROOT, Service
 HERE = Path(__file__).parent
 CASES = 2_000
 EXAMPLES = 20  # of each operation; with those of the other phases more than CASES
-PATIENCE = 900.0  # seconds; alone on a machine it takes less than 60
+PATIENCE = 600.0  # seconds; alone on a machine it takes less than 60
 
 SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",
