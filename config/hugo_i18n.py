@@ -13,11 +13,17 @@ def files() -> dict[Path, str]:
     """Return what each file of static/hugo/i18n has to hold."""
     found = {}
     for path in sorted((STATIC / "locales").glob("*.json")):
-        texts = json.loads(path.read_text("utf-8"))["hugo"]
+        catalogue = json.loads(path.read_text("utf-8"))
+        texts = catalogue["hugo"] | {"gone": catalogue["widget"]["gone"]}
         # A JSON string is a TOML string.
         lines = [
             f"commentsvc_{key} = {json.dumps(text, ensure_ascii=False)}\n"
             for key, text in texts.items()
+        ]
+        lines.append("\n[commentsvc_count]\n")
+        lines += [
+            f"{category} = {json.dumps(text.replace('#', '{{ .Count }}'), ensure_ascii=False)}\n"
+            for category, text in catalogue["counts"].items()
         ]
         found[STATIC / "hugo" / "i18n" / f"{path.stem}.toml"] = "".join(lines)
     return found

@@ -61,6 +61,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.comments.urls import UrlError
     from commentsvc.db.backup import BackupError
     from commentsvc.db.sqlite import DatabaseError
+    from commentsvc.exports.hugo import DataFilesError
     from commentsvc.runtime.control import ControlError
     from commentsvc.runtime.systemd import SocketsUnusable
 
@@ -72,6 +73,7 @@ def expected() -> tuple[type[Exception], ...]:
         ControlError,
         SocketsUnusable,
         DatabaseError,
+        DataFilesError,
         ModeratorError,
         PasswordRefused,
         UrlError,

@@ -48,6 +48,12 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
     show_default=True,
     help="For which program the file is.",
 )
+@click.option(
+    "--hugo",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Instead of FILE: keep a file for each page in this folder of a Hugo blog.",
+)
 @click.option("--site", default="", metavar="NAME", help="Only this site; else all of them.")
 @click.option(
     "--since",
@@ -66,6 +72,7 @@ def export(
     settings_file: Path | None,
     file: str,
     form: str,
+    hugo: Path | None,
     site: str,
     since: int | None,
     anonymous: bool,
@@ -79,7 +86,16 @@ def export(
 
     The formats of other programs have less in them: the comments that are shown, and their threads.
     docs/migrating.md says which one to take.
+
+    With --hugo, a file for each page is kept in DIR, such as data/comments of a Hugo blog: only
+    what has changed is written, and what is gone is removed. docs/embedding.md has the rest.
     """
+    if hugo is not None:
+        if file != STDOUT or form != "commentsvc" or since is not None or anonymous or force:
+            raise click.UsageError("--hugo goes with --site only, and without FILE.")
+        _write_data_files(data, site, hugo)
+        return
+
     from commentsvc.cli import client
     from commentsvc.db.sqlite import Reader
     from commentsvc.exports import disqus, isso, ndjson, snapshot, wordpress
@@ -106,6 +122,22 @@ def export(
     with _output(file, force=force) as out:
         count = client.read_snapshot(data, write, out)
     click.echo(f"{count} comments exported", err=True)
+
+
+def _write_data_files(data: Path, site: str, folder: Path) -> None:
+    from commentsvc.cli import client
+    from commentsvc.db.sqlite import Reader
+    from commentsvc.exports import hugo
+    from commentsvc.exports.hugo import DataFilesResult
+
+    def write(reader: Reader) -> DataFilesResult:
+        with _progress(hugo.comment_count(reader, site)) as advance:
+            return hugo.write(reader, site, folder, advance)
+
+    done = client.read_snapshot(data, write)
+    click.echo(
+        f"{folder}: {done.written} written, {done.unchanged} unchanged, {done.removed} removed"
+    )
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ Counts are changed by the very transaction that changes what is counted, here an
     BadCursor          `after` was not made by `pagination`, or for another order
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -125,7 +125,7 @@ def list_comments(
     rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
     items = [Comment(*row) for row in rows[:limit]]
     more = pagination.encode(items[-1]) if len(rows) > limit and items else None
-    deleted = _deleted_above(reader, items)
+    deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     return CommentList(items, found, more, _closes(reader, found, open_for), deleted=deleted)
 
 
@@ -142,14 +142,16 @@ def changed(
     bound = (found.id, since, since, limit)
     items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
-    deleted = _deleted_above(reader, items)
+    deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     return CommentList(items, found, None, _closes(reader, found, open_for), votes, deleted)
 
 
-def _deleted_above(reader: Reader, items: Sequence[Comment]) -> list[DeletedComment]:
-    """Return what is shown no more of the comments that `items` reply to, and those reply to."""
-    parents = {item.parent_id for item in items if item.parent_id is not None}
-    missing = parents.difference(item.id for item in items)
+def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:
+    """Return what is shown no more of the comments that some reply to, and those reply to.
+
+    `parents` has the id of the parent, by the id of each comment that is shown.
+    """
+    missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
         return []
     rows = reader.execute(DELETED_ABOVE, (msgspec.json.encode(sorted(missing)).decode(),))

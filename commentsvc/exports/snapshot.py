@@ -174,7 +174,7 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
     """Read the comments that are shown, and those that wait, page by page, without their history.
 
     Those of a page are to be read before the next page. A comment whose parent is not among them
-    answers none, as readers see it. Raises UnknownSiteError.
+    answers none. Raises UnknownSiteError.
     """
     _check_site(reader, selection)
     for thread_id, rows in itertools.groupby(

@@ -14,7 +14,6 @@ the address under which the embedding page reaches this service. Where the fragm
 by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -44,6 +43,7 @@ from commentsvc.comments.submission import (
     Url,
     from_form,
 )
+from commentsvc.comments.tree import build_tree
 from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
@@ -71,8 +71,6 @@ from commentsvc.util.i18n import (
 )
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
-DEPTH = 8  # levels of replies that are indented; deeper ones stand on the last level
-
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
 OVERLAP = MINUTE_MS
@@ -87,37 +85,6 @@ POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
 )
-
-# A comment and its replies.
-Branch = tuple[Item | DeletedComment, list["Branch"]]
-
-
-def build_tree(shown: Sequence[Item], deleted: Sequence[DeletedComment] = ()) -> list[Branch]:
-    """Order comments as a tree, in their own order on each level.
-
-    A deleted comment stands where the first of its replies would. A comment whose parent is not
-    among them stands on the first level.
-    """
-    nodes: dict[int, tuple[Branch, int]] = {}
-    roots: list[Branch] = []
-    # A parent's id is the smaller.
-    comments: list[Item | DeletedComment] = [*shown, *deleted]
-    for comment in sorted(comments, key=lambda comment: comment.id):
-        branch: Branch = (comment, [])
-        parent, depth = nodes.get(comment.parent or 0, (None, 0))
-        (parent[1] if parent else roots).append(branch)
-        nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
-    gone = {comment.id: comment for comment in deleted}
-    order: dict[int, int] = {}
-    for number, item in enumerate(shown):
-        order[item.id] = number
-        above = gone.get(item.parent or 0)
-        while above:
-            order.setdefault(above.id, number)
-            above = gone.get(above.parent or 0)
-    for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
-        siblings.sort(key=lambda branch: order[branch[0].id])
-    return roots
 
 
 def _moment(published: str) -> str:

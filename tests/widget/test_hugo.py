@@ -15,9 +15,13 @@ import pytest
 
 from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage
+from commentsvc.comments import threads
+from commentsvc.exports import hugo as exports_hugo
+from commentsvc.model import DELETED
 from config import hugo_i18n
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
+from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 from tests.widget.browser import WIDGET
 from tests.widget.test_languages import CODES
 
@@ -285,6 +289,64 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     assert "<noscript><a" not in element
     assert "takes no more comments" in files["posts/old/index.html"]
     assert "<form" not in files["posts/old/index.html"]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data files of a blog.
+
+    One page has a thread of five, the fourth of which was deleted; another has its comments under
+    an old address, a third one without a slash at its end, the last has none that is shown.
+    """
+    folder = tmp_path_factory.mktemp("exported")
+    with opened(folder) as database:
+        one = "/notes/posts/one/"
+        add(database, url=one, author="Rosa & <b>Weber</b>", author_site="https://rosa.example")
+        add(database, url=one, parent=1, html="<p>See <a href='#x'>this</a></p>", author="Bo")
+        add(database, url=one, parent=2, now=NOW + HOUR, author="", html="<p>Third</p>")
+        add(database, url=one, parent=1, now=NOW + 2 * HOUR)
+        add(database, url=one, parent=4, now=NOW + 3 * HOUR)
+        decide(database, DELETED, 4)
+        add(database, url="/2017/moved/")
+        database.write_now(threads.add_alias, "blog", "/2017/moved/", "/notes/posts/moved/")
+        add(database, url="/notes/posts/bare")
+        add(database, url="/notes/posts/quiet/", status="pending")
+        database.read_now(exports_hugo.write, "", folder / "files")
+    return folder / "files"
+
+
+def test_data_files_become_comments_without_a_service(site: Site, exported: Path) -> None:
+    shutil.copytree(exported, site.folder / "data/talk")
+    for name in ("one", "moved", "bare", "quiet"):
+        site.post(name)
+    files = site.build("http://127.0.0.1:1", more='data = "talk"\n')
+    assert "WARN" not in site.told
+    page = files["posts/one/index.html"]
+    element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
+    assert '<h2 class="commentsvc-heading">4 comments</h2>' in element
+    order = re.findall(r'(<ol|</ol|id="comment-\d+)', element)
+    assert "".join(order).replace('id="comment-', "") == "<ol1<ol2<ol3</ol4<ol5</ol</ol</ol"
+    assert element.count("This comment was deleted.") == 1
+    assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
+    assert 'href="https://rosa.example" rel="nofollow ugc noopener"' in element
+    assert "<p>See <a href='#x'>this</a></p>" in element
+    assert '<time datetime="2026-11-18T11:06:40Z">Nov 18, 2026</time>' in element
+    assert "<form" not in element
+    assert "<noscript><a" in element
+    for name, count in (("one", "4 comments"), ("moved", "1 comment"), ("bare", "1 comment")):
+        assert f'<a href="/notes/posts/{name}/#comments">{count}</a>' in files["index.html"]
+        assert 'id="comment-' in files[f"posts/{name}/index.html"]
+    assert '<a href="/notes/posts/quiet/#comments">Comments</a>' in files["index.html"]
+    assert "<section" not in files["posts/quiet/index.html"]
+
+
+def test_counts_of_data_files_are_in_the_language_of_the_blog(site: Site, exported: Path) -> None:
+    shutil.copytree(exported, site.folder / "data/talk")
+    site.post("one")
+    wiring = 'defaultContentLanguage = "pl"\n' + THEME
+    page = site.build(wiring=wiring, more='data = "talk"\n')["posts/one/index.html"]
+    assert ">4 komentarze</h2>" in page
+    assert re.search(r">18 lis 2026</time>", page)
 
 
 def test_a_service_that_is_away_breaks_no_build(site: Site) -> None:

@@ -170,3 +170,22 @@ def test_what_was_typed_is_kept_where_the_page_has_closed_meanwhile(
     tab.get_by_role("button", name="Send comment").click()
     expect(tab.get_by_role("alert").last).to_contain_text("takes no more comments")
     expect(tab.get_by_label("Comment")).to_have_value("Typed early")
+
+
+def test_comments_of_data_files_are_there_without_the_service_and_give_way_to_it(
+    start: Start, hugo: str, tab: Page, tmp_path: Path
+) -> None:
+    service = start(**OPEN)
+    for text, more in (("One", {}), ("Two", {}), ("Three", {"parent": 1})):
+        assert service.submit(POST, text, **more).status == 201
+    change(service, "export", "--hugo", str(tmp_path / "files/talk"))
+    environ = {"HUGO_DATADIR": str(tmp_path / "files"), "HUGO_PARAMS_COMMENTSVC_DATA": "talk"}
+    build_blog(hugo, service.address, tmp_path / "blog", **environ)
+    service.submit(POST, "Four")
+    assert opened(tab) == ["One", "Three", "Two", "Four"]
+    expect(tab.locator("#comment-1 #comment-3")).to_be_visible()
+    service.close()
+    tab.goto(POST)
+    expect(tab.get_by_role("heading", name="3 comments")).to_be_visible()
+    assert tab.locator(".commentsvc-body").all_inner_texts() == ["One", "Three", "Two"]
+    expect(tab.locator("#comment-1 #comment-3")).to_be_visible()

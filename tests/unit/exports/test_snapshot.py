@@ -23,7 +23,7 @@ from commentsvc.exports.records import (
 )
 from commentsvc.exports.snapshot import Selection
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, retention
 from commentsvc.spam import bans
 from commentsvc.util.timestamps import rfc3339_ms
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -158,3 +158,17 @@ def test_the_owner_of_an_address_stays_unmailed(tmp_path: Path) -> None:
         [subscriber] = of(SubscriberRecord, read(database))
         assert subscriber.consent == "stopped"
         assert not of(CommentRecord, read(database))[0].subscribed
+
+
+def test_what_was_erased_is_in_no_later_export(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        add(database, email="ann@blog.example", source="My *secret*", html="<p>My secret</p>")
+        add(database, parent=1, author="Bob")
+        database.write_now(actions.edit, 1, "My other secret", "Mo", NOW)
+        database.write_now(bans.add, "author", "ann@blog.example", "Mo", NOW)
+        assert b"secret" in msgspec.json.encode(read(database))
+        database.write_now(retention.forget, "ann@blog.example", "Mo", NOW)
+        database.write_now(bans.remove, 1)
+        text = msgspec.json.encode(read(database))
+    assert b"secret" not in text
+    assert b"ann@blog.example" not in text

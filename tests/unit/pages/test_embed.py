@@ -8,22 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.api.serialize import Item
 from commentsvc.comments.threads import set_state
 from commentsvc.moderation import actions
-from commentsvc.pages.embed import DEPTH, Branch, build_tree
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
-
-
-def reply(number: int, parent: int | None = None) -> Item:
-    return Item(number, parent, "Ann", "", "", "", "", None, 0)
-
-
-def shape(branches: list[Branch]) -> str:
-    return " ".join(
-        f"{item.id}({shape(replies)})" if replies else str(item.id) for item, replies in branches
-    )
 
 
 def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
@@ -44,30 +32,6 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
     assert answer.status == 400
     assert b"This page takes no more comments." in answer.body
     assert b">\nMore</textarea>" in answer.body, "what was typed is kept"
-
-
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        ([], ""),
-        ([reply(1), reply(2)], "1 2"),
-        ([reply(1), reply(2, 1), reply(3, 2), reply(4, 1)], "1(2(3) 4)"),
-        ([reply(2, 1), reply(1)], "1(2)"),
-        ([reply(3, 1), reply(2, 1), reply(1)], "1(3 2)"),
-        ([reply(2, 1), reply(3, 2)], "2(3)"),
-    ],
-)
-def test_comments_grow_into_a_tree_in_their_order(items: list[Item], expected: str) -> None:
-    assert shape(build_tree(items)) == expected
-
-
-def test_a_tree_is_never_deeper_than_it_can_be_shown() -> None:
-    branches, depth = build_tree([reply(n, n - 1 or None) for n in range(1, 2_000)]), 0
-    total = 0
-    while branches:
-        depth, total = depth + 1, total + len(branches)
-        branches = branches[0][1]
-    assert (depth, total) == (DEPTH + 1, 1_999)
 
 
 class Outline(HTMLParser):

@@ -1,0 +1,54 @@
+"""The comments of a page as a tree of replies, for pages that are shown without the widget."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeAlias, TypeVar
+
+from commentsvc.comments.queries import DeletedComment
+
+DEPTH: Final = 8  # levels of replies that are indented; deeper ones stand on the last level
+
+
+class Reply(Protocol):
+    """A comment of some kind: `parent` is the id of the one that it replies to."""
+
+    @property
+    def id(self) -> int:
+        """Its own id."""
+
+    @property
+    def parent(self) -> int | None:
+        """None for one that replies to none."""
+
+
+C = TypeVar("C", bound=Reply)
+
+# A comment and its replies.
+Branch: TypeAlias = tuple[C | DeletedComment, list["Branch[C]"]]
+
+
+def build_tree(shown: Sequence[C], deleted: Sequence[DeletedComment] = ()) -> list[Branch[C]]:
+    """Order comments as a tree, in their own order on each level.
+
+    A deleted comment stands where the first of its replies would. A comment whose parent is not
+    among them stands on the first level.
+    """
+    nodes: dict[int, tuple[Branch[C], int]] = {}
+    roots: list[Branch[C]] = []
+    # A parent's id is the smaller.
+    comments: list[C | DeletedComment] = [*shown, *deleted]
+    for comment in sorted(comments, key=lambda comment: comment.id):
+        branch: Branch[C] = (comment, [])
+        parent, depth = nodes.get(comment.parent or 0, (None, 0))
+        (parent[1] if parent else roots).append(branch)
+        nodes[comment.id] = (parent, depth) if parent and depth == DEPTH else (branch, depth + 1)
+    gone = {comment.id: comment for comment in deleted}
+    order: dict[int, int] = {}
+    for number, item in enumerate(shown):
+        order[item.id] = number
+        above = gone.get(item.parent or 0)
+        while above:
+            order.setdefault(above.id, number)
+            above = gone.get(above.parent or 0)
+    for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
+        siblings.sort(key=lambda branch: order[branch[0].id])
+    return roots

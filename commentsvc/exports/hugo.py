@@ -1,0 +1,186 @@
+"""Comments as data files of a Hugo blog: one JSON file for each page that has any.
+
+The files depend on the comments alone, so that a version control system sees a change where readers
+do. A file that would not change is not written, and the file of a page without comments is removed.
+The templates in static/hugo render them; they find the file of a page by `file_name`.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from commentsvc.comments import queries
+from commentsvc.comments.queries import DeletedComment
+from commentsvc.comments.tree import Branch, build_tree
+from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import CLOSED
+from commentsvc.util.timestamps import rfc3339
+
+# Each file begins so; what does not is not ours, and never removed.
+MARK: Final = b'{\n  "commentsvc": 1'
+ALIASES: Final = "aliases.json"  # of all pages: which url leads to which
+SLUG_LENGTH: Final = 60  # characters of a url in the name of its file
+PART: Final = ".part"  # a file that grows is called so; Hugo passes over it
+
+_PAGES: Final = (
+    "SELECT t.id, t.url, t.title, t.count, t.state FROM thread AS t"
+    " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY t.url"
+)
+_COMMENTS: Final = (
+    "SELECT id, parent_id, author, author_site, published_at, edited_at, html FROM comment"
+    " WHERE thread_id = ? AND status = 'approved' ORDER BY published_at, id"
+)
+_ALIASES: Final = (
+    "SELECT a.url, t.url FROM thread AS a JOIN thread AS t ON t.id = a.alias_id"
+    " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY a.url"
+)
+
+
+class DataFilesError(Exception):
+    """The files cannot be written; the text says why, and what to do."""
+
+
+class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
+    """How many files were written, needed no change, and were removed."""
+
+    written: int
+    unchanged: int
+    removed: int
+
+
+class _PageComment(NamedTuple):
+    """A comment that is shown. Moments are Unix milliseconds."""
+
+    id: int
+    parent: int | None
+    author: str
+    site: str
+    published_at: int
+    edited_at: int | None
+    html: str
+
+
+def file_name(url: str) -> str:
+    """Return the name of the file for the canonical `url`: legible, and of one url only."""
+    slug = re.sub("[^a-z0-9]+", "-", url.lower()).strip("-")[:SLUG_LENGTH]
+    return f"{slug}-{hashlib.sha256(url.encode()).hexdigest()[:8]}.json"
+
+
+def write(
+    reader: Reader,
+    site: str,
+    folder: Path,
+    advance: Callable[[int], object] = lambda _comments: None,
+) -> DataFilesResult:
+    """Bring the files in `folder` in line with the comments of a site.
+
+    `site` may be "" where only one has comments. `advance` is told how many comments were written.
+    Raises DataFilesError, UnknownSiteError and OSError.
+    """
+    site = _site(reader, site)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = _Files(folder)
+    for thread_id, url, title, count, state in reader.execute(_PAGES, (site,)):
+        shown = [_PageComment(*row) for row in reader.execute(_COMMENTS, (thread_id,))]
+        deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
+        files.put(
+            file_name(url),
+            {
+                "url": url,
+                "title": title,
+                "count": count,
+                "closed": state == CLOSED,
+                "comments": _tree(build_tree(shown, deleted)),
+            },
+        )
+        advance(count)
+    if aliases := dict(reader.execute(_ALIASES, (site,)).fetchall()):
+        files.put(ALIASES, {"aliases": aliases})
+    return files.finish()
+
+
+def comment_count(reader: Reader, site: str) -> int:
+    """Return how many comments are to be written. Raises as `write` does."""
+    [(count,)] = reader.execute(
+        "SELECT count FROM site WHERE name = ?", (_site(reader, site),)
+    ).fetchall()
+    return int(count)
+
+
+def _site(reader: Reader, name: str) -> str:
+    sites = reader.execute("SELECT name, count FROM site ORDER BY name").fetchall()
+    known = [site for site, _ in sites]
+    if name:
+        if name not in known:
+            raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+        return name
+    used = [site for site, count in sites if count] or known
+    if len(used) != 1:
+        raise DataFilesError(f"Name the site of this blog by --site; known: {', '.join(known)}.")
+    return str(used[0])
+
+
+def _tree(branches: list[Branch[_PageComment]]) -> list[dict[str, object]]:
+    return [_comment(comment, _tree(replies)) for comment, replies in branches]
+
+
+def _comment(
+    comment: _PageComment | DeletedComment, replies: list[dict[str, object]]
+) -> dict[str, object]:
+    """Return a comment without what is empty."""
+    if isinstance(comment, DeletedComment):
+        return {"id": comment.id, "deleted": True, "replies": replies}
+    fields = {
+        "id": comment.id,
+        "author": comment.author,
+        "site": comment.site,
+        "date": rfc3339(comment.published_at),
+        "edited": rfc3339(comment.edited_at) if comment.edited_at else "",
+        "html": comment.html,
+        "replies": replies,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+class _Files:
+    """The files of ours in a folder, and what becomes of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._left = {path.name for path in folder.glob("*.json") if _is_ours(path)}
+        self._written = self._unchanged = 0
+
+    def put(self, name: str, content: dict[str, object]) -> None:
+        """Let the file `name` hold `content`; it is not touched where it does."""
+        path = self._folder / name
+        json = msgspec.json.encode({"commentsvc": 1, **content})
+        data = msgspec.json.format(json, indent=2) + b"\n"
+        if name in self._left:
+            self._left.discard(name)
+            if path.read_bytes() == data:
+                self._unchanged += 1
+                return
+        elif path.exists():
+            raise DataFilesError(
+                f"{path} is no file of commentsvc: move it away, or name another folder."
+            )
+        part = path.with_name(name + PART)
+        part.write_bytes(data)
+        part.replace(path)
+        self._written += 1
+
+    def finish(self) -> DataFilesResult:
+        """Remove the files that were not put."""
+        for name in self._left:
+            (self._folder / name).unlink()
+        return DataFilesResult(self._written, self._unchanged, len(self._left))
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MARK)) == MARK

@@ -1,0 +1,127 @@
+"""hugo: a file for each page, which changes when what readers see changes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.comments import queries, threads
+from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.db.database import Database
+from commentsvc.exports import hugo
+from commentsvc.exports.hugo import ALIASES, DataFilesError, DataFilesResult, file_name
+from commentsvc.model import APPROVED, DELETED
+from commentsvc.moderation import retention
+from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """A page with a comment and replies to it, one of which waits, and another page."""
+    with opened(tmp_path) as database:
+        add(database, title="Wet wood", author_site="https://ann.example")
+        add(database, parent=1, now=NOW + HOUR, author="Bo")
+        add(database, parent=2, status="pending")
+        add(database, url="/other/", email="ann@blog.example")
+        yield database
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "blog/data/comments"
+
+
+def write(database: Database, folder: Path, site: str = "") -> tuple[int, int, int]:
+    """Return how many files were written, unchanged and removed."""
+    done: DataFilesResult = database.read_now(hugo.write, site, folder)
+    return done.written, done.unchanged, done.removed
+
+
+def test_a_page_is_a_file_with_its_tree(database: Database, folder: Path) -> None:
+    assert write(database, folder) == (2, 0, 0)
+    assert msgspec.json.decode((folder / file_name("/post/")).read_bytes()) == {
+        "commentsvc": 1,
+        "url": "/post/",
+        "title": "Wet wood",
+        "count": 2,
+        "closed": False,
+        "comments": [
+            {
+                "id": 1,
+                "author": "Ann",
+                "site": "https://ann.example",
+                "date": "2026-11-18T11:06:40Z",
+                "html": "<p>Hello <em>you</em></p>",
+                "replies": [
+                    {
+                        "id": 2,
+                        "author": "Bo",
+                        "date": "2026-11-18T12:06:40Z",
+                        "html": "<p>Hello <em>you</em></p>",
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_only_what_changed_is_written(database: Database, folder: Path) -> None:
+    write(database, folder)
+    before = {path: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()}
+    assert write(database, folder) == (0, 2, 0)
+    assert before == {path: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()}
+    decide(database, APPROVED, 3)
+    assert write(database, folder) == (1, 1, 0)
+
+
+def test_what_is_gone_is_gone_from_the_files(database: Database, folder: Path) -> None:
+    write(database, folder)
+    decide(database, DELETED, 1)
+    database.write_now(retention.forget, "ann@blog.example", "Mo", NOW)
+    assert write(database, folder) == (1, 0, 1)
+    assert [path.name for path in folder.iterdir()] == [file_name("/post/")]
+    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    [place] = told["comments"]
+    assert (place["id"], place["deleted"], sorted(place)) == (1, True, ["deleted", "id", "replies"])
+    assert [reply["id"] for reply in place["replies"]] == [2]
+
+
+def test_files_of_others_are_left_alone(database: Database, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name in ("mine.json", file_name("/gone/"), "notes.yaml"):
+        (folder / name).write_text('{"mine": 1}')
+    assert write(database, folder) == (2, 0, 0)
+    assert len(list(folder.iterdir())) == 5
+    (folder / file_name("/post/")).write_text("{}")
+    with pytest.raises(DataFilesError, match="is no file of commentsvc"):
+        write(database, folder)
+
+
+def test_an_alias_leads_to_its_page(database: Database, folder: Path) -> None:
+    database.write_now(threads.move, "blog", "/other/", "/another/")
+    write(database, folder)
+    told = msgspec.json.decode((folder / ALIASES).read_bytes())
+    assert told == {"commentsvc": 1, "aliases": {"/other/": "/another/"}}
+    database.write_now(threads.remove_alias, "blog", "/other/")
+    assert write(database, folder) == (0, 2, 1)
+
+
+def test_the_name_of_a_file_is_legible_and_of_one_url() -> None:
+    assert file_name("/posts/Wet-Wood/") == "posts-wet-wood-7f913320.json"
+    urls = ["/", "/a", "/a/", "/A", "/a?b", "/a-b", "/%C3%A4", "/" + 90 * "x", "/" + 91 * "x"]
+    names = [file_name(url) for url in urls]
+    assert len({name.lower() for name in names}) == len(urls)
+    assert max(map(len, names)) < 80
+
+
+def test_a_blog_has_one_site(database: Database, folder: Path) -> None:
+    database.write_now(queries.sync_sites, ["blog", "empty", "other"])
+    assert write(database, folder) == (2, 0, 0)
+    add(database, site="other", url="/elsewhere/")
+    with pytest.raises(DataFilesError, match="by --site; known: blog, empty, other"):
+        write(database, folder)
+    assert write(database, folder, "other") == (1, 0, 2)
+    assert database.read_now(hugo.comment_count, "blog") == 3
+    with pytest.raises(UnknownSiteError):
+        write(database, folder, "third")
