@@ -32,7 +32,7 @@ from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
-from commentsvc.api.submit import SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
@@ -60,6 +60,7 @@ from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
+from commentsvc.submissions import SubmissionService
 from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -243,7 +244,7 @@ def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequenc
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
     settings = service.settings
     cors = CorsPolicy(settings.sites)
-    submissions = SubmissionService(service, cors, bans)
+    submissions = HttpSubmissions(service, cors, SubmissionService(service, bans))
     serializer = CommentSerializer(service.sites, service.keys[0])
     api = CommentsApi(service, cors, submissions, serializer)
     routes = [
@@ -253,7 +254,7 @@ def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequenc
         *Avatars(settings, service.sites, service.clock.monotonic).routes(),
         *Feeds(service).routes(),
         *Embed(service, submissions, serializer).routes(),
-        *Stacosys(settings, submissions, api).routes(),
+        *Stacosys(service, submissions, api).routes(),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
         *others,

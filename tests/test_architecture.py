@@ -27,7 +27,7 @@ STATIC = ROOT / "static"
 _DATA = ["model", "settings", "util", "db"]
 _RULES = [*_DATA, "comments", "spam", "moderation"]
 _SERVICE = [*_RULES, "auth", "delivery", "http"]
-_HANDLERS = [*_SERVICE, "context"]
+_HANDLERS = [*_SERVICE, "context", "submissions"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
     "util": [],
@@ -39,6 +39,7 @@ ALLOWED: dict[str, list[str]] = {
     "context": [*_DATA, "comments"],
     "spam": [*_DATA, "comments"],
     "moderation": [*_DATA, "comments", "spam"],
+    "submissions": [*_RULES, "auth", "context"],
     "exports": [*_DATA, "comments"],
     "delivery": [*_RULES, "auth"],
     "api": _HANDLERS,
@@ -80,6 +81,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "exports.output": "exports/test_ndjson",
     "exports.xml_text": "exports/test_wordpress: hostile texts",
     "model": "everywhere: these are the words of all tests",
+    "submissions": "api/test_submit: what a submission meets, with a request and without",
     "util.origin": "comments/test_urls: rule 4",
     "util.templates": "test_embed and test_mail: all that is written by templates",
     "util.text": "where it is used: forms, submissions, bans and rules",

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import CommentSerializer, Revised, Votes, status
-from commentsvc.api.submit import SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
@@ -115,7 +115,7 @@ class AuthorActions:
         self,
         service: ServiceContext,
         cors: CorsPolicy,
-        submissions: SubmissionService,
+        submissions: HttpSubmissions,
         serializer: CommentSerializer,
     ) -> None:
         settings, keys = service.settings, service.keys
@@ -125,6 +125,7 @@ class AuthorActions:
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
+        self._bounds = settings.comments
         self._database = service.database
         self._sites = service.sites
         self._clock = service.clock
@@ -151,8 +152,8 @@ class AuthorActions:
         entry, headers = self._claim(request)
         if entry.comment.status == DELETED:
             raise UnknownComment([entry.comment.id])
-        message = message_from_json(request.json(), self._submissions.bounds)
-        verdict = await self._submissions.judge_edit(request, _edited(entry, message))
+        message = message_from_json(request.json(), self._bounds)
+        verdict = await self._submissions.check_edit(request, _edited(entry, message))
         number, now = entry.comment.id, self._clock.now_ms()
         comment = await self._database.write(author_edits.edit, number, message, verdict, now)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)

@@ -32,7 +32,7 @@ from commentsvc.api.serialize import (
     Receipt,
     status,
 )
-from commentsvc.api.submit import Accepted, SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import CommentList, Thread
@@ -61,6 +61,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, site_tag, thread_tag
+from commentsvc.submissions import Accepted
 from commentsvc.util.timestamps import read, rfc3339
 
 SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
@@ -171,7 +172,7 @@ class CommentsApi:
         self,
         service: ServiceContext,
         cors: CorsPolicy,
-        submissions: SubmissionService,
+        submissions: HttpSubmissions,
         serializer: CommentSerializer,
     ) -> None:
         self._settings = service.settings
@@ -292,9 +293,9 @@ class CommentsApi:
         the site; `site` in the body is the author's.
         """
         self._submissions.admit(request)
-        locate = self._submissions.locator(SUBMIT.read(request).site)
+        locate = self._sites.locator(SUBMIT.read(request).site)
         body = request.json()
-        submission = from_json(body, self._submissions.bounds, locate)
+        submission = from_json(body, self._settings.comments, locate)
         return self._submissions.begin(
             request, submission, partial(self._receipt, submission.place[0])
         )
@@ -306,7 +307,7 @@ class CommentsApi:
         """
         site = self._sites.named(PREVIEW.read(request).site)
         headers = self._cors.check(request, site)
-        message = message_from_json(request.json(), self._submissions.bounds)
+        message = message_from_json(request.json(), self._settings.comments)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return self._submissions.preview(
             request, message, lambda html: Response(200, headers, encode(Preview(html)))
@@ -326,13 +327,13 @@ class CommentsApi:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.invite(request, site)))
 
-    def _receipt(self, site: str, accepted: Accepted) -> Response:
+    def _receipt(self, site: str, accepted: Accepted, cors: Headers) -> Response:
         """Tell an author what became of a submission."""
         comment = accepted.comment
         expires = rfc3339(accepted.token_expires_at) if accepted.token else None
         shown = self._serializer.item(comment, site)
         receipt = Receipt(status(comment), shown, accepted.token, expires)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *accepted.headers)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
         return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
 
 

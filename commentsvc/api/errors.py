@@ -50,6 +50,11 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
         case errors.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
             return HttpError(409, "conflict", message, {"key": message})
+        case errors.SubmissionRefused():
+            return HttpError(400, error.message.key, error.message)
+        case errors.TooManyPending():
+            headers = (("Retry-After", str(error.retry_after)),)
+            return HttpError(429, "too_many_pending", str(error), headers=headers)
         case errors.ThreadClosed():
             return HttpError(400, "closed", Message("closed"))
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():

@@ -20,7 +20,7 @@ import msgspec
 from commentsvc.api import comments
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.parameters import WriteQuery
-from commentsvc.api.submit import SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.submission import (
     Author,
@@ -33,6 +33,7 @@ from commentsvc.comments.submission import (
     check,
     is_site,
 )
+from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -44,7 +45,6 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
 from commentsvc.http.router import Handler, HandlerResult, Route, route
-from commentsvc.settings.schema import Settings
 
 MODERATION = "moderation"  # beside /web/login: the service may be in a folder of its host
 WEB_FOLDER = "/web"
@@ -147,10 +147,12 @@ class Stacosys:
     """The handlers of group B."""
 
     def __init__(
-        self, settings: Settings, submissions: SubmissionService, api: CommentsApi
+        self, service: ServiceContext, submissions: HttpSubmissions, api: CommentsApi
     ) -> None:
         """Take where submissions go to, and our own handlers for what is the same."""
-        self._redirect = (("Location", settings.stacosys.redirect), NOT_STORED)
+        self._redirect = (("Location", service.settings.stacosys.redirect), NOT_STORED)
+        self._bounds = service.settings.comments
+        self._sites = service.sites
         self._submissions = submissions
         self._api = api
 
@@ -211,7 +213,7 @@ class Stacosys:
         self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
     ) -> None:
         self._submissions.admit(request)
-        locate = self._submissions.locator(operation.read(request).site)
+        locate = self._sites.locator(operation.read(request).site)
         fields = SubmissionFields(
             sent.url,
             sent.author,
@@ -219,7 +221,7 @@ class Stacosys:
             site=stacosys_site(sent.site or ""),
             subject=sent.captcha,
         )
-        submission = check(fields, self._submissions.bounds, locate)
+        submission = check(fields, self._bounds, locate)
         await self._submissions.submit(
             request, _as_sent_by_old_clients(submission, sent.email or "")
         )

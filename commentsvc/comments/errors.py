@@ -4,6 +4,8 @@ CommentsError
   UnknownSite      no site of that name is configured
   UnknownParent    the comment answered to is not in this thread, or was deleted
   KeyConflict      the key was used before, for other content
+  SubmissionRefused  a spam check lets nobody send this
+  TooManyPending   its author, or its site, has too many comments that wait already
   ThreadClosed     the thread takes no more comments
   UnknownComment   no comment has that id
   NothingToUndo    there is no such change, or it was undone before
@@ -16,6 +18,8 @@ BadCursor          `after` was not made by a list of ours, or for another order
 """
 
 from collections.abc import Sequence
+
+from commentsvc.util.i18n import Message
 
 
 class CommentsError(Exception):
@@ -32,6 +36,22 @@ class UnknownParent(CommentsError):
 
 class KeyConflict(CommentsError):
     """The key was used before, for other content."""
+
+
+class SubmissionRefused(CommentsError):
+    """A spam check lets nobody send this; `message` is for its author."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class TooManyPending(CommentsError):
+    """Too many comments of a network or a site wait; `retry_after` is in seconds."""
+
+    def __init__(self, text: str, retry_after: int) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
 
 
 class ThreadClosed(CommentsError):

@@ -15,7 +15,7 @@ from commentsvc.comments.markdown import render
 TURN: Final = 0.02  # seconds; more than a hundred usual comments
 
 # Gets the HTML, or why there is none.
-Done = Callable[[str | Exception], None]
+Rendered = Callable[[str | Exception], None]
 
 
 class RenderQueue:
@@ -23,10 +23,10 @@ class RenderQueue:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         """Take a clock in seconds."""
-        self._waiting: list[tuple[str, Done]] = []
+        self._waiting: list[tuple[str, Rendered]] = []
         self._monotonic = monotonic
 
-    def add(self, source: str, done: Done) -> None:
+    def add(self, source: str, done: Rendered) -> None:
         """Call `done`, which raises nothing, in a later turn with the HTML of `source`."""
         self._waiting.append((source, done))
         if len(self._waiting) == 1:

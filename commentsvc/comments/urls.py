@@ -26,7 +26,8 @@ this order (sections are those of RFC 3986 unless another document is named):
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -171,6 +172,11 @@ class Sites:
             return self._absolute(url, name)
         site = self._named(name) if name else self._first
         return PageRef(site.name, canonical(url, site.trailing_slash))
+
+    def locator(self, name: str) -> Callable[[str], PageRef]:
+        """Return `locate` for the site `name`; "" for what the url says. Raise UnknownSiteError."""
+        self._named(name)
+        return partial(self.locate, name=name)
 
     def place(self, url: str, name: str) -> PageRef:
         """As `locate`; without a url it is the whole site, whose url is ""."""

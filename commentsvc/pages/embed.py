@@ -25,7 +25,7 @@ from msgspec import UNSET, Meta, UnsetType
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.serialize import CommentSerializer, Item, status
-from commentsvc.api.submit import Accepted, SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
@@ -60,6 +60,7 @@ from commentsvc.http.operation import Operation, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, thread_tag
 from commentsvc.settings.schema import origins
+from commentsvc.submissions import Accepted
 from commentsvc.util import templates as templating
 from commentsvc.util.i18n import (
     ENGLISH,
@@ -205,11 +206,12 @@ class Embed:
     """The handlers of the embedded thread."""
 
     def __init__(
-        self, service: ServiceContext, submissions: SubmissionService, serializer: CommentSerializer
+        self, service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
     ) -> None:
         settings = service.settings
         self._database = service.database
         self._sites = service.sites
+        self._clock = service.clock
         self._submissions = submissions
         self._serializer = serializer
         self._most = settings.comments.list_limit
@@ -283,7 +285,7 @@ class Embed:
             site=given.site,
             preset=given.closed or "",
             count=page.thread.count,
-            closed=given.closed or self._submissions.is_past(page.closes),
+            closed=given.closed or self._is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",
         )
@@ -298,9 +300,9 @@ class Embed:
         try:
             values.update((name, texts[0]) for name, texts in request.form().items())
             self._submissions.admit(request)
-            locate = self._submissions.locator(SUBMIT.read(request).site)
-            submission = from_form(values, self._submissions.bounds, locate)
-            accepted = await self._submissions.submit(request, submission)
+            locate = self._sites.locator(SUBMIT.read(request).site)
+            submission = from_form(values, self._bounds, locate)
+            accepted, _ = await self._submissions.submit(request, submission)
         except Exception as failure:
             error = as_http(failure)
             if error is None:
@@ -346,6 +348,10 @@ class Embed:
         )
         headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
         return Response(error.status, headers, html.encode())
+
+    def _is_past(self, moment: int | None) -> bool:
+        """Whether `moment` (Unix milliseconds) has come; None never does."""
+        return moment is not None and moment <= self._clock.now_ms()
 
     def _page(self, site: str, url: str) -> str:
         return self._origins.get(site, "") + url

@@ -19,7 +19,7 @@ from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
-from commentsvc.api.submit import SubmissionService
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
@@ -47,6 +47,7 @@ from commentsvc.settings.schema import (
     SpamSettings,
 )
 from commentsvc.spam.bans import Bans
+from commentsvc.submissions import SubmissionService
 from tests.core_server import core_server
 from tests.unit.settable_clock import SettableClock
 
@@ -112,7 +113,8 @@ class Served:
         sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
         service = ServiceContext(settings, database, sites, keys, clock)
-        submissions = SubmissionService(service, cors, bans)
+        self.submissions = SubmissionService(service, bans)
+        submissions = HttpSubmissions(service, cors, self.submissions)
         serializer = CommentSerializer(sites, keys[0])
         api = CommentsApi(service, cors, submissions, serializer)
         self.links = SignedLinks(keys)
@@ -133,7 +135,7 @@ class Served:
             *Avatars(settings, sites, clock.monotonic).routes(),
             *Feeds(service).routes(),
             *Embed(service, submissions, serializer).routes(),
-            *Stacosys(settings, submissions, api).routes(),
+            *Stacosys(service, submissions, api).routes(),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
             *ops.routes(),

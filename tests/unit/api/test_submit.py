@@ -1,4 +1,4 @@
-"""intake: what a submission meets on its way, whatever form it came in."""
+"""What a submission meets on its way, whatever form it came in, and without HTTP too."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from commentsvc.comments.errors import UnknownParent
+from commentsvc.comments.errors import SubmissionRefused, TooManyPending, UnknownParent
 from commentsvc.comments.markdown import render
+from commentsvc.comments.submission import Submission
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.db.writer import Job
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
@@ -216,3 +217,64 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi | {"message": "bad"}, hi)
     assert [answer.status for answer in answers] == [400, 201]
+
+
+def submission(message: str, **fields: Any) -> Submission:  # Any: a field of Submission
+    """What Ann says on /p/ of the blog."""
+    plain = Submission(
+        place=("blog", "/p/"),
+        author="Ann",
+        message=message,
+        email="",
+        avatar="",
+        site="",
+        parent=None,
+        title="",
+        key="",
+        honeypot="",
+        form_token=None,
+    )
+    return msgspec.structs.replace(plain, **fields)
+
+
+def test_a_comment_that_comes_without_a_request_meets_the_same_checks(tmp_path: Path) -> None:
+    spam = SpamSettings(form_token="off", proof_of_work=0, pending_limit="1/day", max_links=1)
+    links = "https://one.example/ https://two.example/ {}"
+
+    async def scene(running: Served) -> None:
+        submit = running.submissions.submit
+        first = await submit(submission("Hello *you*"), b"one")
+        assert (first.comment.status, first.comment.html) == (
+            "approved",
+            "<p>Hello <em>you</em></p>\n",
+        )
+        assert first.token
+        waits = await submit(submission(links.format(1)), b"one")
+        assert waits.comment.status == "pending"
+        with pytest.raises(TooManyPending) as full:
+            await submit(submission(links.format(2)), b"one")
+        assert full.value.retry_after == 86_400
+        with pytest.raises(SubmissionRefused):
+            await submit(submission("Watches", honeypot="filled"), b"two")
+
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, spam=spam)) as running:
+        asyncio.run(scene(running))
+        assert [entry.comment.source for entry in running.stored()] == [
+            links.format(1),
+            "Hello *you*",
+        ]
+
+
+def test_whoever_stops_waiting_for_a_submission_leaves_no_error(service: Served) -> None:
+    async def scene() -> list[str]:
+        reported: list[str] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, about: reported.append(about["message"]))
+        waiting = asyncio.ensure_future(service.submissions.submit(submission("Hi"), b"one"))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await service.submissions.submit(submission("Hi again"), b"one")
+        return reported
+
+    assert asyncio.run(scene()) == []
+    assert len(service.stored()) == 2

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from commentsvc.api import submit
+from commentsvc import submissions
 from commentsvc.api.errors import as_http
 from commentsvc.comments.errors import ThreadClosed, UnknownParent
 from commentsvc.comments.submission import SubmissionError, from_form
@@ -33,7 +33,7 @@ WRONG = {
 
 def refusals() -> list[Text]:
     """Everything that a reader can be told who sends a form."""
-    texts: list[Text] = [*submit.REFUSED.values()]
+    texts: list[Text] = [*submissions.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
             from_form(values, CommentsSettings(), lambda url: ("", "/p/"))

@@ -1,0 +1,199 @@
+"""The one way of a new comment into the database, whoever brings it.
+
+What is done here with each: its HTML is made, the spam checks and the site's policy judge it, it
+gets an edit token, and it is stored with the status that follows. It knows nothing of HTTP;
+`api.submit` is what submissions by HTTP pass before.
+
+What comes within a turn of the loop is gathered and rendered by a `RenderQueue`, and goes to the
+writer when the turn is over, which thus has it all in one transaction.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from commentsvc.auth.edit_tokens import EditTokens
+from commentsvc.comments import create
+from commentsvc.comments.create import InsertResult, NewComment
+from commentsvc.comments.errors import SubmissionRefused, TooManyPending
+from commentsvc.comments.render_queue import Rendered, RenderQueue
+from commentsvc.comments.submission import Submission
+from commentsvc.context import ServiceContext
+from commentsvc.db.writer import Job
+from commentsvc.model import APPROVED, PENDING, SPAM, Comment
+from commentsvc.spam import score
+from commentsvc.spam.bans import Bans
+from commentsvc.spam.checks import SpamChecker
+from commentsvc.spam.pending_limit import PendingLimit
+from commentsvc.spam.policy import PolicyResult, SpamPolicy
+from commentsvc.spam.score import Verdict
+from commentsvc.util.client_network import NetworkHashes
+from commentsvc.util.i18n import Message
+from commentsvc.util.timestamps import MINUTE_MS
+
+# What becomes of a submission by the verdict on it.
+STATUS: Final = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
+
+# What is said where nothing is stored.
+REFUSED: Final = {score.TRAPPED: Message("rejected"), score.UNKNOWN_FORM: Message("form_token")}
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Accepted(NamedTuple):
+    """A stored comment. `token` edits it until `token_expires_at` (Unix ms), if there is one."""
+
+    comment: Comment
+    token: str | None
+    token_expires_at: int
+
+
+class PreparedComment(NamedTuple):
+    """What is about to be stored, the moment `now` (Unix milliseconds), and its edit token."""
+
+    new: NewComment
+    now: int
+    token: str
+
+
+# Gets what was stored, or why nothing was; on the loop. It raises nothing.
+Done = Callable[[Accepted | Exception], None]
+
+
+class SubmissionService:
+    """Takes submissions for all sites. A `network` is as `util.client_network` gives it."""
+
+    def __init__(self, service: ServiceContext, bans: Bans) -> None:
+        """Take what a submission meets; `bans` are told of changes by whoever has them too."""
+        settings, database, keys = service.settings, service.database, service.keys
+        self._edit = settings.moderation.edit_minutes * MINUTE_MS
+        self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
+        self._spam_checker = SpamChecker(settings, keys)
+        self._spam_policy = SpamPolicy(settings, database, bans)
+        self._pending_limit = PendingLimit(settings.spam, database)
+        self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
+        self._tokens = EditTokens(keys)
+        self._rendering = RenderQueue(service.clock.monotonic)
+        self._database = database
+        self._sites = service.sites
+        self._clock = service.clock
+
+    def form_token(self, site: str) -> str:
+        """Return a form token alone, for a form of `site` that cannot do any work."""
+        return self._spam_checker.form_token(site, self._clock.now_ms() / 1_000)
+
+    def invite(self, site: str, network: bytes) -> dict[str, Any]:  # Any: see SpamChecker
+        """Return what a form of `site` needs, asked for from `network`."""
+        now = self._clock.now_ms() / 1_000
+        return self._spam_checker.invite(site, now, self._clock.monotonic(), network)
+
+    async def submit(self, submission: Submission, network: bytes) -> Accepted:
+        """Judge and store a submission from `network`; return after the COMMIT.
+
+        Raise CommentsError or DatabaseError; then nothing is stored.
+        """
+        stored: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: Accepted | Exception) -> None:
+            if stored.cancelled():
+                return
+            if isinstance(outcome, Exception):
+                stored.set_exception(outcome)
+            else:
+                stored.set_result(outcome)
+
+        self.begin(submission, network, done)
+        return await stored
+
+    def begin(self, submission: Submission, network: bytes, done: Done) -> None:
+        """As `submit`, but `done` is called with the outcome."""
+        self._rendering.add(submission.message, partial(self._store, submission, network, done))
+
+    def preview(self, message: str, done: Rendered) -> None:
+        """Call `done`, which raises nothing, with the HTML that `message` would have."""
+        self._rendering.add(message, done)
+
+    async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
+        """Judge the new text of a comment."""
+        html = await self._rendering.render(submission.message)
+        policy = self._policy(submission, html, network, self._clock.now_ms())
+        monotonic = self._clock.monotonic()
+        return self._spam_checker.check_edit(submission, html, network, policy, monotonic)
+
+    def _store(
+        self, submission: Submission, network: bytes, done: Done, html: str | Exception
+    ) -> None:
+        try:
+            if isinstance(html, Exception):
+                raise html
+            prepared = self._prepare(submission, network, html)
+            stored = partial(self._conclude, prepared, done)
+            self._database.begin_each(create.ADD, (prepared.new, prepared.now), stored)
+        except Exception as error:
+            done(error)
+
+    def _conclude(self, prepared: PreparedComment, done: Done, job: Job[InsertResult]) -> None:
+        if job.result is None:
+            assert job.error is not None, "a job has a result or an error"
+            return done(job.error)
+        added, expires_at = job.result, prepared.new.token_expires_at
+        valid = added.token_valid and self._edit > 0
+        return done(Accepted(added.comment, prepared.token if valid else None, expires_at))
+
+    def _prepare(self, submission: Submission, network: bytes, html: str) -> PreparedComment:
+        """Judge a submission. Raise SubmissionRefused or TooManyPending."""
+        now, monotonic = self._clock.now_ms(), self._clock.monotonic()
+        policy = self._policy(submission, html, network, now)
+        verdict = self._spam_checker.check(
+            submission, html, network, policy, (now / 1_000, monotonic)
+        )
+        if verdict.decision == "reject":
+            raise SubmissionRefused(REFUSED[verdict])
+        if verdict.decision == "hold":
+            refusal = self._pending_limit.take(submission.place[0], network, monotonic)
+            if refusal:
+                raise TooManyPending(refusal.text, refusal.retry_after)
+        token, token_hash = self._tokens.new_token()
+        network_hash = self._hashes.hash(network, now)
+        new = self._new(submission, html, verdict, network_hash, (token_hash, now + self._edit))
+        return PreparedComment(new, now, token)
+
+    def _policy(self, submission: Submission, html: str, network: bytes, now: int) -> PolicyResult:
+        hashes = partial(self._hashes.hashes, network, now)
+        return self._spam_policy.check(submission, html, hashes, now)
+
+    def _new(
+        self,
+        submission: Submission,
+        html: str,
+        verdict: Verdict,
+        network_hash: bytes | None,
+        token: tuple[bytes, int],
+    ) -> NewComment:
+        site, url = submission.place
+        content = (site, url, submission.author, submission.email, submission.message)
+        return NewComment(
+            site=site,
+            url=url,
+            title=submission.title,
+            author=submission.author,
+            email=submission.email,
+            avatar=submission.avatar,
+            author_site=submission.site,
+            source=submission.message,
+            html=html,
+            parent=submission.parent,
+            status=STATUS[verdict.decision],
+            key=submission.key or _encode((*content, submission.parent)).decode(),
+            derived=not submission.key,
+            token_hash=token[0],
+            token_expires_at=token[1],
+            open_for=self._sites.open_for(site),
+            score=verdict.score,
+            reasons="\n".join(verdict.reasons),
+            network=network_hash,
+            notify=submission.notify and self._replies,
+        )
