@@ -11,7 +11,7 @@ Some Markdown becomes far more HTML than was typed: a table fills missing cells,
 its address and title. `render` bounds that (`EXPANSION`, `ALLOWANCE`): a text that would become
 more, or that nests too deeply, is shown as it was typed.
 
-The package's README says why it is comrak.
+docs/architecture.md says why it is comrak.
 """
 
 import re
