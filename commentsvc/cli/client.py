@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
+from commentsvc.imports import store
+from commentsvc.imports.store import ImportRun
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import HistoryEntry
@@ -58,29 +60,74 @@ def write(data: Path, order: Order) -> CommandResult:
 
     Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
     """
-    path = database_file(data)
-    end = time.monotonic() + START_PATIENCE
-    while True:
-        with contextlib.suppress(NoServer):
-            return control.ask(data / data_dir.CONTROL, order)
-        try:
-            with Lock(data):
-                return _write_alone(path, order)
-        except DatabaseBusy:
-            if time.monotonic() > end:
-                raise
-        time.sleep(PAUSE)
+    with Writer(data) as writer:
+        return writer.write(order)
 
 
-def _write_alone(path: Path, order: Order) -> CommandResult:
-    upgrade.upgrade(path)
-    database = Database(path, purge=lambda _tags: None)  # no server, so no stored answers
-    database.open()
-    try:
+class Writer:
+    """Has orders written: by the server that runs on `data`, or alone where none does.
+
+    Whoever writes alone keeps the lock, so no server can start until the block is left.
+    """
+
+    def __init__(self, data: Path) -> None:
+        """Raises DatabaseUnusable where there is no database."""
+        self._data = data
+        self._path = database_file(data)
+        self._held = contextlib.ExitStack()
+        self._database: Database | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the last order was written without a server."""
+        return self._database is not None
+
+    def write(self, order: Order) -> CommandResult:
+        """Have `order` written, in one transaction; returns what changed.
+
+        Raises ControlError, CommentsError, ModeratorError or DatabaseError.
+        """
+        end = time.monotonic() + START_PATIENCE
+        while self._database is None:
+            with contextlib.suppress(NoServer):
+                return control.ask(self._data / data_dir.CONTROL, order)
+            try:
+                self._database = self._open()
+            except DatabaseBusy:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(PAUSE)
         now = time.time_ns() // 1_000_000
-        return database.write_now(order.apply, now)
-    finally:
-        database.close_now()
+        return self._database.write_now(order.apply, now)
+
+    def _open(self) -> Database:
+        with contextlib.ExitStack() as opening:
+            opening.enter_context(Lock(self._data))
+            upgrade.upgrade(self._path)
+            database = Database(self._path, purge=lambda _tags: None)  # no server, no cache
+            database.open()
+            opening.callback(database.close_now)
+            self._held = opening.pop_all()
+        return database
+
+
+def ensure_database(data: Path) -> Path:
+    """Return the file of the database in the folder `data`; make both where they are missing.
+
+    Raises DataUnusable and DatabaseError.
+    """
+    path = data / data_dir.DATABASE
+    if not path.exists():
+        data_dir.prepare(data)
+        with Lock(data):
+            upgrade.upgrade(path)
+    return path
 
 
 def check(data: Path) -> list[str]:
@@ -104,6 +151,11 @@ def history(data: Path, comment_id: int) -> list[HistoryEntry]:
 def everyone(data: Path) -> list[Moderator]:
     """All moderators, by name. Raises DatabaseError."""
     return _read(data, accounts.everyone)
+
+
+def import_runs(data: Path) -> list[ImportRun]:
+    """All imports, the newest first. Raises DatabaseError."""
+    return _read(data, store.runs)
 
 
 def bans_listing(data: Path) -> list[Ban]:

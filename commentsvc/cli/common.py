@@ -62,6 +62,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.db.backup import BackupError
     from commentsvc.db.sqlite import DatabaseError
     from commentsvc.exports.hugo import DataFilesError
+    from commentsvc.imports.records import ImportFailed
     from commentsvc.runtime.control import ControlError
     from commentsvc.runtime.systemd import SocketsUnusable
 
@@ -74,6 +75,7 @@ def expected() -> tuple[type[Exception], ...]:
         SocketsUnusable,
         DatabaseError,
         DataFilesError,
+        ImportFailed,
         ModeratorError,
         PasswordRefused,
         UrlError,

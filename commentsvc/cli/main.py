@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc.cli import backup, bans, export, mail, moderate, moderators, threads
+from commentsvc.cli import backup, bans, export, imports, mail, moderate, moderators, threads
 from commentsvc.cli.common import (
     Failure,
     Program,
@@ -45,6 +45,7 @@ for verb in (
     backup.backup,
     backup.restore,
     export.export,
+    imports.import_,
     doctor_command.doctor,
 ):
     main.add_command(verb)

@@ -5,6 +5,7 @@ command itself where none does; either way by its own `apply`, in one transactio
 canonical: whoever makes an order has read the settings.
 """
 
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from commentsvc.auth import accounts, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db.sqlite import Transaction
+from commentsvc.imports import store
 from commentsvc.moderation import actions, retention
 from commentsvc.spam import bans
 
@@ -208,6 +210,64 @@ class ManageAccount(ControlCommand, frozen=True):
         return CommandResult()
 
 
+class BeginImport(ControlCommand, frozen=True):
+    """Begin the import of `files` with that `digest`, or go on with it; gives its number.
+
+    `sites` are the names of the sites of the settings, which a new database does not know yet.
+    """
+
+    source: str
+    files: str
+    digest: bytes
+    sites: tuple[str, ...]
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`."""
+        queries.sync_sites(tx, self.sites)
+        return CommandResult(changed=(store.begin(tx, self.source, self.files, self.digest, now),))
+
+
+class StoreImported(ControlCommand, frozen=True):
+    """Store the comments of the stage at the path `stage`, from number `first` to `last`."""
+
+    id: Id
+    stage: str
+    first: int
+    last: int
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`."""
+        path = Path(self.stage)
+        return CommandResult(moved=store.add(tx, self.id, path, self.first, self.last, now))
+
+
+class FinishImport(ControlCommand, frozen=True):
+    """Note that the import `id` is complete."""
+
+    id: Id
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`."""
+        store.finish(tx, self.id, now)
+        return CommandResult()
+
+
+class UndoImport(ControlCommand, frozen=True):
+    """Take back `most` comments of the import `id`, of those with ids below `before`.
+
+    Gives how many were taken back, and before which id to go on, or nothing at the end.
+    """
+
+    id: Id
+    before: Id
+    most: int
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`."""
+        moved, before = store.remove(tx, self.id, self.before, self.most, now)
+        return CommandResult(moved=moved, changed=(before,) if before else ())
+
+
 Order = (
     ChangeStatus
     | UndoChange
@@ -221,6 +281,10 @@ Order = (
     | RemoveBan
     | ErasePerson
     | ManageAccount
+    | BeginImport
+    | StoreImported
+    | FinishImport
+    | UndoImport
 )
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, render
+from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean, render
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
 
@@ -22,10 +22,13 @@ PAUSE: Final = 1.0  # seconds between two pieces
 PIECE: Final = 500  # comments at most
 BUDGET: Final = 0.05  # seconds
 
-# HTML beyond the renderer's bound is certain to differ, and may be too long to look at.
+# HTML beyond the renderer's bound is certain to differ, and may be too long to look at. Of an
+# imported comment whose HTML is not made of its text, only the sanitizing is done again.
 _LOOK: Final = (
-    "SELECT id, source, CASE WHEN length(html) <= ? * length(CAST(source AS BLOB)) + ? THEN html"
-    " END FROM comment WHERE id > ? ORDER BY id LIMIT ?"
+    "SELECT c.id, c.source, CASE WHEN i.is_html OR length(c.html) <="
+    " ? * length(CAST(c.source AS BLOB)) + ? THEN c.html END, i.is_html FROM comment AS c"
+    " LEFT JOIN imported_comment AS i ON i.comment_id = c.id"
+    " WHERE c.id > ? ORDER BY c.id LIMIT ?"
 )
 _STORE: Final = "UPDATE comment SET html = ? WHERE id = ? AND source = ?"
 
@@ -67,10 +70,12 @@ def look(reader: Reader, after: int) -> Looked:
     end = time.monotonic() + BUDGET
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, source, html in reader.execute(_LOOK, (EXPANSION, ALLOWANCE, after, PIECE)):
+    for number, source, html, is_html in reader.execute(
+        _LOOK, (EXPANSION, ALLOWANCE, after, PIECE)
+    ):
         last = number
         try:
-            now = render(source)
+            now = clean(html) if is_html else render(source)
         except Exception:
             _log.exception("comment %d cannot be rendered again", number)
             continue

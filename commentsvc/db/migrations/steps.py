@@ -36,7 +36,8 @@ INITIAL: Final = (
         count INTEGER NOT NULL DEFAULT 0,
         state TEXT NOT NULL DEFAULT 'aging'
             CHECK (state = 'aging' OR state = 'open' OR state = 'closed'),
-        alias_id INTEGER REFERENCES thread (id)
+        alias_id INTEGER REFERENCES thread (id),
+        imported INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
     "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
@@ -103,6 +104,36 @@ INITIAL: Final = (
         status TEXT NOT NULL,
         count INTEGER NOT NULL,
         PRIMARY KEY (day, site_id, status)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE import_run (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        source TEXT NOT NULL,
+        files TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        keeps_ids INTEGER NOT NULL,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        undone_at INTEGER
+    ) STRICT
+    """,
+    """
+    CREATE TABLE imported_comment (
+        comment_id INTEGER NOT NULL PRIMARY KEY,
+        import_id INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        anchor TEXT NOT NULL,
+        is_html INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX imported_comment_key ON imported_comment (key)",
+    """
+    CREATE TABLE imported_thread (
+        import_id INTEGER NOT NULL,
+        thread_id INTEGER NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
+        is_new INTEGER NOT NULL,
+        PRIMARY KEY (import_id, thread_id)
     ) STRICT
     """,
     """

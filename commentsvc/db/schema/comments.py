@@ -54,7 +54,7 @@ class ThreadTable(Table):
     """What was said under one page. `url` is canonical; `count` counts approved comments.
 
     A row with an `alias_id` holds no comments: its url is another name of that thread's page. So a
-    url can never be both.
+    url can never be both. `imported` is 1 where comments were imported: they have anchors.
     """
 
     id = peewee.AutoField()
@@ -66,6 +66,7 @@ class ThreadTable(Table):
         constraints=[peewee.SQL(f"DEFAULT '{AGING}'"), one_of("state", STATES)]
     )
     aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
+    imported = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "thread"

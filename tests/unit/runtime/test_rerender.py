@@ -37,6 +37,20 @@ def test_all_that_differs_is_stored_anew(tmp_path: Path, monkeypatch: pytest.Mon
         assert len(stored(database)) == 6
 
 
+def test_html_of_another_system_is_only_sanitised_again(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        for number, html in enumerate(("<p>a<br>b</p>", "<p>a</p><script>x</script>"), 1):
+            add(database, source="*a*", html=html)
+            database.write_now(
+                lambda tx, number: tx.execute(
+                    "INSERT INTO imported_comment VALUES (?, 1, ?, '', 1)", (number, b"%d" % number)
+                ),
+                number,
+            )
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        assert stored(database) == [("*a*", "<p>a<br>b</p>"), ("*a*", "<p>a</p>")]
+
+
 def test_what_was_right_is_not_written(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for source in ("*a*", "b", TABLE):

@@ -1,0 +1,260 @@
+"""The command that imports what another system has exported.
+
+The files are read and checked here, in a stage beside the database; only then is something stored,
+in small transactions, by the running server or by us.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from commentsvc.cli.common import Failure, config_option, data_option, find_settings
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+    from commentsvc.imports.prepare import ImportSource
+
+# Comments that are stored in one transaction. While a server runs, submissions wait for it.
+ALONE: Final = 5_000
+BESIDE_SERVER: Final = 250
+STAGE: Final = "import.sqlite3"  # in the data folder
+STATUSES: Final = ("approved", "pending", "spam")
+FORMATS: Final = ("auto", "disqus", "wordpress", "isso")
+
+
+def _zone(_ctx: click.Context, _param: click.Parameter, value: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise click.BadParameter("give a name like Europe/Berlin or UTC.") from error
+
+
+def _statuses(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in value.split(","))
+    if unknown := [name for name in names if name not in STATUSES]:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(STATUSES)}.")
+    return names
+
+
+# Is told how far the work is, and how many comments that is.
+Advance = Callable[[int, int], None]
+
+
+@click.command("import")
+@data_option
+@config_option
+@click.argument("source", metavar="FORMAT", type=click.Choice(FORMATS), required=False)
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--site", default="", metavar="NAME", help="Into which site; else that of each URL.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
+@click.option(
+    "--map",
+    "map_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="A CSV file of old and new addresses of pages.",
+)
+@click.option(
+    "--aliases",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The list of old addresses that the blog's build wrote, as for `thread import`.",
+)
+@click.option(
+    "--timezone",
+    "zone",
+    default="UTC",
+    show_default=True,
+    metavar="TZ",
+    callback=_zone,
+    help="The time zone of dates that name none, like Europe/Berlin.",
+)
+@click.option(
+    "--status",
+    "statuses",
+    default=",".join(STATUSES),
+    show_default=True,
+    metavar="LIST",
+    callback=_statuses,
+    help="Store only comments with these statuses.",
+)
+@click.option("--keep-going", is_flag=True, help="Leave out what cannot be read, and go on.")
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write what became of each comment to a CSV file.",
+)
+@click.option("--list", "list_runs", is_flag=True, help="Show all imports so far.")
+@click.option("--undo", type=click.IntRange(1, 2**31), metavar="ID", help="Take an import back.")
+def import_(
+    data: Path,
+    settings_file: Path | None,
+    source: str | None,
+    files: tuple[Path, ...],
+    site: str,
+    dry_run: bool,
+    map_file: Path | None,
+    aliases: Path | None,
+    zone: ZoneInfo,
+    statuses: tuple[str, ...],
+    keep_going: bool,
+    report_file: Path | None,
+    list_runs: bool,
+    undo: int | None,
+) -> None:
+    """Import comments that another system has exported.
+
+    FORMAT is the system's name, or `auto` to recognise it. It works while the server runs. A second
+    run stores nothing twice, and one that was interrupted is continued by running it again.
+    """
+    if list_runs or undo is not None:
+        if source:
+            raise click.UsageError("--list and --undo take no FORMAT and no FILE.")
+        _show_runs(data) if undo is None else _undo(data, undo)
+        return
+    if source is None or not files:
+        raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
+    from commentsvc.cli import client
+    from commentsvc.imports import pages, prepare, report
+    from commentsvc.imports.stage import Stage
+    from commentsvc.settings import loader
+
+    settings = loader.load(find_settings(settings_file, data))
+    moved = _aliases(aliases) | (pages.read_map(map_file) if map_file else {})
+    locate = pages.PageFinder(settings.sites, site, moved)
+    found = prepare.open_source(source, files)
+    if found.recognised_by:
+        click.echo(f"{found.format.NAME}: recognised by {found.recognised_by}")
+    database = client.ensure_database(data)
+    with _alone(data / f"{STAGE}.lock"), contextlib.ExitStack() as stack:
+        stage = Stage(data / STAGE, found.format.NAME, statuses)
+        stack.callback(stage.close)
+        with _progress("reading", found.size) as advance:
+            prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)
+        number = stage.settle(locate, database)
+        run = None
+        if number and not dry_run:
+            sites = tuple(site.name for site in settings.sites)
+            run = _store(data, found, sites, stage.path, number)
+        for line in report.summary(stage, dry=dry_run):
+            click.echo(line)
+        if report_file:
+            report.write(report_file, stage.rows(database))
+    if run is not None:
+        click.echo(f"This is import {run}. To take it back: commentsvc import --undo {run}")
+
+
+def _aliases(path: Path | None) -> dict[str, str]:
+    from commentsvc.cli import alias_import
+
+    if path is None:
+        return {}
+    with path.open("rb") as file:
+        listed = alias_import.read(file.read(alias_import.LIMIT + 1))
+    return {alias: page.url for page in listed for alias in page.aliases}
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, so that no other import uses the same stage."""
+    import fcntl
+
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Failure(["Another import is running on this data. Wait for it."]) from error
+        yield
+
+
+@contextlib.contextmanager
+def _progress(label: str, length: int) -> Iterator[Advance]:
+    """Give what takes how far we are, of `length`, and how many comments that is.
+
+    On a terminal it shows a bar with the time left and comments per second.
+    """
+    stream = sys.stderr
+    if not stream.isatty():
+        yield lambda _done, _comments: None
+        return
+    begun, rate = time.monotonic(), ""
+    bar: ProgressBar[int]
+    with click.progressbar(
+        length=max(length, 1),
+        label=label,
+        file=stream,
+        item_show_func=lambda _item: rate,
+        update_min_steps=max(length // 1_000, 1),
+    ) as bar:
+        before = 0
+
+        def advance(done: int, comments: int) -> None:
+            nonlocal before, rate
+            rate = f"{comments / max(time.monotonic() - begun, 0.001):,.0f} comments/s"
+            bar.update(done - before)
+            before = done
+
+        yield advance
+
+
+def _store(
+    data: Path, found: "ImportSource", sites: tuple[str, ...], stage: Path, number: int
+) -> int:
+    """Store the comments of the stage; return the number of the import."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import BeginImport, FinishImport, StoreImported
+
+    names = ", ".join(file.name for file in found.files)
+    with client.Writer(data) as writer, _progress("storing", number) as advance:
+        begin = BeginImport(found.format.NAME, names[:500], found.digest(), sites)
+        [run] = writer.write(begin).changed
+        first = 1
+        while first <= number:
+            last = first + (ALONE if writer.is_alone else BESIDE_SERVER) - 1
+            begun = time.monotonic()
+            writer.write(StoreImported(run, str(stage.absolute()), first, min(last, number)))
+            if not writer.is_alone:  # leave as much time to readers and submissions
+                time.sleep(time.monotonic() - begun)
+            advance(min(last, number), min(last, number))
+            first = last + 1
+        writer.write(FinishImport(run))
+    return run
+
+
+def _undo(data: Path, run: int) -> None:
+    from commentsvc.cli import client
+    from commentsvc.comments.submission import BIGGEST_ID
+    from commentsvc.runtime.control_commands import UndoImport
+
+    total, before = 0, BIGGEST_ID
+    with client.Writer(data) as writer:
+        while before:
+            most = ALONE if writer.is_alone else BESIDE_SERVER
+            answer = writer.write(UndoImport(run, before, most))
+            total += answer.moved
+            before = answer.changed[0] if answer.changed else 0
+    click.echo(f"import {run} is taken back: {total} comments")
+
+
+def _show_runs(data: Path) -> None:
+    from datetime import datetime
+
+    from commentsvc.cli import client
+
+    for run in client.import_runs(data):
+        begun = datetime.fromtimestamp(run.started_at / 1_000, UTC)
+        state = "undone" if run.undone_at else "" if run.finished_at else "not complete"
+        click.echo(
+            f"{run.id:>4}  {begun:%Y-%m-%d %H:%M}  {run.source:<10} {run.comments:>8}"
+            f"  {run.files}  {state}".rstrip()
+        )

@@ -1,0 +1,54 @@
+"""Dates of other systems, as Unix milliseconds.
+
+What has no offset from UTC is in the zone that the caller names.
+"""
+
+import re
+from datetime import UTC, datetime, tzinfo
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Final
+
+_LATEST: Final = 253_402_300_799_999  # the end of the year 9999
+_ISO: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"\s*(Z|UTC|[+-]\d\d:?\d\d)?)?"
+)
+
+
+@lru_cache(4_096)
+def _second(parts: tuple[str | None, ...], zone: tzinfo) -> int:
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts)
+    return int(datetime(year, month, day, hour, minute, second, tzinfo=zone).timestamp())
+
+
+def moment(text: str, zone: tzinfo = UTC) -> int | None:
+    """Return the Unix milliseconds of a moment in ISO 8601 or RFC 2822; None for all else."""
+    text = text.strip()
+    match = _ISO.fullmatch(text)
+    if not match:
+        return _rfc2822(text)
+    *parts, fraction, offset = match.groups()
+    try:
+        second = _second(tuple(parts), UTC if offset else zone)
+    except (ValueError, OverflowError):
+        return None
+    if offset and offset[0] in "+-":
+        minutes = int(offset[1:3]) * 60 + int(offset[-2:])
+        second -= 60 * minutes if offset[0] == "+" else -60 * minutes
+    return second * 1_000 + int((fraction or "0").ljust(3, "0")[:3])
+
+
+def _rfc2822(text: str) -> int | None:
+    try:
+        found = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()) * 1_000
+
+
+def from_seconds(seconds: object) -> int | None:
+    """Return the Unix milliseconds of Unix seconds; None for what is no number of such."""
+    if isinstance(seconds, int | float) and -_LATEST <= seconds * 1_000 <= _LATEST:
+        return round(seconds * 1_000)
+    return None

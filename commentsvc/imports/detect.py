@@ -1,0 +1,52 @@
+"""The formats that can be imported, and which of them a file has."""
+
+from typing import Final, Protocol
+
+from commentsvc.imports import disqus, isso, wordpress
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import ImportFailed, ParseOptions, Records
+
+AUTO: Final = "auto"
+
+
+class Format(Protocol):
+    """What each module of a format has."""
+
+    NAME: str
+
+    def recognises(self, source: SourceFile, head: bytes) -> str:
+        """Return by what the file is seen to have this format, "" where it has not."""
+
+    def parse(self, source: SourceFile, options: ParseOptions) -> Records:
+        """Give the pages and comments of `source`. Raises ImportFailed."""
+
+
+FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in (disqus, wordpress, isso)}
+
+
+def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
+    """Return the format of that name, or with `AUTO` that of the files, and by what it was seen.
+
+    Raises ImportFailed.
+    """
+    if name != AUTO:
+        return FORMATS[name], ""
+    found: dict[str, str] = {}
+    for source in sources:
+        seen = {each: reason for each in FORMATS if (reason := _recognised(each, source))}
+        if len(seen) != 1:
+            known = ", ".join(FORMATS)
+            raise ImportFailed(
+                f"{source.name} is not recognised. Name its format, one of: {known}."
+                if not seen
+                else f"{source.name} could be of {' or of '.join(seen)}. Name its format."
+            )
+        found |= seen
+    if len(found) != 1:
+        raise ImportFailed(f"The files are of {' and '.join(found)}. Import one after the other.")
+    [(name, reason)] = found.items()
+    return FORMATS[name], reason
+
+
+def _recognised(name: str, source: SourceFile) -> str:
+    return FORMATS[name].recognises(source, source.head())

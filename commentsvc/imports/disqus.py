@@ -1,0 +1,81 @@
+"""Disqus: the XML file that its "Export comments" mails.
+
+Elements ``thread`` (a page) and ``post`` (a comment) name each other by ``dsq:id``. A page may have
+many threads, and an answer may stand before what it answers.
+"""
+
+from typing import Final
+
+from commentsvc.imports import dates, xml_records
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import (
+    Fate,
+    ImportedComment,
+    ImportedPage,
+    ParseOptions,
+    Record,
+    Records,
+)
+from commentsvc.imports.xml_records import XmlRecord
+
+NAME: Final = "disqus"
+_NESTING: Final = {"": frozenset({"thread", "post"})}
+_TRUE: Final = "true"
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Disqus; "" where it is none."""
+    return "its XML namespace" if b"http://disqus.com" in head and b"<disqus" in head else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    deleted: set[str] = set()
+    for record in xml_records.read(source, _NESTING, options.skip):
+        if record.name == "thread":
+            if record.text("isDeleted") == _TRUE:
+                deleted.add(record.text("@id"))
+            yield _page(record)
+        else:
+            yield _comment(record, deleted)
+
+
+def _page(record: XmlRecord) -> Record:
+    own = record.text("id")  # what the blog called the page: often its address
+    url = record.text("link") or (own if own.startswith(("/", "http://", "https://")) else "")
+    return ImportedPage(
+        key=record.text("@id"),
+        url=url,
+        position=record.position,
+        title=record.text("title"),
+        closed=record.text("isClosed") == _TRUE,
+    )
+
+
+def _comment(record: XmlRecord, deleted: set[str]) -> Record:
+    number, date = record.text("@id"), record.text("createdAt")
+    page = record.text("thread@id")
+    drop = "the page's thread was deleted at Disqus" if page in deleted else ""
+    status: Fate = "approved"
+    if record.text("isSpam") == _TRUE:
+        status = "spam"
+    elif record.text("isApproved") == "false":
+        status = "pending"
+    if record.text("isDeleted") == _TRUE:
+        status, drop = "deleted", drop or "it was deleted at Disqus"
+    return ImportedComment(
+        position=record.position,
+        page=page,
+        id=number,
+        parent=record.text("parent@id"),
+        identity=f"{number} {date}",
+        created=dates.moment(date),
+        text=record.fields.get("message", ""),
+        markup="html",
+        author=record.text("author/name") or record.text("author/username"),
+        email=record.text("author/email"),
+        site=record.text("author/link"),
+        status=status,
+        drop=drop,
+        anchor=f"comment-{number}",
+    )

@@ -1,0 +1,120 @@
+"""Isso: its SQLite database, or the generic JSON that its own importer reads.
+
+Authors and websites are stored with HTML escapes. The text is Markdown in which HTML counts.
+"""
+
+from html import unescape
+from typing import Final
+
+from commentsvc.imports import dates, json_source, sqlite_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.json_source import Value
+from commentsvc.imports.records import (
+    Fate,
+    ImportedComment,
+    ImportedPage,
+    ImportFailed,
+    InvalidInput,
+    ParseOptions,
+    Records,
+)
+from commentsvc.imports.sqlite_source import Columns
+
+NAME: Final = "isso"
+_STATUSES: Final[dict[int, Fate]] = {1: "approved", 2: "pending", 4: "deleted"}
+NEWEST: Final = 5  # user_version of Isso 0.14
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Isso; "" where it is none."""
+    if head.startswith(sqlite_source.MAGIC):
+        with sqlite_source.opened(source) as database:
+            is_ours = {"uri", "title"} <= database.columns("threads")
+            is_ours = is_ours and {"tid", "mode", "remote_addr"} <= database.columns("comments")
+        return "its tables threads and comments" if is_ours else ""
+    is_generic = head.lstrip()[:1] == b"[" and b'"comments"' in head and b'"remote_addr"' in head
+    return "its pages with comments and remote_addr" if is_generic else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    if source.head().startswith(sqlite_source.MAGIC):
+        return _database(source, options)
+    return _generic(source, options)
+
+
+def _database(source: SourceFile, options: ParseOptions) -> Records:
+    with sqlite_source.opened(source) as database:
+        if database.version > NEWEST:
+            raise ImportFailed(
+                f"{source.name} is of a newer Isso (version {database.version} of its tables;"
+                f" known are those up to {NEWEST})."
+            )
+        for row in database.rows("SELECT id, uri, title FROM threads ORDER BY id"):
+            yield ImportedPage(
+                key=str(row["id"]),
+                url=row["uri"] or "",
+                position=f"row {row['id']} of threads",
+                title=unescape(row["title"] or ""),
+            )
+        for row in database.rows("SELECT * FROM comments ORDER BY id"):
+            try:
+                yield _comment(row)
+            except (TypeError, ValueError, AttributeError) as error:
+                options.skip(InvalidInput(f"row {row['id']} of comments", f"{error}"))
+
+
+def _comment(row: Columns) -> ImportedComment:
+    number = row["id"]
+    status = _STATUSES.get(row["mode"], "pending")
+    modified = dates.from_seconds(row["modified"])
+    return ImportedComment(
+        position=f"row {number} of comments",
+        page=str(row["tid"]),
+        id=str(number),
+        parent=str(row["parent"] or ""),
+        identity=f"{number} {row['created']}",
+        created=dates.from_seconds(row["created"]),
+        text=row["text"] or "",
+        markup="markdown",
+        author=unescape(row["author"] or ""),
+        email=row["email"] or "",
+        site=unescape(row["website"] or ""),
+        status=status,
+        edited=modified,
+        votes=(row["likes"] or 0) - (row["dislikes"] or 0),
+        drop="it was deleted in Isso" if status == "deleted" else "",
+        anchor=f"isso-{number}",
+    )
+
+
+def _generic(source: SourceFile, options: ParseOptions) -> Records:
+    for number, page in enumerate(json_source.items(source, "item", options.skip), 1):
+        url = page.text("id")
+        yield ImportedPage(
+            key=url,
+            url=url,
+            position=f"page {number}",
+            title=unescape(page.text("title")),
+        )
+        for place, comment in enumerate(page.objects("comments"), 1):
+            yield _generic_comment(comment, url, f"page {number}, comment {place}", options)
+
+
+def _generic_comment(
+    comment: Value, page: str, position: str, options: ParseOptions
+) -> ImportedComment:
+    date, author = comment.text("created"), comment.text("author")
+    return ImportedComment(
+        position=position,
+        page=page,
+        id="",  # often 0 for all
+        parent="",
+        identity=f"{page} {author} {date} {comment.text('text')}",
+        created=dates.moment(date, options.zone),
+        text=comment.text("text"),
+        markup="markdown",
+        author=author,
+        email=comment.text("email"),
+        site=comment.text("website"),
+    )

@@ -1,0 +1,132 @@
+"""JSON exports, one object after the other, so that memory does not grow with the file.
+
+InvalidInput    the JSON is broken; what stands before it was given
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import ijson  # type: ignore[import-untyped]  # it ships no types
+import msgspec
+
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import InvalidInput
+
+LINE_LIMIT: Final = 16 * 1024 * 1024  # bytes of one line of NDJSON
+PIECE: Final = 65_536  # bytes that are read at once
+
+
+class Value:
+    """A JSON object of an export, whose fields may be missing, null or of another type."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:  # Any: JSON
+        self.fields = fields
+
+    def text(self, *names: str) -> str:
+        """Return the first of the fields `names` that is not empty, as text."""
+        for name in names:
+            value = self.fields.get(name)
+            if isinstance(value, str) and value:
+                return value
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return str(value)
+        return ""
+
+    def number(self, name: str) -> int:
+        """Return a field that is a whole number, also as text; else 0."""
+        value = self.fields.get(name)
+        try:
+            return int(value) if value is not None else 0
+        except (TypeError, ValueError, OverflowError):
+            return 0
+
+    def flag(self, name: str) -> bool:
+        """Return whether a field is true, also as text or as 1."""
+        return self.fields.get(name) in (True, "true", "True", "1", 1)
+
+    def object(self, name: str) -> "Value":
+        """Return a field that is an object; an empty one for all else."""
+        value = self.fields.get(name)
+        return Value(value if isinstance(value, dict) else {})
+
+    def objects(self, name: str) -> "list[Value]":
+        """Return the objects of a field that is an array; none for all else."""
+        value = self.fields.get(name)
+        return (
+            [Value(each) for each in value if isinstance(each, dict)]
+            if (isinstance(value, list))
+            else []
+        )
+
+
+def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
+    """Give the objects at `prefix`, as ijson names it: ``item``, ``comments.item``.
+
+    Raises ImportFailed, or what `skip` raises.
+    """
+    number = 0
+    with source.open() as stream:
+        try:
+            for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
+                number += 1
+                if isinstance(found, dict):
+                    yield Value(found)
+                else:
+                    skip(InvalidInput(f"element {number}", "this is no JSON object"))
+        except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
+            reason = " ".join(str(error).split())[:120]
+            skip(InvalidInput(f"behind element {number}", f"the JSON is broken here ({reason})"))
+
+
+class _Text:
+    """The bytes of a file without the mark that some programs put before UTF-8."""
+
+    def __init__(self, stream: Any) -> None:  # Any: ijson wants any stream
+        self._stream = stream
+        self._begun = False
+
+    def read(self, size: int) -> bytes:
+        if size == 0:  # ijson asks what comes out
+            return b""
+        data: bytes = self._stream.read(size)
+        if not self._begun:
+            self._begun = True
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        return data
+
+
+def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:
+    """Give the objects of a file with one on each line, with the line's number.
+
+    Raises ImportFailed, or what `skip` raises.
+    """
+    for number, line in _lines(source, skip):
+        try:
+            found = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            skip(InvalidInput(f"line {number}", f"this is no JSON ({error})"))
+            continue
+        if isinstance(found, dict):
+            yield number, Value(found)
+        else:
+            skip(InvalidInput(f"line {number}", "this is no JSON object"))
+
+
+def _lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, bytes]]:
+    number, rest, too_long = 0, b"", False
+    with source.open() as stream:
+        while data := stream.read(PIECE):
+            *complete, rest = (rest + data).split(b"\n")
+            for line in complete:
+                number += 1
+                if line.strip() and not too_long:
+                    yield number, line
+                too_long = False
+            if len(rest) > LINE_LIMIT:
+                if not too_long:
+                    skip(InvalidInput(f"line {number + 1}", "the line is longer than 16 MiB"))
+                rest, too_long = b"", True
+    if rest.strip() and not too_long:
+        yield number + 1, rest

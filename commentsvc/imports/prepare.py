@@ -1,0 +1,79 @@
+"""Preparing an import: files are recognised, parsed and put on a stage."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from commentsvc.imports import detect, files
+from commentsvc.imports.detect import Format
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import InvalidInput, ParseOptions
+from commentsvc.imports.stage import Stage
+
+
+class ImportSource(msgspec.Struct, frozen=True):
+    """The files of an import, and their format.
+
+    `recognised_by` is by what it was recognised, "" where it was named.
+    """
+
+    format: Format
+    files: list[SourceFile]
+    recognised_by: str
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    def digest(self) -> bytes:
+        """Return a digest of the contents of all files."""
+        digest = hashlib.blake2b(digest_size=16)
+        for file in self.files:
+            for path in sorted(file.path.rglob("*")) if file.path.is_dir() else [file.path]:
+                digest.update(path.name.encode(errors="replace"))
+                if path.is_file():
+                    with path.open("rb") as stream:
+                        digest.update(hashlib.file_digest(stream, "blake2b").digest())
+        return digest.digest()
+
+
+def open_source(name: str, paths: Sequence[Path]) -> ImportSource:
+    """Find the format called `name`, or that of the files. Raises ImportFailed and OSError."""
+    found = files.sources(list(paths))
+    chosen, reason = detect.choose(name, found)
+    return ImportSource(chosen, found, reason)
+
+
+def read(
+    source: ImportSource,
+    stage: Stage,
+    zone: ZoneInfo,
+    *,
+    keep_going: bool,
+    advance: Callable[[int, int], None],
+) -> None:
+    """Put all that is in the files on the stage.
+
+    `advance` is told, now and then, how many bytes and comments were read. What cannot be read
+    is noted where the import is to `keep_going`; else it raises InvalidInput. Raises ImportFailed.
+    """
+
+    def skip(problem: InvalidInput) -> None:
+        if not keep_going:
+            raise InvalidInput(f"{file.name}, {problem.position}", problem.problem)
+        stage.skipped(problem.position, problem.problem)
+
+    options = ParseOptions(zone, skip)
+    before = 0
+    for file in source.files:
+        stage.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
+        for number, record in enumerate(source.format.parse(file, options)):
+            stage.add(record)
+            if number % 500 == 0:
+                advance(before + file.done, stage.read)
+        before += file.size
+        advance(before, stage.read)

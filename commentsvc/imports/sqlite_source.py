@@ -1,0 +1,63 @@
+"""SQLite databases of other systems: read, never written.
+
+A file is opened read-only, with its log (``-wal``) where it has one. A file that no program uses is
+read without locks, so that it may lie in a folder that cannot be written.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Final
+
+from commentsvc.db.sqlite import connect_reading, decode
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import ImportFailed
+
+PATIENCE: Final = 5.0  # seconds to wait for another program's lock
+MAGIC: Final = b"SQLite format 3\0"
+
+Columns = dict[str, Any]  # Any: SQLite's values have no types that Python could know
+
+
+class SourceDatabase:
+    """A database to read; its tables and columns may be those of several versions."""
+
+    def __init__(self, name: str, connection: sqlite3.Connection) -> None:
+        self.name = name
+        self._connection = connection
+        self.version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def columns(self, table: str) -> set[str]:
+        """Return the columns of a table in lower case; none where there is no such table."""
+        rows = self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        return {name.lower() for (name,) in rows}
+
+    def rows(self, sql: str) -> Iterator[Columns]:
+        """Give the rows of a query, by the names of its columns. Raises ImportFailed."""
+        try:
+            cursor = self._connection.execute(sql)
+            names = [column[0].lower() for column in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+        except sqlite3.Error as error:
+            raise ImportFailed(f"{self.name} cannot be read: {_reason(error)}.") from error
+
+
+@contextmanager
+def opened(source: SourceFile) -> Iterator[SourceDatabase]:
+    """Open the database in `source`. Raises ImportFailed where it is none, damaged or locked."""
+    if source.packed or not source.is_plain:
+        raise ImportFailed(f"{source.name} is packed. Unpack the database first.")
+    try:
+        with closing(connect_reading(source.path, PATIENCE, idle=True)) as connection:
+            connection.text_factory = decode
+            connection.execute("BEGIN")
+            yield SourceDatabase(source.name, connection)
+    except sqlite3.Error as error:
+        raise ImportFailed(f"{source.name} cannot be read: {_reason(error)}.") from error
+
+
+def _reason(error: sqlite3.Error) -> str:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return "another program is writing it. Stop that program, or import a copy"
+    return str(error)

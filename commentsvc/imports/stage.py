@@ -1,0 +1,456 @@
+"""The stage: a temporary database in which an import is prepared before anything is stored.
+
+Parsers put in what they read, in the order of the file. `settle` then decides about each row what
+no parser can know: its page by our rules, twins, parents that come later or never, circles, and the
+order in which to store: by date, and no comment before the one that it answers. So the server has
+nothing to do but to insert rows, and a file that turns out to be broken changes nothing.
+"""
+
+# ruff: noqa: S608 - each is put together from constants only
+
+import hashlib
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from commentsvc.comments.submission import avatar, is_email, is_site, page_title
+from commentsvc.imports import texts
+from commentsvc.imports.records import (
+    SHORT_LIMIT,
+    TEXT_LIMIT,
+    ImportedComment,
+    ImportedPage,
+    Record,
+)
+from commentsvc.model import DELETED
+from commentsvc.util.text import one_line
+
+KEY_BYTES: Final = 16  # of the digest that stands for a comment of a source
+PIECE: Final = 1_000  # rows that are put in at once
+CACHE: Final = 32_768  # KiB
+ANONYMOUS: Final = "Anonymous"
+
+_SCHEMA: Final = """
+CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE page (id INTEGER PRIMARY KEY, site TEXT, url TEXT, title TEXT, closed INTEGER,
+    UNIQUE (site, url));
+CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TEXT, title TEXT,
+    closed INTEGER, page INTEGER, reason TEXT, note TEXT);
+CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
+    thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
+    outcome TEXT, reason TEXT);
+CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, edited INTEGER, votes INTEGER,
+    author TEXT, email TEXT, avatar TEXT, author_site TEXT, source TEXT, html TEXT,
+    is_html INTEGER, anchor TEXT);
+CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
+CREATE TABLE note (n INTEGER, text TEXT);
+CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
+CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
+"""
+_ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
+_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+# What is in the way of an item: `outcome` is one of these, or NULL for what is to be stored.
+MERGED: Final = "merged"
+LEFT_OUT: Final = "left out"
+PRESENT: Final = "already there"
+
+# Items of a level, then those that answer them; who answers itself in a circle is never reached.
+_PLACE: Final = (
+    "WITH RECURSIVE tree (n, rank, depth) AS ({first} UNION ALL SELECT i.n, max(i.rank, t.rank),"
+    " t.depth + 1 FROM tree AS t JOIN item AS i ON i.up = t.n WHERE i.outcome IS NULL)"
+    " INSERT INTO placed SELECT n, rank, depth FROM tree"
+)
+_ROOTS: Final = "SELECT n, rank, 0 FROM item WHERE up IS NULL AND outcome IS NULL"
+_CIRCLE: Final = (
+    "SELECT n FROM item WHERE outcome IS NULL AND n > ? AND n NOT IN (SELECT n FROM placed)"
+    " ORDER BY n LIMIT 1"
+)
+READY: Final = (
+    "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
+    " i.status, b.created, b.edited, b.votes, b.author, b.email, b.avatar, b.author_site, b.source,"
+    " b.html, b.is_html, b.anchor, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
+    " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
+    " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
+)
+
+
+class ReadyComment(NamedTuple):
+    """A comment as the stage hands it out, for `store`; the fields are those of READY."""
+
+    number: int
+    key: bytes
+    parent_key: bytes | None
+    site: str
+    url: str
+    title: str
+    closed: int
+    status: str
+    created: int
+    edited: int | None
+    votes: int
+    author: str
+    email: str
+    avatar: str
+    author_site: str
+    source: str
+    html: str
+    is_html: int
+    anchor: str
+    source_id: str
+
+
+class StagedRow(NamedTuple):
+    """What became of a row of the source; `comment_id` is None where no comment did."""
+
+    file: str
+    position: str
+    source_id: str
+    page: str
+    outcome: str
+    reason: str
+    comment_id: int | None
+
+
+class Locate(Protocol):
+    """Finds the page of ours that a url of the source means."""
+
+    def __call__(self, url: str) -> "Located":
+        """Return where it is, or why nowhere."""
+
+
+class Located(NamedTuple):
+    """A page's site and canonical url, or the reason why there is none, and what to tell of it."""
+
+    site: str
+    url: str
+    reason: str = ""
+    note: str = ""
+
+
+class Stage:
+    """The database at `path`, which is made anew; the folder is the data folder, or temporary."""
+
+    def __init__(self, path: Path, source: str, statuses: Sequence[str]) -> None:
+        """Take the name of the format, and the statuses that are wanted."""
+        path.unlink(missing_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        self.path = path
+        self._source = source
+        self._statuses = frozenset(statuses)
+        self._db = sqlite3.connect(path, isolation_level=None, uri=True)
+        for pragma in (
+            "journal_mode=OFF",
+            "synchronous=OFF",
+            f"cache_size=-{CACHE}",
+            "temp_store=FILE",
+        ):
+            self._db.execute(f"PRAGMA {pragma}").fetchall()
+        self._db.executescript(_SCHEMA)
+        self._db.execute("BEGIN")
+        self._file = 0
+        self._threads: dict[str, int] = {}
+        self._items: list[tuple[Any, ...]] = []  # Any: SQLite's values
+        self._bodies: list[tuple[Any, ...]] = []
+        self._last_moment = 0
+        self.read = 0  # comments so far
+
+    def begin_file(self, name: str, modified: int) -> None:
+        """Let what follows be of the file `name`, last changed at `modified` (Unix ms)."""
+        self._file += 1
+        self._threads.clear()
+        self._last_moment = modified
+        self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, name))
+
+    def add(self, record: Record) -> None:
+        """Put in a page or a comment."""
+        if isinstance(record, ImportedPage):
+            self._db.execute(
+                "INSERT INTO thread (id, file, position, url, title, closed)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    self._thread(record.key),
+                    self._file,
+                    record.position,
+                    record.url.strip(),
+                    page_title(record.title),
+                    record.closed,
+                ),
+            )
+        else:
+            self._add_comment(record)
+
+    def skipped(self, position: str, problem: str) -> None:
+        """Note a place of the file that cannot be read."""
+        self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", (self._file, position, problem))
+
+    def _thread(self, key: str) -> int:
+        name = f"{self._file} {key}"
+        return self._threads.setdefault(name, (self._file << 32) + len(self._threads) + 1)
+
+    def _add_comment(self, comment: ImportedComment) -> None:
+        self.read += 1
+        number = self.read
+        dropped, text = self._text(comment)
+        created = comment.created
+        if created is None:
+            created = self._last_moment
+            self._note(number, "its date cannot be read: it has that of the comment before it")
+        self._last_moment = created
+        key = hashlib.blake2b(
+            f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
+        ).digest()
+        self._items.append(
+            (
+                number,
+                self._file,
+                comment.position,
+                comment.id,
+                comment.parent,
+                self._thread(comment.page),
+                created,
+                DELETED if dropped else comment.status,
+                dropped or None,
+                key,
+            )
+        )
+        self._bodies.append(
+            (number, created, None, 0, "", "", "", "", "", "", 0, comment.anchor)
+            if dropped
+            else self._body(number, created, comment, text)
+        )
+        if len(self._items) >= PIECE:
+            self._flush()
+
+    def _text(self, comment: ImportedComment) -> tuple[str, texts.CommentText]:
+        """Return why `comment` is not stored, "" for nothing, and its text."""
+        nothing = texts.CommentText("", "", False)
+        if comment.drop:
+            return comment.drop, nothing
+        if comment.status not in self._statuses:
+            return f"it is {comment.status}, which --status leaves out", nothing
+        if len(comment.text) > TEXT_LIMIT:
+            return f"its text is longer than {TEXT_LIMIT:,} characters", nothing
+        text = texts.read(comment.text, comment.markup)
+        return "" if text.source else "it has no text", text
+
+    def _body(
+        self, number: int, created: int, comment: ImportedComment, text: texts.CommentText
+    ) -> tuple[Any, ...]:
+        email, site = comment.email.strip(), comment.site.strip()
+        if email and not is_email(email):
+            self._note(number, "its e-mail address is none, and is not stored")
+            email = ""
+        if site and "://" not in site[:9]:
+            site = f"http://{site}"
+        if site and not is_site(site):
+            self._note(number, "the author's web site is no http address, and is not stored")
+            site = ""
+        author = one_line(comment.author)
+        if len(author) > SHORT_LIMIT:
+            self._note(number, f"the author's name is cut to {SHORT_LIMIT} characters")
+        return (
+            number,
+            created,
+            comment.edited,
+            comment.votes,
+            author[:SHORT_LIMIT] or ANONYMOUS,
+            email,
+            avatar(email) if email else comment.avatar,
+            site,
+            text.source,
+            text.html,
+            text.kept,
+            comment.anchor,
+        )
+
+    def _note(self, number: int, text: str) -> None:
+        self._db.execute("INSERT INTO note VALUES (?, ?)", (number, text))
+
+    def _flush(self) -> None:
+        self._db.executemany(_ITEM, self._items)
+        self._db.executemany(_BODY, self._bodies)
+        self._items.clear()
+        self._bodies.clear()
+
+    def settle(self, locate: Locate, database: Path | None) -> int:
+        """Decide about all rows; return how many are to be stored.
+
+        `database` is where comments may be stored already; None where there is no database yet.
+        """
+        self._flush()
+        self._find_pages(locate)
+        run = self._db.execute
+        run(
+            "UPDATE item SET outcome = ?, reason = t.reason FROM thread AS t"
+            " WHERE t.id = item.thread AND t.page IS NULL",
+            (LEFT_OUT,),
+        )
+        run(
+            "UPDATE item SET outcome = ?, reason = 'its page is not in the file'"
+            " WHERE thread NOT IN (SELECT id FROM thread)",
+            (LEFT_OUT,),
+        )
+        run("UPDATE item SET page = t.page FROM thread AS t WHERE t.id = item.thread")
+        run(
+            "UPDATE item SET outcome = ?, reason = 'it is in the files twice' WHERE n IN (SELECT n"
+            " FROM (SELECT n, row_number() OVER (PARTITION BY key ORDER BY n) AS place FROM item"
+            " WHERE outcome IS NULL) WHERE place > 1)",
+            (MERGED,),
+        )
+        self._find_parents()
+        self._drop()
+        if database is not None:
+            self._find_present(database)
+        self._order()
+        run("COMMIT")
+        return int(run("SELECT count(*) FROM ready").fetchone()[0])
+
+    def _find_pages(self, locate: Locate) -> None:
+        pages: dict[tuple[str, str], int] = {}
+        found: list[tuple[int | None, str | None, str | None, int]] = []
+        rows = self._db.execute("SELECT id, url, title, closed FROM thread ORDER BY id").fetchall()
+        for thread, url, title, closed in rows:
+            place = locate(url)
+            if place.reason:
+                found.append((None, place.reason, None, thread))
+                continue
+            page = pages.setdefault((place.site, place.url), len(pages) + 1)
+            self._db.execute(
+                "INSERT INTO page VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " closed = min(closed, excluded.closed),"
+                " title = CASE title WHEN '' THEN excluded.title ELSE title END",
+                (page, place.site, place.url, title, closed),
+            )
+            found.append((page, None, place.note or None, thread))
+        self._db.executemany("UPDATE thread SET page = ?, reason = ?, note = ? WHERE id = ?", found)
+
+    def _find_parents(self) -> None:
+        run = self._db.execute
+        run("CREATE INDEX item_by_id ON item (source_id) WHERE source_id <> ''")
+        run(
+            "UPDATE item SET up = (SELECT p.n FROM item AS p WHERE p.source_id = item.parent"
+            " AND p.source_id <> '' AND p.page = item.page AND p.outcome IS NULL"
+            " ORDER BY p.n LIMIT 1) WHERE parent <> '' AND outcome IS NULL"
+        )
+        run(
+            "INSERT INTO note SELECT n, 'what it answers (' || parent || ') is not in the file: it"
+            " stands on the first level' FROM item"
+            " WHERE parent <> '' AND outcome IS NULL AND up IS NULL"
+        )
+        run("CREATE INDEX item_by_parent ON item (up) WHERE up IS NOT NULL")
+
+    def _drop(self) -> None:
+        """Leave out what is dropped, but for the places of those that something living answers."""
+        self._db.execute(
+            "WITH RECURSIVE needed (n) AS (SELECT up FROM item WHERE dropped IS NULL AND outcome"
+            " IS NULL AND up IS NOT NULL UNION SELECT i.up FROM needed AS d JOIN item AS i"
+            " ON i.n = d.n WHERE i.dropped IS NOT NULL AND i.up IS NOT NULL)"
+            " UPDATE item SET outcome = ?, reason = dropped WHERE dropped IS NOT NULL"
+            " AND outcome IS NULL AND n NOT IN (SELECT n FROM needed)",
+            (LEFT_OUT,),
+        )
+
+    def _find_present(self, database: Path) -> None:
+        self._attach(database)
+        self._db.execute(
+            "UPDATE item SET outcome = ? WHERE outcome IS NULL"
+            " AND key IN (SELECT key FROM service.imported_comment)",
+            (PRESENT,),
+        )
+
+    def _attach(self, database: Path) -> None:
+        """Let queries see our database as `service`; it is not written."""
+        names = [name for _, name, _ in self._db.execute("PRAGMA database_list")]
+        if "service" not in names:
+            self._db.execute("ATTACH ? AS service", (f"{database.absolute().as_uri()}?mode=ro",))
+
+    def _order(self) -> None:
+        run = self._db.execute
+        run("UPDATE item SET up = NULL WHERE up = n")
+        first = (
+            "SELECT i.n, i.rank, 0 FROM item AS i LEFT JOIN item AS u ON u.n = i.up"
+            f" WHERE i.outcome IS NULL AND (i.up IS NULL OR u.outcome = '{PRESENT}')"
+        )
+        run(_PLACE.format(first=first))
+        last = 0
+        while circle := run(_CIRCLE, (last,)).fetchone():
+            [last] = circle
+            run("UPDATE item SET up = NULL WHERE n = ?", circle)
+            self._note(last, "it answers itself, by others: it stands on the first level")
+            run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), circle)
+        run("INSERT INTO ready (n) SELECT n FROM placed ORDER BY rank, depth, n")
+
+    def counts(self) -> Counter[str]:
+        """Return how many comments have each outcome, "stored" for those that are to be stored.
+
+        Those that are stored, but not shown, are counted by their status, too.
+        """
+        counts: Counter[str] = Counter(
+            dict(
+                self._db.execute(
+                    "SELECT coalesce(outcome, 'stored'), count(*) FROM item GROUP BY 1"
+                ).fetchall()
+            )
+        )
+        for status, number in self._db.execute(
+            "SELECT status, count(*) FROM item WHERE outcome IS NULL GROUP BY status"
+        ).fetchall():
+            counts[status] += number
+        return counts
+
+    def reasons(self) -> list[tuple[str, str, int]]:
+        """Return what was left out or changed, and why: outcome, reason, number, the most first."""
+        rows = self._db.execute(
+            "SELECT outcome, reason, count(*) FROM item WHERE reason IS NOT NULL GROUP BY 1, 2"
+            " UNION ALL SELECT 'note', text, count(*) FROM note GROUP BY 2"
+            " UNION ALL SELECT 'skipped', problem, count(*) FROM skipped GROUP BY 2"
+            " UNION ALL SELECT 'page', t.note, count(*) FROM thread AS t JOIN item AS i"
+            " ON i.thread = t.id WHERE t.note IS NOT NULL AND i.outcome IS NULL GROUP BY 2"
+            " ORDER BY 3 DESC, 1, 2"
+        )
+        return rows.fetchall()
+
+    def pages(self) -> list[tuple[str, str, int]]:
+        """Return the pages whose comments are stored: site, url, comments."""
+        return self._db.execute(
+            "SELECT p.site, p.url, count(*) FROM item AS i JOIN page AS p ON p.id = i.page"
+            " WHERE i.outcome IS NULL GROUP BY p.id ORDER BY p.site, p.url"
+        ).fetchall()
+
+    def rows(self, database: Path | None) -> Iterator[StagedRow]:
+        """Give what became of each row of the source, in its order."""
+        if database is not None:
+            self._attach(database)
+        ids = "service.imported_comment" if database else "(SELECT NULL AS key, NULL AS comment_id)"
+        for row in self._db.execute(
+            "SELECT f.name, i.position, i.source_id, coalesce(p.site || ':' || p.url, ''),"
+            " coalesce(i.outcome, 'stored'), coalesce(i.reason, '') ||"
+            " coalesce((SELECT group_concat(o.text, '; ') FROM note AS o WHERE o.n = i.n), ''),"
+            " c.comment_id FROM item AS i JOIN file AS f ON f.id = i.file"
+            " LEFT JOIN page AS p ON p.id = i.page"
+            f" LEFT JOIN {ids} AS c ON c.key = i.key ORDER BY i.n"
+        ):
+            yield StagedRow(*row)
+        for row in self._db.execute(
+            "SELECT f.name, s.position, '', '', 'left out', s.problem, NULL FROM skipped AS s"
+            " JOIN file AS f ON f.id = s.file ORDER BY s.rowid"
+        ):
+            yield StagedRow(*row)
+
+    def close(self) -> None:
+        """Remove the stage."""
+        self._db.close()
+        self.path.unlink(missing_ok=True)
+
+
+def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
+    """Return the comments of the stage at `path` that are to be stored, from `first` to `last`."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        return [ReadyComment(*row) for row in connection.execute(READY, (first, last))]
+    finally:
+        connection.close()

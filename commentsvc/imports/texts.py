@@ -1,0 +1,313 @@
+"""Texts of other systems: from what an export has to the source and the HTML of a comment of ours.
+
+Markdown is rendered as that of our readers. HTML passes our sanitizer and is kept; its source is
+Markdown that says the same, for whoever edits the comment later. Other systems let their Markdown
+hold HTML: such a text is rendered with it, and then treated as HTML.
+"""
+
+import re
+from html import escape, unescape
+from typing import Final, NamedTuple
+
+import comrak
+
+from commentsvc.comments import markdown
+from commentsvc.imports.records import Markup
+
+# What of other systems' HTML has another name in ours, or none.
+_RENAMED: Final = {
+    "b": "strong", "i": "em", "s": "del", "strike": "del", "tt": "code", "kbd": "code",
+    "samp": "code", "h1": "h4", "h2": "h5", "h3": "h6", "div": "p", "cite": "em", "ins": "em",
+}  # fmt: skip
+_RENAME: Final = re.compile(rf"<(/?)({'|'.join(_RENAMED)})(?=[\s>/])", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"<img\b([^>]*)>", re.IGNORECASE)
+_SRC: Final = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_ALT: Final = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_BLOCK: Final = re.compile(
+    r"<(?:p|ul|ol|pre|blockquote|table|h[1-6]|div|hr)\b.*?(?:</(?:p|ul|ol|pre|blockquote|table"
+    r"|h[1-6]|div)>|(?<=<hr)[^>]*>)|<hr\s*/?>",
+    re.IGNORECASE | re.DOTALL,
+)
+_BLANK: Final = re.compile(r"\n\s*\n")
+_BREAK: Final = re.compile(r"\s*<br\s*/?>\s*$|\n", re.IGNORECASE)
+# A tag, as people or programs write it, that Markdown is not likely to mean otherwise.
+_HAS_TAG: Final = re.compile(
+    r"</(?:p|a|b|i|u|em|strong|blockquote|pre|code|ul|ol|li|div|span|del|h[1-6]|kbd|img)>"
+    r"|<(?:br|hr|img|p)\b[^>]*>",
+    re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+_EXTENSIONS: Final = comrak.ExtensionOptions()
+_EXTENSIONS.autolink = _EXTENSIONS.strikethrough = _EXTENSIONS.table = True
+_OPTIONS: Final = comrak.RenderOptions()
+_OPTIONS.unsafe_ = _OPTIONS.hardbreaks = True
+
+_TOKEN: Final = re.compile(r"(<[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>)")
+_HREF: Final = re.compile(r'href="([^"]*)"')
+# What Markdown would not show as it is: anywhere, or at the beginning of a line.
+_INLINE: Final = r"([\\`*\[~]|(?<![^\W_])_|_(?![^\W_])|%s(?=[A-Za-z/!?])|%s(?=#?\w+;))"
+_BEGINNING: Final = r"^([ ]*)(\#{1,6}(?=\s|$)|[+-](?=\s|$)|\d+[.)](?=\s|$)|%s|=+$|[-|: ]+$)"
+_SPECIAL: Final = re.compile(f"{_INLINE % ('<', '&')}|{_BEGINNING % '>'}", re.MULTILINE)
+# The same in HTML, with the tags that need no look at what is around them.
+_SIMPLE: Final = re.compile(
+    r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>|" + _INLINE % ("&lt;", "&amp;")
+)
+_BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
+_LINE_BEGINNING: Final = re.compile(_BEGINNING % ">", re.MULTILINE)
+_SPACES: Final = re.compile(r"[ \t\n]+")
+_LINES: Final = re.compile(r"[ ]*\n[ ]*(?:\n[ \n]*)?")
+_LINE_END: Final = re.compile(r"\n[> ]*").fullmatch
+_ENDS_PARAGRAPH: Final = frozenset(
+    ("p", "table", "h4", "h5", "h6", "hr", "blockquote", "ul", "ol", "pre")
+)
+_MARKS: Final = {"strong": "**", "em": "*", "del": "~~"}
+_BEGINS: Final = {
+    "strong": "**", "em": "*", "del": "~~", "h4": "# ", "h5": "## ", "h6": "### ",
+    "td": " ", "th": " ",
+}  # fmt: skip
+
+
+class CommentText(NamedTuple):
+    """A comment's text. `kept` is whether `html` is not what our renderer makes of `source`."""
+
+    source: str
+    html: str
+    kept: bool
+
+
+def read(text: str, markup: Markup) -> CommentText:
+    """Return the text of a comment; its source is "" where nothing is to be read."""
+    if _CONTROL.search(text) or "\r" in text:
+        text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.strip()
+    if not text:
+        return CommentText("", "", False)
+    if markup == "text":
+        return _plain(text)
+    if markup == "markdown":
+        if "<" not in text or not _HAS_TAG.search(_CODE.sub("", text)):
+            return CommentText(text, markdown.render(text), False)
+        text = comrak.render_markdown(text, _EXTENSIONS, None, _OPTIONS)
+    elif "<" not in text and "&" not in text:
+        return _plain(text)
+    elif "\n" in text and (markup == "html_lines" or not _BLOCK.search(text)):
+        text = paragraphs(text)
+    return _html(text)
+
+
+def _plain(text: str) -> CommentText:
+    source = _SPECIAL.sub(_escaped, text)
+    return CommentText(source, markdown.render(source), False)
+
+
+def _html(text: str) -> CommentText:
+    if "<" in text:
+        text = _RENAME.sub(lambda match: f"<{match[1]}{_RENAMED[match[2].lower()]}", text)
+        if "<im" in text or "<IM" in text:
+            text = _IMAGE.sub(_link, text)
+    html = markdown.clean(text)
+    if "<" not in html:
+        html = f"<p>{html}</p>" if html.strip() else ""
+    source = to_markdown(html)
+    return CommentText(source, html, True) if source else CommentText("", "", False)
+
+
+def _link(image: re.Match[str]) -> str:
+    """Make a link of an image, as in our Markdown."""
+    src, alt = _SRC.search(image[1]), _ALT.search(image[1])
+    if not src:
+        return ""
+    address = src[1] or src[2] or ""
+    words = (alt and (alt[1] or alt[2])) or address
+    return f'<a href="{address.replace(chr(34), "%22")}">{escape(unescape(words), quote=False)}</a>'
+
+
+def paragraphs(text: str) -> str:
+    """Return HTML for HTML in which a line break is one, and a blank line begins a paragraph."""
+    parts, end = [], 0
+    for block in _BLOCK.finditer(text):
+        parts += [*_broken_lines(text[end : block.start()]), block[0]]
+        end = block.end()
+    return "".join([*parts, *_broken_lines(text[end:])])
+
+
+def _broken_lines(text: str) -> list[str]:
+    return [
+        "<p>" + "<br>".join(line.strip() for line in part.strip().split("\n")) + "</p>"
+        for part in _BLANK.split(text)
+        if part.strip()
+    ]
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Put a backslash before what Markdown would not show as it is."""
+    if match[1]:
+        return "\\" + match[1]
+    return match[2] + _escaped_marker(match[3])
+
+
+def _escaped_marker(marker: str) -> str:
+    return f"{marker[:-1]}\\{marker[-1]}" if marker[0].isdigit() else "\\" + marker
+
+
+def to_markdown(html: str) -> str:
+    """Return Markdown that says what `html`, which our sanitizer gave, says."""
+    if _BLOCKS.search(html):
+        return _Writer().convert(html)
+    links: list[str] = []
+
+    def convert(match: re.Match[str]) -> str:
+        closes, name, attributes, special = match.groups()
+        if special:
+            return "\\" + special
+        if name in _MARKS:
+            return _MARKS[name]
+        if name == "a":
+            if not closes:
+                links.append(_address(attributes))
+                return "[" if links[-1] else ""
+            address = links.pop() if links else ""
+            return f"](&lt;{address}&gt;)" if address else ""
+        return "\n" if name == "br" else "\n\n"
+
+    text = _SIMPLE.sub(convert, html.replace("\n", " "))
+    text = unescape(text) if "&" in text else text
+    text = _LINES.sub(lambda match: "\n\n" if match[0].count("\n") > 1 else "\n", text).strip()
+    return _LINE_BEGINNING.sub(lambda match: match[1] + _escaped_marker(match[2]), text)
+
+
+def _address(attributes: str) -> str:
+    """Return the address of a link, as HTML has it, without what would end it in Markdown."""
+    match = _HREF.search(attributes)
+    return match[1].replace("&lt;", "%3C").replace("&gt;", "%3E") if match else ""
+
+
+class _Writer:
+    """Writes Markdown for sanitised HTML that has blocks within each other."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._prefix = ""  # of each line: quotes and lists
+        self._outer: list[str] = []  # the prefixes around it
+        self._links: list[str] = []
+        self._numbers: list[int] = []  # of the items of each list; -1: it has none
+        self._lines = 2  # line ends behind the last text, or as if
+        self._raw = ""  # "pre" or "code" within one
+
+    def convert(self, html: str) -> str:
+        """Return the Markdown of `html`."""
+        for part in _TOKEN.split(html):
+            if part[:2] == "</":
+                self._close(part[2:-1])
+            elif part[:1] == "<":
+                self._open(part[1:-1].split(" ", 1)[0], part)
+            elif part:
+                self._write(part)
+        return "".join(self._parts).strip("\n")
+
+    def _write(self, text: str) -> None:
+        words = unescape(text)
+        if self._raw == "pre":
+            self._put(words.rstrip("\n").replace("\n", "\n" + self._prefix))
+        elif self._raw:
+            self._put(words)
+        else:
+            words = _SPACES.sub(" ", words)
+            words = words.lstrip() if self._lines else words
+            if words:
+                self._put(_SPECIAL.sub(_escaped, words))
+
+    def _put(self, text: str) -> None:
+        self._parts.append(text)
+        self._lines = 0
+
+    def _line(self, number: int) -> None:
+        """End the line, with a blank one behind it where `number` is 2."""
+        while self._lines < number:
+            if self._lines:
+                self._parts[-1] = self._parts[-1].rstrip(" ")
+            self._parts.append("\n" + self._prefix)
+            self._lines += 1
+
+    def _open(self, name: str, tag: str) -> None:
+        if name in _ENDS_PARAGRAPH and not (name in ("ul", "ol") and self._numbers):
+            self._line(2)
+        if name == "hr":
+            self._put("---")
+            self._line(2)
+        elif begin := _BEGINS.get(name):
+            self._put(begin)
+        elif name == "code" and not self._raw:
+            self._raw = name
+            self._put("`")
+        elif name == "a":
+            self._links.append(unescape(_address(tag)))
+            self._put("[" if self._links[-1] else "")
+        else:
+            self._open_block(name)
+
+    def _open_block(self, name: str) -> None:
+        match name:
+            case "br":
+                self._lines = 0
+                self._line(1)
+            case "tr":
+                self._line(1)
+            case "blockquote":
+                self._indent("> ")
+                self._parts.append("> ")
+                self._lines = 2
+            case "ul" | "ol":
+                self._numbers.append(0 if name == "ol" else -1)
+            case "li":
+                self._item()
+            case "pre":
+                self._raw = name
+                self._put("```\n" + self._prefix)
+
+    def _close(self, name: str) -> None:
+        match name:
+            case "strong" | "em" | "del":
+                self._put(_MARKS[name])
+            case "code" if self._raw == name:
+                self._raw = ""
+                self._put("`")
+            case "a" if self._links:
+                if address := self._links.pop():
+                    self._put(f"](<{address}>)")
+            case "blockquote" | "li":
+                self._outdent()
+            case "ul" | "ol" if self._numbers:
+                self._numbers.pop()
+            case "pre":
+                self._raw = ""
+                self._put(f"\n{self._prefix}```")
+        if name in _ENDS_PARAGRAPH and not self._numbers:
+            self._line(2)
+
+    def _item(self) -> None:
+        self._line(1)
+        marker = "- "
+        if self._numbers and self._numbers[-1] >= 0:
+            self._numbers[-1] += 1
+            marker = f"{self._numbers[-1]}. "
+        self._parts.append(marker)
+        self._indent(" " * len(marker))
+        self._lines = 2
+
+    def _indent(self, prefix: str) -> None:
+        self._outer.append(self._prefix)
+        self._prefix += prefix
+
+    def _outdent(self) -> None:
+        """Go back to the prefix outside; line ends that were written have the inner one."""
+        if not self._outer:
+            return
+        while (
+            self._parts and self._parts[-1].startswith("\n") and not self._parts[-1].strip("\n> ")
+        ):
+            self._parts.pop()
+        self._prefix = self._outer.pop()
+        self._lines = 0

@@ -1,0 +1,85 @@
+"""WordPress: the WXR file (RSS with comments) of Tools → Export, in versions 1.0 to 1.2.
+
+Comments stand in the ``item`` of their post; their parents are in the same item. WordPress stores
+texts as typed: HTML in which a line break is one, and a blank line begins a paragraph.
+"""
+
+from html import unescape
+from typing import Final
+
+from commentsvc.imports import dates, xml_records
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import (
+    Fate,
+    ImportedComment,
+    ImportedPage,
+    ParseOptions,
+    Record,
+    Records,
+)
+from commentsvc.imports.xml_records import XmlRecord
+
+NAME: Final = "wordpress"
+_NESTING: Final = {"": frozenset({"item"}), "item": frozenset({"comment"})}
+_STATUSES: Final[dict[str, Fate]] = {
+    "1": "approved",
+    "approve": "approved",
+    "0": "pending",
+    "hold": "pending",
+    "spam": "spam",
+    "trash": "deleted",
+    "post-trashed": "deleted",
+}
+_COMMENTS: Final = ("", "comment", "review")  # other types are made by programs
+_NO_DATE: Final = "0000-00-00"
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of WordPress; "" where it is none."""
+    is_wxr = b"<rss" in head and (b"wordpress.org/export/" in head or b"<wp:" in head)
+    return "its XML namespace wp" if is_wxr else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    for record in xml_records.read(source, _NESTING, options.skip):
+        if record.name == "comment":
+            yield _comment(record, options)
+        elif record.text("link") or record.text("guid"):
+            yield ImportedPage(
+                key=str(record.number),
+                url=record.text("link") or record.text("guid"),
+                position=record.position,
+                title=unescape(record.text("title")),
+                closed=record.text("comment_status") == "closed",
+            )
+
+
+def _comment(record: XmlRecord, options: ParseOptions) -> Record:
+    number, parent = record.text("comment_id"), record.text("comment_parent")
+    utc, local = record.text("comment_date_gmt"), record.text("comment_date")
+    known = utc and not utc.startswith(_NO_DATE)
+    kind = record.text("comment_type")
+    approved = record.text("comment_approved")
+    status = _STATUSES.get(approved, "pending")
+    drop = ""
+    if kind not in _COMMENTS:
+        drop = f"it is a {kind}, not a comment of a reader"
+    elif status == "deleted":
+        drop = "it is in the trash of WordPress"
+    return ImportedComment(
+        position=record.position,
+        page=str(record.outer),
+        id=number,
+        parent="" if parent == "0" else parent,
+        identity=f"{number} {utc if known else local}",
+        created=dates.moment(utc) if known else dates.moment(local, options.zone),
+        text=record.fields.get("comment_content", ""),
+        markup="html_lines",
+        author=unescape(record.text("comment_author")),
+        email=record.text("comment_author_email"),
+        site=record.text("comment_author_url"),
+        status=status,
+        drop=drop,
+        anchor=f"comment-{number}",
+    )

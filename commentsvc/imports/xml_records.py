@@ -1,0 +1,286 @@
+"""XML exports, read piece by piece.
+
+expat is let see neither entities that the file defines (billion laughs) nor other files. Exports in
+the wild hold control characters, bytes in another encoding and undefined entities as ``&nbsp;``:
+these are mended. Where the XML is broken for good, the rest is read from the next record on, if
+the caller says so.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import unescape
+from typing import Final, TypeAlias
+from xml.parsers import expat
+
+import msgspec
+
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import ImportFailed, InvalidInput
+
+PIECE: Final = 262_144  # bytes that are read at once
+DEPTH_LIMIT: Final = 200  # elements within each other
+FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
+
+# Which records may begin in a record, by its name; "" is outside of all.
+Nesting: TypeAlias = Mapping[str, frozenset[str]]
+
+_CONTROL: Final = bytes({*range(32)} - {9, 10, 13})
+_BAD_REFERENCE: Final = re.compile(
+    rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));"
+)
+_ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
+
+
+class XmlRecord(msgspec.Struct, frozen=True, gc=False):
+    """An element of interest: the texts of its descendants by path, as ``author/name``.
+
+    Names are without prefix. The attribute ``dsq:id`` of the record is ``@id``, that of its child
+    ``thread`` is ``thread@id``. `outer` is the number of the record that encloses it, or -1.
+    """
+
+    name: str
+    line: int
+    number: int
+    outer: int
+    fields: dict[str, str]
+
+    @property
+    def position(self) -> str:
+        """Where it begins."""
+        return f"line {self.line}"
+
+    def text(self, path: str) -> str:
+        """Return the text at `path`, "" where there is none."""
+        return self.fields.get(path, "").strip()
+
+
+def read(
+    source: SourceFile, nesting: Nesting, skip: Callable[[InvalidInput], None]
+) -> Iterator[XmlRecord]:
+    """Give the records of `source`, each as it ends. Raises ImportFailed, or what `skip` raises."""
+    reader = _Reader(nesting, skip)
+    with source.open() as stream:
+        first = stream.read(PIECE)
+        mend = _mender(first)
+        piece = first
+        while piece:
+            yield from reader.feed(mend(piece, False))
+            piece = stream.read(PIECE)
+        yield from reader.feed(mend(b"", True))
+        yield from reader.close()
+
+
+def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
+    """Return what makes UTF-8 without control characters of the bytes of a file."""
+    match = _ENCODING.match(head.removeprefix(codecs.BOM_UTF8))
+    name = match[1].decode() if match else "utf-8"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        name = "utf-16"
+    try:
+        decoder = codecs.getincrementaldecoder(name)(_CP1252)
+        is_utf8 = codecs.lookup(name).name == "utf-8"
+    except LookupError:
+        raise ImportFailed(f"The encoding {name} that the file names is not known.") from None
+
+    def mend(data: bytes, final: bool) -> bytes:
+        text = decoder.decode(data, final)
+        clean = (data if is_utf8 and text.isascii() else text.encode()).translate(None, _CONTROL)
+        return _BAD_REFERENCE.sub(b"", clean) if b"&#" in clean else clean
+
+    return mend
+
+
+_CP1252: Final = "commentsvc.cp1252"
+
+
+def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    """Read what is not in the encoding of the file as Windows does."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return wrong.decode("cp1252", "replace"), error.end
+
+
+class _Open:
+    """A record whose end is not read yet."""
+
+    __slots__ = ("depth", "fields", "line", "name", "number")
+
+    def __init__(self, name: str, line: int, number: int, depth: int) -> None:
+        self.name = name
+        self.line = line
+        self.number = number
+        self.depth = depth
+        self.fields: dict[str, str] = {}
+
+
+class _Reader:
+    """Collects the records that expat tells of."""
+
+    def __init__(self, nesting: Nesting, skip: Callable[[InvalidInput], None]) -> None:
+        self._nesting = nesting
+        self._skip = skip
+        names = "|".join(sorted(frozenset().union(*nesting.values()))).encode()
+        self._start_tag = re.compile(rb"<(?:[\w.-]+:)?(" + names + rb")[\s>/]")
+        self._locals: dict[str, str] = {}
+        self._elements: list[str] = []  # the names, as written, of the elements that are open
+        self._open: list[_Open] = []
+        self._ready: list[XmlRecord] = []
+        self._text: list[str] = []
+        self._length = 0
+        self._number = 0
+        self._first_line = 1  # that of the first byte of the present parser, or still to read
+        self._fed = 0  # bytes that the present parser got
+        self._broken = False  # looking for the next record
+        self._start_parser(())
+
+    def feed(self, data: bytes) -> list[XmlRecord]:
+        """Take the next bytes; return the records that ended in them."""
+        while data:
+            if self._broken:
+                data = self._resume(data)
+                continue
+            try:
+                self._parser.Parse(data, False)
+                self._fed += len(data)
+                break
+            except expat.ExpatError as error:
+                at = max(self._parser.ErrorByteIndex - self._fed, 0)
+                self._break(error)
+                self._first_line += data.count(b"\n", at, at + 1)
+                data = data[at + 1 :]
+        ready, self._ready = self._ready, []
+        return ready
+
+    def close(self) -> list[XmlRecord]:
+        """Return the records that the end of the file cuts off, as far as they can be kept."""
+        if not self._broken:
+            try:
+                self._parser.Parse(b"", True)
+            except expat.ExpatError as error:
+                self._break(error)
+        while self._open:
+            self._finish()
+        return self._ready
+
+    def _break(self, error: expat.ExpatError) -> None:
+        """Tell of an error, and forget the innermost record, which it is in."""
+        line = self._first_line + error.lineno - 1
+        what = expat.ErrorString(error.code) or "no XML"
+        self._skip(InvalidInput(f"line {line}", f"the XML is broken here ({what})"))
+        self._first_line = line
+        if self._open and self._open[-1].name not in self._nesting:
+            self._elements = self._elements[: self._open.pop().depth - 1]
+        self._text, self._length = [], 0
+        self._broken = True
+
+    def _resume(self, data: bytes) -> bytes:
+        """Begin anew at the next record in `data`, and return the bytes from there on."""
+        match = self._start_tag.search(data)
+        if match is None:
+            self._first_line += data.count(b"\n")
+            return b""
+        name = match[1].decode()
+        while self._open and name not in self._nesting.get(self._open[-1].name, ()):
+            self._elements = self._elements[: self._open[-1].depth - 1]
+            self._finish()
+        if self._open:
+            self._elements = self._elements[: self._open[-1].depth]
+        elif name in self._nesting[""]:
+            del self._elements[2:]
+        else:  # what encloses it is lost
+            self._first_line += data.count(b"\n", 0, match.end())
+            return data[match.end() :]
+        self._first_line += data.count(b"\n", 0, match.start())
+        self._broken = False
+        self._start_parser(self._elements)
+        return data[match.start() :]
+
+    def _start_parser(self, elements: Sequence[str]) -> None:
+        """Make a parser that has read the start tags of `elements`."""
+        parser = self._parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.UseForeignDTD(True)  # then an undefined entity is no error
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
+        parser.ExternalEntityRefHandler = self._empty_file
+        parser.EntityDeclHandler = self._refuse_entity
+        parser.SkippedEntityHandler = self._entity
+        prefix = "".join(f"<{name}>" for name in elements).encode()
+        if prefix:
+            parser.Parse(prefix, False)
+        self._fed = len(prefix)
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+
+    def _empty_file(self, context: str, *_: object) -> int:
+        """Let expat read nothing where the file names another one."""
+        self._parser.ExternalEntityParserCreate(context).Parse(b"", True)
+        return 1
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise ImportFailed(
+            f"line {self._line()}: the file defines the entity {name}, which no export does."
+        )
+
+    def _line(self) -> int:
+        return self._first_line + self._parser.CurrentLineNumber - 1
+
+    def _entity(self, name: str, is_parameter: bool) -> None:
+        if not is_parameter:
+            self._characters(unescape(f"&{name};"))
+
+    def _characters(self, text: str) -> None:
+        if self._open and self._length < FIELD_LIMIT:
+            self._text.append(text[: FIELD_LIMIT - self._length])
+            self._length += len(text)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        local = self._locals.get(name)
+        if local is None:
+            local = self._locals[name] = name.rpartition(":")[2]
+        elements, records = self._elements, self._open
+        elements.append(name)
+        if len(elements) > DEPTH_LIMIT:
+            raise ImportFailed(
+                f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."
+            )
+        current = records[-1] if records else None
+        if local in self._nesting.get(current.name if current else "", ()):
+            current = _Open(local, self._line(), self._number, len(elements))
+            self._number += 1
+            records.append(current)
+        if current is not None and attributes:
+            path = self._path(current)
+            for key, value in attributes.items():
+                current.fields[f"{path}@{key.rpartition(':')[2]}"] = value
+        if self._text:
+            self._text, self._length = [], 0
+
+    def _path(self, record: _Open) -> str:
+        inner = self._elements[record.depth :]
+        return "/".join([self._locals[each] for each in inner])
+
+    def _end(self, name: str) -> None:
+        elements, records = self._elements, self._open
+        if records:
+            current = records[-1]
+            depth = len(elements)
+            if depth == current.depth:
+                self._finish()
+            else:
+                path = self._locals[name] if depth == current.depth + 1 else self._path(current)
+                current.fields.setdefault(path, "".join(self._text))
+            if self._text:
+                self._text, self._length = [], 0
+        elements.pop()
+
+    def _finish(self) -> None:
+        """The innermost record is complete."""
+        done = self._open.pop()
+        outer = self._open[-1].number if self._open else -1
+        self._ready.append(XmlRecord(done.name, done.line, done.number, outer, done.fields))
+
+
+codecs.register_error(_CP1252, _as_cp1252)

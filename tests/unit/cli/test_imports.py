@@ -1,0 +1,227 @@
+"""The command that imports: with and without a server, once and again, and taken back."""
+
+import csv
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import client, imports, main
+from commentsvc.comments import queries
+from tests.unit.app_fixture import Served
+from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, WORDPRESS
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `commentsvc import` on a data folder without a database, in this process."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+
+    def run(*words: object, data: Path = data) -> Result:
+        return CliRunner().invoke(main.main, ["import", "--data", str(data), *map(str, words)])
+
+    return run
+
+
+@pytest.fixture
+def disqus(tmp_path: Path) -> Path:
+    path = tmp_path / "disqus.xml"
+    path.write_text(DISQUS)
+    return path
+
+
+def numbers(output: str) -> dict[str, int]:
+    """The numbers of a summary by their names."""
+    found = re.findall(r"^([a-z]+(?: [a-z]+)?) +([0-9]+)", output, re.MULTILINE)
+    return {name: int(number) for name, number in found}
+
+
+def test_an_import_is_done_once_shown_and_taken_back(
+    run: Run, disqus: Path, tmp_path: Path
+) -> None:
+    data, report = tmp_path / "data", tmp_path / "report.csv"
+    dry = run("auto", disqus, "--dry-run")
+    assert numbers(dry.output) == {
+        "read": 5, "would store": 3, "merged": 0, "already there": 0, "left out": 2,
+    }  # fmt: skip
+    assert client.listing(data, None, 10) == []
+    done = run("auto", disqus, "--report", report)
+    assert done.output.startswith("disqus: recognised by its XML namespace\n")
+    assert numbers(done.output)["stored"] == 3
+    assert done.output.endswith("To take it back: commentsvc import --undo 1\n")
+    with report.open(newline="") as file:
+        rows = [
+            (row["position"], row["outcome"], row["comment_id"]) for row in csv.DictReader(file)
+        ]
+    assert rows == [
+        ("line 8", "stored", "2"),
+        ("line 12", "stored", "1"),
+        ("line 15", "stored", "3"),
+        ("line 18", "left out", ""),
+        ("line 21", "left out", ""),
+    ]
+    again = run("disqus", disqus)
+    assert numbers(again.output)["already there"] == 3
+    assert "--undo" not in again.output
+    assert run("--list").output.split()[3:] == ["disqus", "3", "disqus.xml"]
+    assert run("--undo", 1).output == "import 1 is taken back: 3 comments\n"
+    assert client.listing(data, None, 10) == []
+    assert run("--list").output.endswith("undone\n")
+    assert run("--undo", 1).exit_code == 1
+    assert client.check(data) == []
+    assert sorted(path.name for path in data.iterdir()) == [
+        "comments.sqlite3", "commentsvc.toml", "import.sqlite3.lock", "lock",
+    ]  # fmt: skip
+
+
+def test_it_goes_through_the_server_that_runs(
+    run: Run, disqus: Path, tmp_path: Path, service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server stores, and forgets the answers that have changed."""
+    orders: list[object] = []
+    monkeypatch.setattr(imports, "BESIDE_SERVER", 2)
+
+    def ask(_path: Path, order: object) -> object:
+        orders.append(type(order).__name__)
+        return service.database.write_now(order.apply, 2**41)  # type: ignore[attr-defined] # an order
+
+    monkeypatch.setattr("commentsvc.runtime.control.ask", ask)
+    assert run("disqus", disqus, data=tmp_path).exit_code == 0
+    assert orders == ["BeginImport", "StoreImported", "StoreImported", "FinishImport"]
+    assert service.database.read_now(queries.site_count, "blog") == 1
+
+
+def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
+    run: Run, disqus: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "map.csv"
+    moved.write_text("old,new\nhttp://www.blog.example/a/,/mapped/\n\n# a note\n")
+    aliases = tmp_path / "aliases.json"
+    aliases.write_text('{"pages": [{"url": "/aliased/", "aliases": ["/a/"]}]}')
+    assert run("disqus", disqus, "--map", moved, "--aliases", aliases).exit_code == 0
+    urls = {entry.url for entry in client.listing(tmp_path / "data", None, 10)}
+    assert urls == {"/mapped/"}
+    moved.write_text("https://blog.example/a/,/mapped/\n")
+    moved.write_text("/a/,/b/,/c/\n")
+    assert (
+        "line 1: give the old address, a comma, the new one"
+        in run("auto", disqus, "--map", moved).output
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["disqus"], "Give a FORMAT (or auto) and at least one FILE."),
+        (["nothing", "FILE"], "'nothing' is not one of"),
+        (["auto", "FILE", "--undo", "1"], "take no FORMAT"),
+        (["auto", "FILE", "--timezone", "Mars"], "like Europe/Berlin"),
+        (["auto", "FILE", "--status", "approved,none"], "'none' is none of"),
+        (["auto", "FILE", "--site", "other"], "There is no site of this name"),
+        (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
+        (["auto", "/dev/null"], "null is not recognised"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_sentence(
+    run: Run, disqus: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    broken = tmp_path / "broken.xml"
+    broken.write_text("<rss>\n<item><</item>")
+    names = {"FILE": disqus, "BROKEN": broken}
+    done = run(*(names.get(word, word) for word in words))
+    assert done.exit_code in (1, 2)
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_broken_file_changes_nothing_unless_the_rest_is_wanted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cut.xml"
+    path.write_text(WORDPRESS.partition("<wp:comment_id>7")[0])
+    assert run("auto", path).exit_code == 1
+    assert run("--list").output == ""
+    done = run("auto", path, "--keep-going")
+    assert numbers(done.output)["stored"] == 1
+    assert "1 cannot be read: the XML is broken here (no element found)" in done.output
+
+
+def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: Path) -> None:
+    with (tmp_path / "data/import.sqlite3.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = run("auto", disqus)
+    assert done.output.endswith("Another import is running on this data. Wait for it.\n")
+
+
+# Ends itself by SIGKILL in the fifth transaction, before it is committed.
+KILLED = """
+import os, signal, sys
+from commentsvc.cli import imports, main
+from commentsvc.imports import store
+
+calls, add_to_counts = iter(range(100)), store.add_to_counts
+
+def killing(*args):
+    add_to_counts(*args)
+    if next(calls) == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+imports.ALONE = 10
+store.add_to_counts = killing
+main.main(sys.argv[1:])
+"""
+
+
+def test_a_killed_import_is_continued(run: Run, tmp_path: Path) -> None:
+    data, path = tmp_path / "data", tmp_path / "isso.json"
+    texts = [
+        ISSO_JSON[1:-1].replace("/a/", f"/{number}/").replace("Some", f"{number}")
+        for number in range(50)
+    ]
+    path.write_text(f"[{','.join(texts)}]")
+    words = ["import", "isso", str(path), "--data", str(data)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], stdout=subprocess.DEVNULL)
+    assert killed.returncode == -signal.SIGKILL
+    [begun] = client.import_runs(data)
+    assert (begun.comments, begun.finished_at) == (40, None)
+    done = run("isso", path)
+    assert numbers(done.output)["already there"] == 40
+    assert numbers(done.output)["stored"] == 60
+    [finished] = client.import_runs(data)
+    assert (finished.id, finished.comments) == (begun.id, 100)
+    assert client.check(data) == []
+
+
+def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
+    shown: list[bytes] = []
+    ours, theirs = os.openpty()
+
+    def read() -> None:
+        try:
+            while data := os.read(ours, 4_096):
+                shown.append(data)
+        except OSError:
+            pass  # the other end is closed
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    words = ["-m", "commentsvc", "import", "auto", str(disqus), "--data", str(tmp_path / "new")]
+    done = subprocess.run([sys.executable, *words], stderr=theirs, stdout=subprocess.PIPE)
+    os.close(theirs)
+    reader.join(30)
+    os.close(ours)
+    assert done.returncode == 0
+    text = b"".join(shown).decode()
+    assert "reading" in text
+    assert "storing" in text
+    assert "comments/s" in text

@@ -1,0 +1,430 @@
+"""From the stage into the database: nothing is lost, nothing is doubled, and all can be undone."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commentsvc.comments import queries, threads
+from commentsvc.comments.errors import CommentsError
+from commentsvc.db import integrity
+from commentsvc.db.database import Database
+from commentsvc.imports import store
+from commentsvc.imports.pages import PageFinder
+from commentsvc.imports.records import ImportedComment, ImportedPage, Record
+from commentsvc.imports.stage import Stage
+from commentsvc.imports.store import UnknownImport
+from commentsvc.moderation import retention
+from commentsvc.settings.schema import DatabaseSettings, Site
+from tests.unit.database_fixture import NOW, add, decide, opened
+
+SITE = Site(name="blog", origins=("https://blog.example",))
+STATUSES = ("approved", "pending", "spam")
+DAY = 86_400_000
+
+
+def comment(number: int | str, parent: int | str = "", **changes: Any) -> ImportedComment:
+    fields: dict[str, Any] = {
+        "position": f"row {number}",
+        "page": "1",
+        "id": str(number),
+        "parent": str(parent),
+        "identity": str(number),
+        "created": NOW - 1_000 * DAY,
+        "text": f"comment {number}",
+        "markup": "markdown",
+        "author": "Ann",
+    }
+    return ImportedComment(**fields | changes)
+
+
+PAGE = ImportedPage("1", "https://blog.example/a/", "row 1", "A")
+
+
+class Importer:
+    """Imports records into the database of a folder."""
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.database = database
+        self.path = folder / "comments.sqlite3"
+        self.stage_path = folder / "import.sqlite3"
+
+    def stage(
+        self, *records: Record, statuses: tuple[str, ...] = STATUSES, site: str = ""
+    ) -> tuple[Stage, int]:
+        stage = Stage(self.stage_path, "test", statuses)
+        stage.begin_file("file", NOW - DAY)
+        for record in records:
+            stage.add(record)
+        return stage, stage.settle(PageFinder((SITE,), site, {}), self.path)
+
+    def run(self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any) -> Stage:
+        """Import the records, in pieces; stop after `most` of them, as if killed."""
+        stage, number = self.stage(*records, **options)
+        if number:
+            run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
+            for first in range(1, min(number, most) + 1, piece):
+                last = min(first + piece - 1, number)
+                self.database.write_now(store.add, run, self.stage_path, first, last, NOW)
+            if most >= number:
+                self.database.write_now(store.finish, run, NOW)
+        return stage
+
+    def tree(self) -> dict[str, tuple[str, str | None]]:
+        """Status and parent of all comments, by their text or, where it is empty, by their id."""
+        rows = self.database.read_now(
+            lambda reader: reader.execute("SELECT id, source, status, parent_id FROM comment")
+        ).fetchall()
+        names = {
+            number: source.removeprefix("comment ") or f"#{number}" for number, source, *_ in rows
+        }
+        return {
+            names[number]: (status, names[parent] if parent else None)
+            for number, _, status, parent in rows
+        }
+
+    def faults(self) -> list[str]:
+        return self.database.read_now(integrity.check)
+
+
+@pytest.fixture
+def importer(tmp_path: Path, purged: list[str]) -> Any:
+    with opened(tmp_path, purge=purged.extend) as database:
+        yield Importer(tmp_path, database)
+
+
+def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list[str]) -> None:
+    importer.run(
+        PAGE,
+        comment(
+            1,
+            email="ann@blog.example",
+            site="ann.example",
+            votes=-3,
+            edited=NOW,
+            text="<p>a <b>b</b></p>",
+            markup="html",
+        ),
+        comment(2, 1, status="pending", avatar="0" * 32, site="javascript:x", email="none"),
+    )
+    first, second = (importer.database.read_now(queries.find, number) for number in (1, 2))
+    assert first
+    assert second
+    assert (first.site, first.url, first.title) == ("blog", "/a/", "A")
+    shown = first.comment
+    assert (shown.status, shown.created_at, shown.published_at) == (
+        "approved",
+        NOW - 1_000 * DAY,
+        NOW - 1_000 * DAY,
+    )
+    assert (shown.source, shown.html) == ("a **b**", "<p>a <strong>b</strong></p>")
+    assert (shown.email, shown.site) == ("ann@blog.example", "http://ann.example")
+    assert (shown.votes, shown.edited_at) == (-3, NOW)
+    held = second.comment
+    assert (held.status, held.published_at, held.parent_id) == ("pending", None, 1)
+    assert (held.avatar, held.email, held.site) == ("0" * 32, "", "")
+    assert importer.database.read_now(queries.site_count, "blog") == 1
+    assert {"thread:blog:/a/", "site:blog"} <= {*purged}
+    assert importer.faults() == []
+
+
+def test_a_second_run_changes_nothing(importer: Importer) -> None:
+    records = (PAGE, comment(1), comment(2, 1), comment(3, status="spam"))
+    importer.run(*records).close()
+    before = importer.tree()
+    stage = importer.run(*records)
+    assert stage.counts()["already there"] == 3
+    assert stage.counts()["stored"] == 0
+    assert importer.tree() == before
+
+
+def test_what_was_erased_or_removed_since_does_not_come_back(importer: Importer) -> None:
+    records = (PAGE, comment(1, email="ann@blog.example"), comment(2, status="spam"))
+    importer.run(*records).close()
+    importer.database.write_now(retention.forget, "ann@blog.example", "Mo", NOW)
+    importer.database.write_now(retention.drop_spam, NOW, 10, NOW)
+    importer.run(*records)
+    assert importer.tree() == {"#1": ("deleted", None)}
+
+
+def test_parents_may_come_later_or_never(importer: Importer) -> None:
+    stage = importer.run(PAGE, comment(3, 2), comment(2, 1), comment(1), comment(4, 99))
+    assert importer.tree() == {
+        "1": ("approved", None),
+        "2": ("approved", "1"),
+        "3": ("approved", "2"),
+        "4": ("approved", None),
+    }
+    reasons = [reason for _, reason, _ in stage.reasons()]
+    assert reasons == ["what it answers (99) is not in the file: it stands on the first level"]
+
+
+def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
+    """A parent with a later date than its answer comes first all the same."""
+    importer.run(
+        PAGE,
+        comment("c", created=3),
+        comment("a", created=1),
+        comment("d", "e", created=2),
+        comment("e", created=4),
+    )
+    assert list(importer.tree()) == ["a", "c", "e", "d"]
+
+
+def test_a_deleted_comment_keeps_its_place_where_somebody_answers_it(importer: Importer) -> None:
+    gone = {"status": "deleted", "drop": "it was deleted", "author": "Ann", "email": "a@b.example"}
+    stage = importer.run(
+        PAGE,
+        comment(1, **gone),
+        comment(2, 1, **gone),
+        comment(3, 2),
+        comment(4, **gone),
+        comment(5, 4, **gone),
+    )
+    assert importer.tree() == {
+        "#1": ("deleted", None),
+        "#2": ("deleted", "#1"),
+        "3": ("approved", "#2"),
+    }
+    found = importer.database.read_now(queries.find, 1)
+    assert found
+    assert (found.comment.author, found.comment.email, found.comment.html) == ("", "", "")
+    assert stage.counts()["left out"] == 2
+
+
+def test_statuses_may_be_left_out(importer: Importer) -> None:
+    stage = importer.run(
+        PAGE,
+        comment(1, status="spam"),
+        comment(2, 1),
+        comment(3, status="pending"),
+        statuses=("approved",),
+    )
+    assert importer.tree() == {"#1": ("deleted", None), "2": ("approved", "#1")}
+    assert stage.reasons() == [("left out", "it is pending, which --status leaves out", 1)]
+
+
+def test_circles_are_opened(importer: Importer) -> None:
+    stage = importer.run(PAGE, comment(1, 3), comment(2, 1), comment(3, 2), comment(4, 4))
+    assert importer.tree() == {
+        "1": ("approved", None),
+        "2": ("approved", "1"),
+        "3": ("approved", "2"),
+        "4": ("approved", None),
+    }
+    assert stage.reasons() == [
+        ("note", "it answers itself, by others: it stands on the first level", 1),
+    ]
+
+
+def test_ten_thousand_levels_are_no_matter(importer: Importer) -> None:
+    importer.run(PAGE, *(comment(number, number - 1 or "") for number in range(10_000, 0, -1)))
+    tree = importer.tree()
+    assert tree["10000"] == ("approved", "9999")
+    assert len(tree) == 10_000
+
+
+def test_pages_are_merged_by_our_rules(importer: Importer) -> None:
+    stage = importer.run(
+        ImportedPage("1", "http://www.blog.example/a/?utm_x=1", "row 1", closed=True),
+        ImportedPage("2", "http://localhost:4000//a/index.html", "row 2", "Title"),
+        ImportedPage("3", "", "row 3"),
+        ImportedPage("4", "mailto:x", "row 4"),
+        ImportedPage("5", "https://blog.example/closed/", "row 5", closed=True),
+        comment(1, page="1"),
+        comment(2, 1, page="2"),
+        comment(3, page="3"),
+        comment(4, page="4"),
+        comment(5, page="5"),
+        comment(6, page="6"),
+    )
+    assert stage.pages() == [("blog", "/a/", 2), ("blog", "/closed/", 1)]
+    listed = importer.database.read_now(threads.listing, "", 10, None)
+    assert [(thread.url, thread.title, thread.state) for thread in listed] == [
+        ("/closed/", "", "closed"),
+        ("/a/", "Title", "aging"),
+    ]
+    assert {reason for _, reason, _ in stage.reasons()} == {
+        "pages at http://localhost:4000 were taken by their path",
+        "its page has no address in the file",
+        "its page has the address mailto:x: The address of the page must be a path or begin"
+        " with http or https.",
+        "its page is not in the file",
+    }
+    assert importer.tree()["2"] == ("approved", "1")
+
+
+def test_comments_go_where_a_page_has_moved(importer: Importer) -> None:
+    add(importer.database, url="/new/")
+    importer.database.write_now(threads.add_alias, "blog", "/new/", "/a/")
+    importer.run(PAGE, comment(1))
+    assert importer.database.read_now(queries.thread, "blog", "/new/").count == 2
+    assert importer.faults() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"text": "x" * 300_000}, "its text is longer than 200,000 characters"),
+        ({"text": " \x00"}, "it has no text"),
+        ({"text": "<script>x</script>", "markup": "html"}, "it has no text"),
+    ],
+)
+def test_what_cannot_be_shown_is_left_out(
+    importer: Importer, changes: dict[str, Any], reason: str
+) -> None:
+    stage = importer.run(PAGE, comment(1, **changes))
+    assert stage.reasons() == [("left out", reason, 1)]
+
+
+def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> None:
+    stage = importer.run(
+        PAGE,
+        comment(1, created=None, author=" "),
+        comment(2, created=5, author="x" * 300),
+        comment(3, created=None),
+        comment(4, created=NOW + DAY),
+    )
+    rows = importer.database.read_now(
+        lambda reader: reader.execute("SELECT source, created_at, author FROM comment").fetchall()
+    )
+    assert sorted(rows) == [
+        ("comment 1", NOW - DAY, "Anonymous"),
+        ("comment 2", 5, "x" * 200),
+        ("comment 3", 5, "Ann"),
+        ("comment 4", NOW, "Ann"),
+    ]
+    assert {reason for _, reason, _ in stage.reasons()} == {
+        "its date cannot be read: it has that of the comment before it",
+        "the author's name is cut to 200 characters",
+    }
+
+
+def test_the_report_has_every_row(importer: Importer) -> None:
+    stage = importer.run(
+        PAGE, comment(1), comment(1, position="row 9"), comment(2, page="7"), comment(3, text="")
+    )
+    stage.skipped("row 10", "it is broken")
+    rows = [
+        (row.position, row.outcome, row.reason, row.comment_id) for row in stage.rows(importer.path)
+    ]
+    assert rows == [
+        ("row 1", "stored", "", 1),
+        ("row 9", "merged", "it is in the files twice", 1),
+        ("row 2", "left out", "its page is not in the file", None),
+        ("row 3", "left out", "it has no text", None),
+        ("row 10", "left out", "it is broken", None),
+    ]
+
+
+def test_undoing_leaves_what_was_there_before(importer: Importer) -> None:
+    add(importer.database, url="/a/", source="before")
+    before = importer.tree()
+    importer.run(
+        PAGE,
+        ImportedPage("2", "/b/", "row 2", closed=True),
+        comment(1),
+        comment(2, 1),
+        comment(3, page="2", status="spam"),
+    )
+    decide(importer.database, "spam", 2)
+    undo = (1, 10**6, 2)
+    assert importer.database.write_now(store.remove, *undo, NOW) == (2, 3)
+    assert importer.database.write_now(store.remove, 1, 3, 2, NOW) == (1, 2)
+    assert importer.database.write_now(store.remove, 1, 2, 2, NOW) == (0, 0)
+    assert importer.tree() == before
+    assert [each.url for each in importer.database.read_now(threads.listing, "", 9, None)] == [
+        "/a/"
+    ]
+    assert importer.faults() == []
+    with pytest.raises(UnknownImport):
+        importer.database.write_now(store.remove, 1, 2, 2, NOW)
+    importer.run(PAGE, comment(1))
+    assert "1" in importer.tree()
+
+
+def test_undoing_keeps_the_place_of_what_was_answered_since(importer: Importer) -> None:
+    importer.run(PAGE, comment(1))
+    add(importer.database, url="/a/", parent=1, source="new")
+    importer.database.write_now(store.remove, 1, 10**6, 100, NOW)
+    assert importer.tree() == {"#1": ("deleted", None), "new": ("approved", "#1")}
+    assert importer.faults() == []
+
+
+def test_only_an_import_that_exists_is_undone(importer: Importer) -> None:
+    with pytest.raises(CommentsError, match="no import 7"):
+        importer.database.write_now(store.remove, 7, 10**6, 100, NOW)
+
+
+def test_an_import_that_was_not_finished_is_continued(importer: Importer) -> None:
+    def begin() -> int:
+        return importer.database.write_now(store.begin, "test", "file", b"digest", NOW)
+
+    first = begin()
+    assert begin() == first
+    importer.database.write_now(store.finish, first, NOW)
+    assert begin() != first
+    runs = importer.database.read_now(store.runs)
+    assert [(run.id, run.finished_at) for run in runs] == [(2, None), (1, NOW)]
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> list[ImportedComment]:
+    """Comments with any parents: later, none, themselves, on other pages; with twins."""
+    count = draw(st.integers(0, 25))
+    ids = st.integers(0, count + 1)
+    made = []
+    for number in range(count):
+        dropped = draw(st.integers(0, 4)) == 0
+        made.append(
+            comment(
+                number,
+                draw(st.one_of(st.just(""), ids)),
+                page=draw(st.sampled_from("123")),
+                created=draw(st.integers(0, 20)),
+                status="deleted" if dropped else draw(st.sampled_from(STATUSES)),
+                drop="deleted" if dropped else "",
+            )
+        )
+    twins = draw(st.lists(st.sampled_from(made), max_size=3)) if made else []
+    return [*made, *twins]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sources(), st.integers(1, 10), st.integers(1, 30))
+def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
+    tmp_path_factory: pytest.TempPathFactory, made: list[ImportedComment], piece: int, most: int
+) -> None:
+    records: list[Record] = [PAGE, ImportedPage("2", "/b", "row 2"), *made]
+    trees = []
+    for stops in ([], [most, 2 * most]):
+        folder = tmp_path_factory.mktemp("import")
+        with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
+            importer = Importer(folder, database)
+            for stop in stops:
+                importer.run(*records, piece=piece, most=stop).close()
+            stage = importer.run(*records, piece=piece)
+            counts = stage.counts()
+            outcomes = Counter(row.outcome for row in stage.rows(importer.path))
+            stage.close()
+            tree = importer.tree()
+            trees.append(tree)
+            assert importer.faults() == []
+            assert outcomes.total() == len(made)
+            assert counts["stored"] + counts["already there"] == len(tree)
+    assert trees[0] == trees[1]
+    ids = {each.id: each for each in made}
+    for each in ids.values():
+        if each.page == "3" or each.drop:
+            assert each.id not in trees[0]
+            continue
+        status, parent = trees[0][each.id]
+        assert status == each.status
+        wanted = ids.get(each.parent)
+        if parent is not None:
+            assert wanted
+            assert wanted.page == each.page
+            assert wanted.drop or parent == wanted.id

@@ -1,0 +1,93 @@
+"""Texts: HTML is kept and has a Markdown source that says the same; Markdown is rendered."""
+
+from html import escape, unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commentsvc.comments.markdown import clean, render
+from commentsvc.imports.texts import CommentText, paragraphs, read, to_markdown
+
+
+def words(html: str) -> str:
+    """What a reader sees, without spaces."""
+    import re
+
+    return "".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
+
+
+@pytest.mark.parametrize(
+    ("html", "source"),
+    [
+        ("<p>One</p><p>two<br>three</p>", "One\n\ntwo\nthree"),
+        ("<b>a</b> <i>b</i> <s>c</s>", "**a** *b* ~~c~~"),
+        ('<a href="http://a.example/?x=1&amp;y">b</a>', "[b](<http://a.example/?x=1&y>)"),
+        ("a * b_c _d_ [e] `f` 1 &lt; 2 &lt;b>", "a \\* b_c \\_d\\_ \\[e] \\`f\\` 1 < 2 \\<b>"),
+        ("<p>1. a</p><p># b</p><p>- c</p><p>&gt; d</p>", "1\\. a\n\n\\# b\n\n\\- c\n\n\\> d"),
+        ("<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>", "- a\n  1. b\n- c"),
+        ("<blockquote><p>a</p><p>b</p></blockquote><p>c</p>", "> a\n>\n> b\n\nc"),
+        ("<pre><code>a  *b*\n c</code></pre>", "```\na  *b*\n c\n```"),
+        ("<code>*a*</code><hr>b", "`*a*`\n\n---\n\nb"),
+        ("<h1>a</h1>b", "# a\n\nb"),
+        ('<img src="http://a.example/b.png" alt="c">', "[c](<http://a.example/b.png>)"),
+    ],
+)
+def test_html_becomes_markdown_that_says_the_same(html: str, source: str) -> None:
+    text = read(html, "html")
+    assert text.source == source
+    assert text.kept
+    assert words(render(source)) == words(text.html)
+
+
+@pytest.mark.parametrize("bad", ["<script>alert(1)</script>", "<p> </p>", "\x00 \n", "<style>"])
+def test_what_is_not_to_be_seen_is_no_text(bad: str) -> None:
+    assert read(bad, "html") == CommentText("", "", False)
+
+
+def test_html_is_sanitised() -> None:
+    text = read(
+        '<p onclick="x()">a<a href="javascript:x()">b</a><iframe src="x"></iframe></p>', "html"
+    )
+    assert text.html == '<p>a<a rel="nofollow ugc noopener">b</a></p>'
+
+
+def test_line_breaks_of_wordpress_are_kept() -> None:
+    assert paragraphs("a\nb\n\nc <b>d</b>\n<ul>\n<li>e</li>\n</ul>\nf") == (
+        "<p>a<br>b</p><p>c <b>d</b></p><ul>\n<li>e</li>\n</ul><p>f</p>"
+    )
+    assert read("<p>a\nb</p>", "html").html == "<p>a\nb</p>"
+    assert read("a <b>c</b>\nb", "html").html == "<p>a <strong>c</strong><br>b</p>"
+
+
+def test_markdown_is_rendered_as_that_of_our_readers() -> None:
+    assert read("*a* `<p>`\nb", "markdown") == CommentText(
+        "*a* `<p>`\nb", render("*a* `<p>`\nb"), False
+    )
+
+
+def test_html_in_markdown_of_other_systems_counts() -> None:
+    text = read("**a** <b>b</b>\n\n<p>c</p><script>d</script>", "markdown")
+    assert text.html.replace("\n", "") == "<p><strong>a</strong> <strong>b</strong></p><p>c</p>"
+    assert text.source == "**a** **b**\n\nc"
+
+
+@given(st.text(max_size=60))
+def test_any_plain_text_survives_the_way_through_markdown(text: str) -> None:
+    """But for spaces, and for addresses, of which the renderer makes links."""
+    html = clean("<p>" + escape(text, quote=False) + "</p>")
+    assert words(render(to_markdown(html))) == words(html)
+
+
+@given(st.recursive(
+    st.text("ab *_<&>#-1.\n", max_size=8).map(escape),
+    lambda inner: st.tuples(
+        st.sampled_from(["p", "b", "i", "a", "ul", "li", "blockquote", "pre", "code", "br", "td"]),
+        st.lists(inner, max_size=3),
+    ).map(lambda part: f"<{part[0]}>{''.join(part[1])}</{part[0]}>"),
+    max_leaves=12,
+))  # fmt: skip
+def test_any_html_becomes_safe_html_and_some_markdown(html: str) -> None:
+    text = read(html, "html")
+    assert clean(text.html) == text.html
+    assert bool(text.source) == bool(text.html)

@@ -1,0 +1,118 @@
+"""XML exports: what is broken in the wild is mended or named by its line; bombs are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from commentsvc.imports.records import ImportFailed, InvalidInput
+from tests.unit.imports.import_samples import WORDPRESS, comments, pages, parsed
+
+
+def read(tmp_path: Path, data: bytes | str, faults: list[str] | None = None) -> list[str]:
+    """The texts of the comments in a file of WordPress."""
+    path = tmp_path / "wordpress.xml"
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return [each.text for each in comments(parsed(path, "wordpress", faults=faults))]
+
+
+def item(*texts: str, link: str = "https://blog.example/a") -> str:
+    inner = "".join(
+        f"\n<wp:comment><wp:comment_id>{number}</wp:comment_id>"
+        f"<wp:comment_content>{text}</wp:comment_content></wp:comment>"
+        for number, text in enumerate(texts)
+    )
+    return f"<item><link>{link}</link>{inner}\n</item>\n"
+
+
+def wxr(*items: str, head: str = "") -> str:
+    return f"{head}<rss><channel>\n{''.join(items)}</channel></rss>"
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("a\x0bb", "ab"),
+        ("a&#x0;b&#11;c&#10;", "abc\n"),
+        ("caf&eacute;&nbsp;&hellip;", "café\xa0…"),
+        ("<![CDATA[<b>x</b>]]>", "<b>x</b>"),
+        ("ok <!-- no --> ok", "ok  ok"),
+    ],
+)
+def test_what_programs_get_wrong_is_mended(tmp_path: Path, text: str, read_as: str) -> None:
+    assert read(tmp_path, wxr(item(text))) == [read_as]
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ("", "cp1252"),
+        ('<?xml version="1.0" encoding="utf-8"?>', "cp1252"),
+        ('<?xml version="1.0" encoding="ISO-8859-15"?>', "iso-8859-15"),
+        ('<?xml version="1.0"?>', "utf-16"),
+        ("\ufeff", "utf-8"),
+    ],
+)
+def test_any_encoding_is_read(tmp_path: Path, head: str, encoding: str) -> None:
+    assert read(tmp_path, wxr(item("Grüße"), head=head).encode(encoding)) == ["Grüße"]
+
+
+def test_an_unknown_encoding_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match="encoding x-none"):
+        read(tmp_path, wxr(item("a"), head='<?xml version="1.0" encoding="x-none"?>'))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<!DOCTYPE a [<!ENTITY a "b"><!ENTITY c "&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+        '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE a [<!ENTITY % a "b">]>',
+    ],
+)
+def test_entities_of_the_file_are_refused(tmp_path: Path, head: str) -> None:
+    with pytest.raises(ImportFailed, match="line 1: the file defines the entity a"):
+        read(tmp_path, wxr(item("&a;"), head=head))
+
+
+def test_a_document_type_elsewhere_is_not_fetched(tmp_path: Path) -> None:
+    head = '<!DOCTYPE rss SYSTEM "file:///nowhere/rss.dtd">'
+    assert read(tmp_path, wxr(item("a"), head=head)) == ["a"]
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match="nested"):
+        read(tmp_path, "<rss>" + "<a>" * 100_000)
+
+
+def test_broken_xml_is_named_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"line 4: the XML is broken here \(mismatched tag\)"):
+        read(tmp_path, wxr(item("one", "two <b>")))
+
+
+def test_the_rest_is_read_from_the_next_record_on(tmp_path: Path) -> None:
+    faults: list[str] = []
+    broken = wxr(item("one", "two <b>", "three"), item("four < five"), item("six"))
+    assert read(tmp_path, broken, faults) == ["one", "three", "six"]
+    assert [fault.partition(":")[0] for fault in faults] == ["line 4", "line 8"]
+    found = pages(parsed(tmp_path / "wordpress.xml", "wordpress", faults=[]))
+    assert [page.position for page in found] == ["line 2", "line 7", "line 10"]
+
+
+def test_a_file_that_ends_too_early_gives_what_is_whole(tmp_path: Path) -> None:
+    faults: list[str] = []
+    whole = WORDPRESS.partition("<wp:comment_id>7")[0]
+    assert len(read(tmp_path, whole, faults)) == 2
+    end = whole.count("\n") + 1
+    assert faults == [f"line {end}: the XML is broken here (no element found)"]
+
+
+def test_every_end_and_every_broken_byte_is_survived(tmp_path: Path) -> None:
+    data = wxr(item("one", "two"), item("three")).encode()
+    for end in range(0, len(data), 7):
+        read(tmp_path, data[:end], [])
+        read(tmp_path, data[:end] + b"<&\xff" + data[end:], [])
+
+
+def test_a_huge_text_is_cut_instead_of_kept(tmp_path: Path) -> None:
+    [text] = read(tmp_path, wxr(item("x" * 5_000_000)))
+    assert len(text) == 1_000_000
