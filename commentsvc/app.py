@@ -43,7 +43,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
-from commentsvc.delivery import channels
+from commentsvc.delivery import builds, channels
+from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
@@ -133,7 +134,8 @@ async def _compose(
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans = Bans()
-        database = _open(settings, data / data_dir.DATABASE, bridge, bans)
+        changed = ChangedSites(settings)
+        database = _open(settings, data / data_dir.DATABASE, bridge, bans, changed)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         clock = Clock()
@@ -164,7 +166,12 @@ async def _compose(
         )
         await _listen(control, data)
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (maintenance.run(database, settings, clock), rerender.run(database), backups.run())
+        works = (
+            maintenance.run(database, settings, clock),
+            rerender.run(database),
+            backups.run(),
+            builds.watch(changed, database, settings, clock),
+        )
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
         start.announce(ready.address)
@@ -186,9 +193,12 @@ async def _find_place(start: Start, succession: Handover) -> None:
         succession.take_passed(passed)
 
 
-def _open(settings: Settings, path: Path, bridge: Bridge, bans: Bans) -> Database:
+def _open(
+    settings: Settings, path: Path, bridge: Bridge, bans: Bans, changed: ChangedSites
+) -> Database:
     def purge(tags: Sequence[str]) -> None:
         bans.forget(tags)
+        changed.note(tags)
         bridge.purge(tags)
 
     database = Database(path, settings.database, purge=purge, announce=bridge.announce)

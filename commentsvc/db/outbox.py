@@ -66,6 +66,16 @@ TELL_OWN: Final = (
     "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at)"
     " VALUES (?, 'own', ?, ?, ?, ?, ?)"
 )
+# (channel, delay, moment, patience): an open row collects until nothing more came for the
+# delay, but ten times as long at most; so does one that waits for another attempt. One that is due
+# may be on its way already.
+_REQUEST_BUILD: Final = (
+    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at)"
+    " SELECT ?1, 'build', '', 'open', ?3, ?3 + ?2, ?3 + ?4 WHERE NOT EXISTS"
+    " (SELECT 1 FROM outbox AS o WHERE o.state = 'queued' AND o.channel = ?1 AND o.due_at > ?3)"
+    " ON CONFLICT (channel, recipient) WHERE state = 'open'"
+    " DO UPDATE SET due_at = min(?3 + ?2, created_at + 10 * ?2)"
+)
 # (moment, channel, recipient, limit): so many were sent since then.
 TOLD: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE state = 'sent'"
@@ -166,6 +176,11 @@ def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
     """Tell those targets that want it of changes of the comments `ids`."""
     if tx.execute("SELECT 1 FROM target WHERE changes LIMIT 1").fetchone():
         tx.execute_many(TELL_CHANGE, [(number, now, PATIENCE) for number in ids])
+
+
+def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int) -> None:
+    """Start the builders behind these channels, each after a pause of so many milliseconds."""
+    tx.execute_many(_REQUEST_BUILD, [(*each, now, PATIENCE) for each in delays])
 
 
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:

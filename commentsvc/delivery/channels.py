@@ -1,8 +1,9 @@
 """Channels: what the settings say about who is told of comments, and how.
 
 `targets` is what the database has to know of it, `channels` what the outbox sends by. They
-name the same channels: a row for a channel that is no longer configured waits until it is again,
-or until it is too old. What mail needs is loaded where there is any: 1 MiB.
+name the same channels, but for those that start builds, which have no targets: a row for a channel
+that is no longer configured waits until it is again, or until it is too old. What mail needs is
+loaded where there is any: 1 MiB.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import MAIL, OutboxRow, Target
 from commentsvc.db.sqlite import Reader
+from commentsvc.delivery import builds
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
@@ -67,6 +69,7 @@ def channels(
     found: dict[str, Channel] = {
         name: Webhook(settings, form, clock) for name, form in forms.items()
     }
+    found.update(builds.channels(settings, clock))
     if settings.spam.akismet_key:
         found[AKISMET] = Akismet(settings, database, clock)
     if settings.mail.host:

@@ -14,8 +14,8 @@ import binascii
 import contextlib
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, NamedTuple
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -46,31 +46,16 @@ class WebhookRequest(NamedTuple):
     headers: dict[str, str]
 
 
-class Webhook:
-    """One receiver of messages, which `form` makes of a comment and its row of the outbox."""
+class HttpChannel:
+    """Sends each message by a POST request, on a connection of its own."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        form: Callable[["Notification"], WebhookRequest],
-        clock: Clock,
-    ) -> None:
-        self._origins = origins(settings.sites)
-        self._networks = settings.hooks.allowed_networks
-        self._form = form
-        self._clock = clock
-
-    def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
-        """As delivery.Channel says."""
-        entry = queries.find(reader, post.comment_id or 0)
-        if entry is None:
-            return None
-        page = self._origins.get(entry.site, "") + entry.url
-        return self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
+    def __init__(self, networks: Sequence[str]) -> None:
+        """Take the networks that may be reached although they are not public."""
+        self._networks = networks
 
     @contextlib.asynccontextmanager
-    async def connect(self) -> AsyncIterator["Webhook"]:
-        """As delivery.Channel says; each message has a connection of its own."""
+    async def connect(self) -> AsyncIterator[Self]:
+        """As delivery.Channel says."""
         yield self
 
     async def send(self, message: WebhookRequest) -> None:
@@ -82,6 +67,29 @@ class Webhook:
         if not 200 <= answer.status < 300:
             kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
             raise kind(f"{answer.status} {one_line(answer.text)}")
+
+
+class Webhook(HttpChannel):
+    """One receiver of messages, which `form` makes of a comment and its row of the outbox."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        form: Callable[["Notification"], WebhookRequest],
+        clock: Clock,
+    ) -> None:
+        super().__init__(settings.hooks.allowed_networks)
+        self._origins = origins(settings.sites)
+        self._form = form
+        self._clock = clock
+
+    def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
+        """As delivery.Channel says."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None:
+            return None
+        page = self._origins.get(entry.site, "") + entry.url
+        return self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
 
 
 class Notification(NamedTuple):
@@ -104,25 +112,29 @@ class Notification(NamedTuple):
 
 def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
     """The form of a webhook at `url`, signed with `secret`."""
+
+    def form(told: Notification) -> WebhookRequest:
+        body = msgspec.json.encode(_event(told))
+        headers = {"Content-Type": "application/json"}
+        return WebhookRequest(url, body, headers | signature(secret, told.post, told.now, body))
+
+    return form
+
+
+def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, str]:
+    """Return the fields by which a receiver knows us; `now` is in Unix seconds."""
     key = secret.encode()
     if secret.startswith("whsec_"):
         with contextlib.suppress(binascii.Error):  # then it is a text like any other
             key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-
-    def form(told: Notification) -> WebhookRequest:
-        body = msgspec.json.encode(_event(told))
-        number = f"commentsvc-{told.post.id}-{told.post.created_at}"
-        signed = f"{number}.{told.now}.".encode() + body
-        signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-        headers = {
-            "Content-Type": "application/json",
-            "webhook-id": number,
-            "webhook-timestamp": str(told.now),
-            "webhook-signature": f"v1,{signature}",
-        }
-        return WebhookRequest(url, body, headers)
-
-    return form
+    number = f"commentsvc-{post.id}-{post.created_at}"
+    signed = f"{number}.{now}.".encode() + body
+    digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return {
+        "webhook-id": number,
+        "webhook-timestamp": str(now),
+        "webhook-signature": f"v1,{digest}",
+    }
 
 
 def _event(told: Notification) -> Json:

@@ -29,6 +29,7 @@ from commentsvc.settings.types import (
     REDIRECT,
     SECRET,
     SECRET_URL,
+    SECRET_URLS,
     SWITCH,
     TITLE,
     UNWANTED,
@@ -91,6 +92,11 @@ class Site(Struct, frozen=True, kw_only=True):
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
     avatar_url: Annotated[str, URL] = ""
+    build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
+    build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
+
+    def __repr__(self) -> str:
+        return f"Site({self.name!r}, ...)"
 
     @property
     def origin(self) -> str:

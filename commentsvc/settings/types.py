@@ -159,6 +159,7 @@ URLS = Meta(
     description='a list of addresses such as "https://hooks.example/comments"',
     extra={"tidy": _tidy_urls},
 )
+SECRET_URLS = Meta(description=URLS.description, extra={"tidy": _tidy_urls, "secret": True})
 SECRET_URL = Meta(pattern=URL.pattern, description=URL.description, extra={"secret": True})
 NETWORKS = Meta(
     description='a list of networks such as "10.0.0.0/8" without host bits',

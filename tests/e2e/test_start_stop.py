@@ -118,6 +118,24 @@ def test_data_survive_a_restart(data: Path, start: Start) -> None:
     assert (data / "secret.key").read_bytes() == key
 
 
+def test_a_build_is_requested_after_a_start_and_put_off_by_a_change(
+    data: Path, start: Start
+) -> None:
+    hook = {"COMMENTSVC_SITE_BUILD_HOOKS": "https://builder.example/blog"}
+    service = start(data, environ=SHOW_AT_ONCE | hook)
+
+    def due_at() -> int:
+        database = f"{(data / 'comments.sqlite3').as_uri()}?mode=ro"
+        with closing(sqlite3.connect(database, uri=True)) as connection:
+            row = connection.execute("SELECT due_at FROM outbox WHERE kind = 'build'").fetchone()
+        return row[0] if row else 0
+
+    wait_for(lambda: due_at() > 0, "a request for a build")
+    first = due_at()
+    assert service.submit("/post/", "Hello").status == 201
+    wait_for(lambda: due_at() > first, "the build is put off")
+
+
 def test_a_server_starts_after_one_was_killed(data: Path, start: Start) -> None:
     first = start(data, environ=SHOW_AT_ONCE)
     assert first.submit("/post/", "Hello").status == 201

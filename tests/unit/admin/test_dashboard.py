@@ -86,7 +86,8 @@ def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
             meta = field.type.__metadata__[0]
             if (meta.extra or {}).get("secret"):
                 section = struct(**{field.name: SECRET})
-                settings = msgspec.structs.replace(Settings(), **{name: section})
+                changed = {"sites": (section,)} if name == "site" else {name: section}
+                settings = msgspec.structs.replace(Settings(), **changed)
                 assert SECRET not in repr(told(settings))
                 hidden += 1
     assert hidden

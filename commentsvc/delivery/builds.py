@@ -1,0 +1,128 @@
+"""Build hooks: the programs that build a blog are started some time after its comments change.
+
+Everything that readers see, and that a build may have put into the pages, is tagged; so whatever
+purges a tag of a site changes the site. The first change opens a row of the outbox, which is sent
+when nothing changed for the site's `build_delay`. From then on it is a message like all others:
+retried, and listed for the moderators.
+
+A change is noted in memory until the next look, a second later. A crash in between, or a command
+that changes comments while no server runs, is made up for by a build after each start.
+"""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from commentsvc.db import outbox
+from commentsvc.db.database import Database
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.sqlite import DatabaseError, Reader
+from commentsvc.delivery.webhooks import HttpChannel, WebhookRequest, signature
+from commentsvc.model import thread_of
+from commentsvc.settings.schema import Settings, Site
+from commentsvc.util.clock import Clock
+from commentsvc.util.timestamps import rfc3339
+
+PAUSE: Final = 1.0  # seconds between two looks for changes
+
+
+class ChangedSites:
+    """The sites that changed since the last look; any thread may note them."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the settings; at first, each site with build hooks counts as changed."""
+        self._watched = frozenset(site.name for site in settings.sites if site.build_hooks)
+        self._changed = set(self._watched)
+        self._lock = threading.Lock()
+
+    def note(self, tags: Iterable[str]) -> None:
+        """Note what the purge of these tags says."""
+        if not self._watched:
+            return
+        sites = {place[0] for tag in tags if (place := thread_of(tag))}
+        with self._lock:
+            self._changed |= sites & self._watched
+
+    def take(self) -> frozenset[str]:
+        """Return the names of the sites that were noted since the last call."""
+        with self._lock:
+            taken = frozenset(self._changed)
+            self._changed.clear()
+        return taken
+
+
+class _Hook(NamedTuple):
+    site: Site
+    url: str
+
+    @property
+    def channel(self) -> str:
+        """Its name, without what may be a secret."""
+        digest = hashlib.sha256(self.url.encode()).hexdigest()[:6]
+        return f"build {self.site.name} {urlsplit(self.url).hostname} {digest}"
+
+
+def _hooks(settings: Settings) -> Iterator[_Hook]:
+    for site in settings.sites:
+        for url in site.build_hooks:
+            yield _Hook(site, url)
+
+
+class BuildHook(HttpChannel):
+    """A program that is started by a POST request."""
+
+    def __init__(self, settings: Settings, hook: _Hook, clock: Clock) -> None:
+        super().__init__(settings.hooks.allowed_networks)
+        self._hook = hook
+        self._secret = settings.hooks.secret
+        self._clock = clock
+
+    def compose(self, _reader: Reader, post: OutboxRow) -> WebhookRequest:
+        """As delivery.Channel says."""
+        site = self._hook.site
+        event = {
+            "type": "site.changed",
+            "timestamp": rfc3339(post.created_at),
+            "data": {"site": site.name, "page": site.origin},
+        }
+        body = msgspec.json.encode(event)
+        headers = {"Content-Type": "application/json"}
+        if self._secret:
+            headers |= signature(self._secret, post, self._clock.now_ms() // 1_000, body)
+        return WebhookRequest(self._hook.url, body, headers)
+
+
+def channels(settings: Settings, clock: Clock) -> dict[str, BuildHook]:
+    """Return the channels of the outbox that start builds, by name."""
+    return {hook.channel: BuildHook(settings, hook, clock) for hook in _hooks(settings)}
+
+
+async def watch(
+    changed: ChangedSites,
+    database: Database,
+    settings: Settings,
+    clock: Clock,
+    pause: float = PAUSE,
+) -> None:
+    """Have the changed sites built, until cancelled; a full or busy database is tried again."""
+    hooks = list(_hooks(settings))
+    waiting: set[str] = set()
+    while hooks:
+        waiting |= changed.take()
+        delays = [
+            (hook.channel, 1_000 * hook.site.build_delay)
+            for hook in hooks
+            if hook.site.name in waiting
+        ]
+        try:
+            if delays:
+                await database.write(outbox.request_builds, delays, clock.now_ms())
+            waiting.clear()
+        except DatabaseError:
+            pass  # whoever writes comments meets it too, and tells
+        await asyncio.sleep(pause)
