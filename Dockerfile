@@ -3,6 +3,7 @@
 #
 #   docker build -t commentsvc .
 #   docker run --read-only --cap-drop ALL --security-opt no-new-privileges \
+#       --memory 512m --pids-limit 100 \
 #       -p 127.0.0.1:8080:8080 -v comments:/data commentsvc
 #
 # config/compose.yml runs it behind a proxy with TLS; config/README.md has more.
@@ -10,14 +11,16 @@
 # Where packages come by a mirror of your own, its settings go in as secrets, which stay out of the
 # image: --secret id=apt,src=APT.CONF --secret id=pip,src=PIP.CONF --secret id=ca,src=CA.PEM
 #
-# Builds that must not change name the base by its digest: --build-arg BASE=debian@sha256:…
-ARG BASE=debian:trixie-slim
+# The base is named by its digest, so that nobody can change it, and brought up to date by apt. Another
+# Debian 13 may be named by --build-arg BASE=debian:trixie-slim
+ARG BASE=debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
 
 FROM ${BASE} AS build
 RUN --mount=type=secret,id=apt,target=/etc/apt/apt.conf.d/99build \
     --mount=type=secret,id=ca,target=/run/ca.pem \
-    apt-get update -qq && \
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    export DEBIAN_FRONTEND=noninteractive && \
+    apt-get update -qq && apt-get upgrade -y -qq && \
+    apt-get install -y -qq --no-install-recommends \
         ca-certificates gcc libc6-dev python3-dev python3-venv tzdata
 WORKDIR /src
 COPY config/image/rootfs.py config/image/

@@ -1,4 +1,8 @@
-"""What operators and machines ask of a running service: health and metrics."""
+"""What operators and machines ask of a running service: health and metrics.
+
+They are not for the public, whatever a proxy in front lets through: besides programs on this
+machine that ask directly, only `server.monitoring_networks` get an answer.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -13,9 +17,18 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
-from commentsvc.http.messages import JSON, NOT_STORED, Request, Response, TrustedProxies, encode
+from commentsvc.http.messages import (
+    JSON,
+    NOT_STORED,
+    AddressList,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    encode,
+)
 from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import NOTHING_HERE, Route, route
 from commentsvc.util.timestamps import rfc3339
 
 
@@ -82,9 +95,11 @@ def _operation(path: str, summary: str, answer: Content, *errors: int) -> Operat
 
 
 CLIENT = _operation("/api/client", "The client's address as the service sees it", json_of(Client))
-HEALTH = _operation("/healthz", "Tell whether the program runs", json_of(State))
-READY = _operation("/readyz", "Tell whether the program can work", json_of(State), 503)
-METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT)
+HEALTH = _operation("/healthz", "Tell whether the program runs", json_of(State), 404)
+READY = _operation("/readyz", "Tell whether the program can work", json_of(State), 404, 503)
+METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT, 404)
+FORWARDED = ("x-forwarded-for", "x-real-ip")
+THIS_MACHINE = AddressList(("unix", "127.0.0.0/8", "::1/128"))
 
 
 class DatabaseCollector(Collector):
@@ -121,6 +136,7 @@ class Health:
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._monitoring = AddressList(service.settings.server.monitoring_networks)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(DatabaseCollector(service.database))
@@ -138,21 +154,28 @@ class Health:
         ]
 
     def health(self, request: Request) -> Response:
-        """GET /healthz: 200 while the event loop answers. Not stored."""
+        """GET /healthz: 200 while the event loop answers, 404 for the public. Not stored."""
+        self._admit(request)
         return _told(State("alive"))
 
     async def ready(self, request: Request) -> Response:
         """GET /readyz: 200 while the database can be read and written, else 503. Not stored.
 
-        After a failure it writes something itself, so it tells when the failure is over.
+        404 for the public. After a failure it writes something itself, so it tells when the failure
+        is over.
         """
+        self._admit(request)
         self._database.read_now(lambda reader: reader.execute("SELECT 1 FROM site").fetchone())
         if self._database.write_health.error:
             await self._database.write(lambda tx: tx.execute("UPDATE site SET name = name"))
         return _told(State("ready"))
 
     def metrics(self, request: Request) -> Response:
-        """GET /metrics: 200 with what core, outbox and process count, as Prometheus text."""
+        """GET /metrics: 200 with what core, outbox and process count, as Prometheus text.
+
+        404 for the public.
+        """
+        self._admit(request)
         return Response(
             200, (("Content-Type", CONTENT_TYPE_LATEST), NOT_STORED), generate(self._registry)
         )
@@ -169,6 +192,14 @@ class Health:
                 time=rfc3339(self._clock.now_ms()),
             )
         )
+
+    def _admit(self, request: Request) -> None:
+        """Raise HttpError 404 for the public. Who comes through a proxy is not on this machine."""
+        forwarded = bool(request.client) or any(map(request.header, FORWARDED))
+        if not forwarded and request.peer in THIS_MACHINE:
+            return
+        if self._proxies.client(request) not in self._monitoring:
+            raise HttpError(404, *NOTHING_HERE)
 
 
 def _told(value: State | Client) -> Response:

@@ -201,14 +201,36 @@ def unreadable(error: FormError) -> HttpError:
     return HttpError(400, "invalid", f"The request cannot be read. {error.message}", fields)
 
 
+class AddressList:
+    """Addresses that a setting names, by ``in``; `""` is the other end of a unix socket."""
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        """Take the setting: ``"unix"``, addresses and networks."""
+        self._unix = "unix" in entries
+        self._networks = [ip_network(text) for text in entries if text != "unix"]
+        self._names = lru_cache(maxsize=1_024)(self._is_named)
+
+    def __contains__(self, address: str) -> bool:
+        """Return whether the setting names this address."""
+        return self._names(address)
+
+    def _is_named(self, address: str) -> bool:
+        if not address:
+            return self._unix
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        mapped = getattr(parsed, "ipv4_mapped", None) or parsed
+        return any(mapped in network for network in self._networks)
+
+
 class TrustedProxies:
     """The peers that are believed whom they speak for: by the PROXY protocol, X-Forwarded-For."""
 
     def __init__(self, trusted: Sequence[str]) -> None:
-        """Take the setting: ``"unix"``, addresses and networks."""
-        self._unix = "unix" in trusted
-        self._networks = [ip_network(text) for text in trusted if text != "unix"]
-        self._trusts = lru_cache(maxsize=1_024)(self._is_trusted)
+        """Take the setting, see `AddressList`."""
+        self._trusted = AddressList(trusted)
 
     def client(self, request: Request) -> str:
         """Give the address of the client: the right-most one that is no trusted proxy.
@@ -220,11 +242,11 @@ class TrustedProxies:
         no X-Forwarded-For.
         """
         client = request.peer
-        if request.client is not None and self._trusts(client):
+        if request.client is not None and client in self._trusted:
             client = request.client
             if not client:
                 return client
-        if not self._trusts(client):
+        if client not in self._trusted:
             return client
         forwarded = request.header("x-forwarded-for")
         if forwarded is None:
@@ -235,19 +257,9 @@ class TrustedProxies:
             if not address:
                 break
             client = address
-            if not self._trusts(client):
+            if client not in self._trusted:
                 break
         return client
-
-    def _is_trusted(self, address: str) -> bool:
-        if not address:
-            return self._unix
-        try:
-            parsed = ip_address(address)
-        except ValueError:
-            return False
-        mapped = getattr(parsed, "ipv4_mapped", None) or parsed
-        return any(mapped in network for network in self._networks)
 
 
 def _without_port(text: str) -> str:

@@ -35,6 +35,7 @@ ToHttp = Callable[[Exception], HttpError | None]
 
 
 BELOW = "/{path}"
+NOTHING_HERE = ("not_found", "There is nothing at this address.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Router:
         for prefix, methods in self._below:
             if plain.startswith(prefix + "/"):
                 return methods
-        raise HttpError(404, "not_found", "There is nothing at this address.")
+        raise HttpError(404, *NOTHING_HERE)
 
     def _refuse(self, request: Request, error: Exception) -> Response:
         """Answer with the error, or raise it again where nobody foresaw it."""

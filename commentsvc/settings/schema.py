@@ -48,6 +48,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     public_url: Annotated[str, URL] = ""
     workers: Annotated[int, whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
+    monitoring_networks: Annotated[tuple[str, ...], NETWORKS] = ()
     proxy_protocol: Annotated[bool, SWITCH] = False
     hsts: Annotated[str, HSTS] = ""
     redirect_listen: Annotated[str, LISTEN_OR_NOT] = ""

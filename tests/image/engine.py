@@ -50,7 +50,8 @@ class Engine:
             file = secrets / name
             file.write_text(text)
             options += ["--secret", f"id={name},src={file}"]
-        words = ("build", "--network=host", "--tag", tag, *options, folder)
+        base = f"--build-arg=BASE={BASE}"  # as `provide_base` has it, which may be made here
+        words = ("build", "--network=host", "--tag", tag, base, *options, folder)
         self.do(*words, patience=BUILD_PATIENCE)
 
 

@@ -108,6 +108,28 @@ def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
         yield start
 
 
+def test_each_container_is_shut_in_and_has_limits() -> None:
+    text = (ROOT / "config/compose.yml").read_text()
+    _, comments, proxy = re.split(r"^  (?:comments|proxy):$", text, flags=re.MULTILINE)
+    for service in (comments, proxy):
+        lines = set(service.splitlines())
+        wanted = ("read_only: true", "cap_drop: [ALL]")
+        assert {f"    {line}" for line in wanted} <= lines
+        assert '    security_opt: ["no-new-privileges:true"]' in lines
+        assert re.search(r"^    mem_limit: \d+m$", service, re.MULTILINE)
+        assert re.search(r"^    pids_limit: \d+$", service, re.MULTILINE)
+    assert "    ports:" not in comments  # all readers would come from one address
+    assert "    cap_add:" not in comments
+
+
+def test_foreign_images_are_named_by_their_digest() -> None:
+    named = re.findall(r"^ARG BASE=(.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    named += re.findall(r"^    image: (.*:.*)$", (ROOT / "config/compose.yml").read_text(), re.M)
+    assert len(named) == 2
+    for name in named:
+        assert re.fullmatch(r"[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}", name), name
+
+
 def test_the_image_is_small_and_has_no_shell(engine: Engine, image: str) -> None:
     [told] = json.loads(engine.do("image", "inspect", image))
     assert told["Size"] < MOST

@@ -53,7 +53,7 @@ def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: s
     assert (done.code, faults(done)) == (0, []), done
     for check in (
         *("answer", "certificate", "hsts", "redirect", "host", "client", "cors", "body"),
-        *("clock", "permissions", "keep-alive"),
+        *("monitoring", "clock", "permissions", "keep-alive"),
     ):
         assert f"ok    {check}: " in done.out
     assert "-     mail: mail.host is not set" in done.out

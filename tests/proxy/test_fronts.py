@@ -74,6 +74,13 @@ def test_a_client_counts_under_its_own_address(front: Client, networks: Network)
     assert second.submit("/address/3/").status == 201
 
 
+@pytest.mark.parametrize("target", ["/metrics", "/healthz", "/readyz", "/%6detrics", "//metrics"])
+def test_health_and_metrics_are_not_public(reader: Client, target: str) -> None:
+    assert reader.ask("GET", target).status in (400, 404)
+    assert reader.ask("GET", target, X_Forwarded_For="127.0.0.1").status in (400, 404)
+    assert reader.ask("GET", target, X_Real_IP="127.0.0.1").status in (400, 404)
+
+
 @pytest.mark.parametrize("name", ["X_Forwarded_For", "Forwarded", "X_Real_IP"])
 def test_a_forged_address_is_not_believed(reader: Client, name: str) -> None:
     value = "for=203.0.113.9" if name == "Forwarded" else "203.0.113.9"

@@ -31,7 +31,8 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
         "caddy": "in reverse_proxy: no header_up -X-Forwarded-For",
         "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
-        "commentsvc": "and in the settings, where the proxy comes from: server.trusted_proxies",
+        "commentsvc": "and in the settings, where the proxy comes from: server.trusted_proxies; a "
+        "container's published port hides everybody behind one address (config/README.md)",
     },
     "claim": {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
@@ -54,6 +55,8 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "caddy": "in the site: request_body { max_size 256KiB }",
         "haproxy": "no http-request deny by req.body_size below 262144",
     },
+    "monitoring": "where you are not in server.monitoring_networks: let the proxy send "
+    "X-Forwarded-For, or, in tcp mode, the PROXY protocol",
     "clock": "timedatectl set-ntp true, on the machine that is wrong",
     "keep-alive": {
         "nginx": "in upstream: keepalive 256; in location: proxy_http_version 1.1; "

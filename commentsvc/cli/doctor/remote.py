@@ -133,7 +133,10 @@ def examine(
     else:
         yield Finding("https", False, "the address is http: give the one with https")
     yield host(visitor)
-    yield address(visitor)
+    known = address(visitor)
+    yield known
+    if known.good:  # else that is why they are public
+        yield monitoring(visitor)
     for origin in origins:
         yield cors(visitor, origin)
     if not origins:
@@ -278,6 +281,14 @@ def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
         return Finding("body", True, f"a body of {size // 1_000} kB gets to the service")
     text = f"a body of {size // 1_000} kB ends at the proxy, with {seen.status}"
     return Finding("body", False, text)
+
+
+def monitoring(visitor: ProbeClient) -> Finding:
+    """Whether the service's figures are for its operator alone."""
+    seen = visitor.ask("GET", "/metrics")
+    if seen.status == 200:
+        return Finding("monitoring", False, "you can read /metrics from here; can everybody?")
+    return Finding("monitoring", True, "/metrics is not public")
 
 
 def clock(visitor: ProbeClient, now: Callable[[], float]) -> Finding:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from commentsvc.api.static_files import TAG, blog_paths
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.http.messages import Response
 from commentsvc.settings.schema import BackupSettings, ServerSettings
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 from tests.unit.mail_server import mail_settings
@@ -42,9 +43,33 @@ def service(tmp_path: Path, blog: Path) -> Iterator[Served]:
         yield running
 
 
+def monitored(service: Served, path: str, peer: str = "127.0.0.1", **headers: str) -> Response:
+    return service.ask("GET", path, b"", peer, **headers)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_the_public_does_not_see_health_or_metrics(service: Served, path: str) -> None:
+    assert monitored(service, path).status == 200
+    assert monitored(service, path, peer="").status == 200
+    assert monitored(service, path, peer="192.0.2.1").status == 404
+    for peer in ("", "127.0.0.1", "::1"):  # a proxy's
+        for client in ("192.0.2.1", "127.0.0.1", "::1", "unknown"):
+            assert monitored(service, path, peer, x_forwarded_for=client).status == 404
+            assert monitored(service, path, peer, x_real_ip=client).status == 404
+
+
+def test_a_network_that_monitors_may_come_through_a_proxy(tmp_path: Path) -> None:
+    server = replace(SETTINGS.server, monitoring_networks=("10.0.0.0/8",))
+    with served(tmp_path, replace(SETTINGS, server=server)) as service:
+        assert monitored(service, "/metrics", peer="10.0.0.9").status == 200
+        assert monitored(service, "/metrics", x_forwarded_for="10.0.0.9").status == 200
+        assert monitored(service, "/metrics", x_forwarded_for="192.0.2.1").status == 404
+        assert monitored(service, "/metrics").status == 200  # as before, for this machine
+
+
 def test_a_running_service_is_alive_and_ready(service: Served) -> None:
     for path in ("/healthz", "/readyz"):
-        answer = service.get(path)
+        answer = monitored(service, path)
         assert (answer.status, answer.tags) == (200, ())
         assert dict(answer.headers)["Cache-Control"] == "no-store"
 
@@ -56,27 +81,30 @@ def test_a_service_without_its_database_is_alive_but_not_ready(
         raise DatabaseBusy("x")
 
     monkeypatch.setattr(service.database, "read_now", fail)
-    assert (service.get("/healthz").status, service.get("/readyz").status) == (200, 503)
+    assert (monitored(service, "/healthz").status, monitored(service, "/readyz").status) == (
+        200,
+        503,
+    )
 
 
 def test_a_service_that_cannot_store_is_not_ready_until_it_can(
     service: Served, tmp_path: Path
 ) -> None:
     service.database.write_health.failed(DatabaseFull("the disk is full"))
-    metrics = service.get("/metrics").body
+    metrics = monitored(service, "/metrics").body
     assert b"commentsvc_database_failing 1.0" in metrics
     assert b"commentsvc_database_failures_total 1.0" in metrics
     file = tmp_path / "comments.sqlite3"
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert service.get("/readyz").status == 503
+        assert monitored(service, "/readyz").status == 503
         other.execute("ROLLBACK")
-    assert service.get("/readyz").status == 200
-    assert b"commentsvc_database_failing 0.0" in service.get("/metrics").body
+    assert monitored(service, "/readyz").status == 200
+    assert b"commentsvc_database_failing 0.0" in monitored(service, "/metrics").body
 
 
 def test_the_metrics_tell_of_the_core_and_the_process(service: Served) -> None:
-    answer = service.get("/metrics")
+    answer = monitored(service, "/metrics")
     text = answer.body.decode()
     assert "# TYPE commentsvc_core_hits_total counter\ncommentsvc_core_hits_total 3.0\n" in text
     assert "# TYPE commentsvc_core_cache_bytes gauge\ncommentsvc_core_cache_bytes 7.0\n" in text
@@ -90,7 +118,7 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
         service.submit()
         asyncio.run(service.outbox.round())
         service.outbox.sent["mail"] += 2
-        lines = service.get("/metrics").body.decode().splitlines()
+        lines = monitored(service, "/metrics").body.decode().splitlines()
     start, end = "commentsvc_outbox_", '{channel="mail"}'
     told = dict(line.removeprefix(start).split(" ") for line in lines if line.startswith(start))
     assert {name.removesuffix(end): float(value) for name, value in told.items()} == {
@@ -104,13 +132,13 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
 
 
 def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service: Served) -> None:
-    assert "commentsvc_backup" not in service.get("/metrics").body.decode()
+    assert "commentsvc_backup" not in monitored(service, "/metrics").body.decode()
     kept = BackupSettings(directory=str(tmp_path / "kept"))
     with served(tmp_path, replace(SETTINGS, backup=kept)) as backing:
-        text = backing.get("/metrics").body.decode()
+        text = monitored(backing, "/metrics").body.decode()
         assert "\ncommentsvc_backup_timestamp_seconds 0.0\n" in text
         backing.backups.round()
-        text = backing.get("/metrics").body.decode()
+        text = monitored(backing, "/metrics").body.decode()
     assert "\ncommentsvc_backup_timestamp_seconds 1.795e+09\n" in text
     assert "\ncommentsvc_backup_failing 0.0\n" in text
     assert "\ncommentsvc_backup_failures_total 0.0\n" in text
@@ -157,7 +185,7 @@ def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:
     ],
 )
 def test_nothing_but_the_widget_is_sent(service: Served, path: str) -> None:
-    answer = service.get(path)
+    answer = monitored(service, path)
     assert (answer.status, answer.tags) == (404, ())
 
 
@@ -172,7 +200,7 @@ def test_a_demo_blog_is_served_below_our_own_paths(service: Served) -> None:
         ("/notes", b"?"),
         ("/api/ping", b"OK"),
     ]:
-        assert service.get(path).body == body
+        assert monitored(service, path).body == body
     assert dict(service.get("/notes").headers)["Content-Type"] == "application/octet-stream"
 
 
@@ -183,7 +211,7 @@ def test_a_folder_without_its_slash_is_redirected(service: Served) -> None:
 
 @pytest.mark.parametrize("path", ["/q/", "/link.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/x"])
 def test_nothing_outside_the_blog_is_sent(service: Served, path: str) -> None:
-    assert service.get(path).status == 404
+    assert monitored(service, path).status == 404
 
 
 def test_a_page_that_vanished_is_not_found(service: Served, blog: Path) -> None:

@@ -38,6 +38,11 @@ def test_clocks_that_are_apart_are_found(told: bytes, good: bool) -> None:
     assert remote.clock(Answering(told), lambda: NOW).good is good
 
 
+def test_metrics_that_are_public_are_found() -> None:
+    assert remote.monitoring(Answering(b"commentsvc_core_hits_total 1.0")).good is False
+    assert remote.monitoring(Answering(b"{}", 404)).good is True
+
+
 @pytest.mark.parametrize(
     ("day", "good"),
     [("Dec  1 00:00:00", True), ("Nov 20 00:00:00", False), ("Nov  1 00:00:00", False)],
