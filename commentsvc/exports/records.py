@@ -93,7 +93,9 @@ class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
 class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comment"):
     """A comment with all that belongs to it. `parent` is the id of the comment it answers.
 
-    `message` is what the author wrote, `html` how it is shown. `votes` is the sum of all votes,
+    `message` is what the author wrote, `html` how it is shown. With the `markup` "html" the comment
+    was imported, its HTML is the other system's, and is not made of the message. `anchor` is what
+    links to that system named it by, without "#". `votes` is the sum of all votes,
     `voters` are those that are known one by one. `proposed_title` is the title of the page that
     the comment came with. `score` and `reasons` (a line each) are the verdict on it. `network` is
     a digest with the service's secret key. `subscribed` says that replies are mailed to the author.
@@ -106,6 +108,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     created: Moment
     message: str
     html: str
+    markup: Literal["markdown", "html"] = "markdown"
     parent: Id | None = None
     published: Moment | None = None
     edited: Moment | None = None
@@ -118,6 +121,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     score: int = 0
     reasons: str = ""
     network: Digest | None = None
+    anchor: str = ""
     subscribed: bool = False
     training: TrainingRecord | None = None
     history: tuple[HistoryRecord, ...] = ()

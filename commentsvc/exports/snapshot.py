@@ -14,7 +14,7 @@ import itertools
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -52,14 +52,16 @@ _THREADS: Final = (
 _ALIASES: Final = "SELECT url FROM thread WHERE alias_id = ? ORDER BY url"
 # CROSS JOIN keeps the comments the outer loop, which are in the order of their ids then.
 _SELECTED: Final = (
-    "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, c.parent_id,"
+    "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, coalesce(i.is_html, 0),"
+    " c.parent_id,"
     " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.votes, p.title,"
-    " c.score, c.reasons, c.network, b.comment_id, l.label, l.tokens"
+    " c.score, c.reasons, c.network, coalesce(i.anchor, ''), b.comment_id, l.label, l.tokens"
     " FROM comment AS c CROSS JOIN thread AS t ON t.id = c.thread_id"
     " CROSS JOIN site AS s ON s.id = c.site_id"
     " LEFT JOIN proposed_title AS p ON p.comment_id = c.id"
     " LEFT JOIN subscription AS b ON b.comment_id = c.id"
     " LEFT JOIN training_comment AS l ON l.comment_id = c.id"
+    " LEFT JOIN imported_comment AS i ON i.comment_id = c.id"
     f" WHERE {_OF_SITE} AND (?2 IS NULL OR max(c.created_at, coalesce(c.published_at, 0),"
     " coalesce(c.edited_at, 0)) >= ?2"
     " OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
@@ -77,7 +79,7 @@ _THREAD: Final = (
     "SELECT s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s ON s.id = t.site_id"
     " WHERE t.id = ?"
 )
-_PARENT: Final = 7  # its column in _SELECTED
+_PARENT: Final = 8  # its column in _SELECTED
 _HISTORY: Final = (
     "SELECT comment_id, id, decision_id, field, old, new, created_at, actor, old_at, undone_at,"
     " undone_by FROM change ORDER BY comment_id, id"
@@ -216,17 +218,21 @@ def _comment(
     voters: tuple[VoteRecord, ...],
 ) -> CommentRecord:
     (
-        comment_id, site, url, status, created, source, html, parent, published, edited, author,
-        email, avatar, author_site, votes, title, score, reasons, network, subscription, label,
-        tokens,
+        comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
+        author, email, avatar, author_site, votes, title, score, reasons, network, anchor,
+        subscription, label, tokens,
     ) = row  # fmt: skip
-    always = (comment_id, site, url, status, rfc3339_ms(created), source, html, parent)
-    moments = (_moment(published), _moment(edited))
+    always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
+    markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
+    more = (parent, _moment(published), _moment(edited))
     if anonymous:
-        return CommentRecord(*always, *moments, votes=votes, score=score, history=history)
+        return CommentRecord(
+            *always, markup, *more, votes=votes, score=score, anchor=anchor, history=history
+        )
     return CommentRecord(
         *always,
-        *moments,
+        markup,
+        *more,
         author,
         email,
         avatar,
@@ -236,6 +242,7 @@ def _comment(
         score,
         reasons,
         _digest(network),
+        anchor,
         subscription is not None,
         _training(label, tokens),
         history,

@@ -160,6 +160,20 @@ def test_the_owner_of_an_address_stays_unmailed(tmp_path: Path) -> None:
         assert not of(CommentRecord, read(database))[0].subscribed
 
 
+def test_an_imported_comment_says_how_it_was_known(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        add(database)
+        add(database)
+        database.write_now(
+            lambda tx: tx.execute(
+                "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
+                " VALUES (2, 1, x'00', 'isso-7', 1)"
+            )
+        )
+        found = of(CommentRecord, read(database))
+    assert [(each.markup, each.anchor) for each in found] == [("markdown", ""), ("html", "isso-7")]
+
+
 def test_what_was_erased_is_in_no_later_export(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         add(database, email="ann@blog.example", source="My *secret*", html="<p>My secret</p>")
