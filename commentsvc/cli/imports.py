@@ -27,7 +27,21 @@ ALONE: Final = 5_000
 BESIDE_SERVER: Final = 250
 STAGE: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
-FORMATS: Final = ("auto", "disqus", "wordpress", "isso")
+FORMATS: Final = (
+    "auto",
+    "disqus",
+    "wordpress",
+    "isso",
+    "remark42",
+    "commento",
+    "stacosys",
+    "artalk",
+    "waline",
+    "cusdis",
+    "giscus",
+    "staticman",
+    "schnack",
+)
 
 
 def _zone(_ctx: click.Context, _param: click.Parameter, value: str) -> ZoneInfo:

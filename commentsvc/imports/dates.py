@@ -16,6 +16,10 @@ _ISO: Final = re.compile(
 )
 
 
+# An MD5 digest, as other systems have in place of an e-mail address.
+is_digest: Final = re.compile(r"[0-9a-f]{32}").fullmatch
+
+
 @lru_cache(4_096)
 def _second(parts: tuple[str | None, ...], zone: tzinfo) -> int:
     year, month, day, hour, minute, second = (int(part or 0) for part in parts)
@@ -52,3 +56,11 @@ def from_seconds(seconds: object) -> int | None:
     if isinstance(seconds, int | float) and -_LATEST <= seconds * 1_000 <= _LATEST:
         return round(seconds * 1_000)
     return None
+
+
+def numeric_moment(text: str, zone: tzinfo = UTC) -> int | None:
+    """As `moment`; a number is in seconds or, where that would be after 5138, in milliseconds."""
+    if not text.isascii() or not text.isdigit():
+        return moment(text, zone)
+    number = int(text[:16])
+    return from_seconds(number if number < 10**11 else number / 1_000)

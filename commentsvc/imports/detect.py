@@ -2,7 +2,20 @@
 
 from typing import Final, Protocol
 
-from commentsvc.imports import disqus, isso, wordpress
+from commentsvc.imports import (
+    artalk,
+    commento,
+    cusdis,
+    disqus,
+    giscus,
+    isso,
+    remark42,
+    schnack,
+    stacosys,
+    staticman,
+    waline,
+    wordpress,
+)
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, ParseOptions, Records
 
@@ -21,7 +34,21 @@ class Format(Protocol):
         """Give the pages and comments of `source`. Raises ImportFailed."""
 
 
-FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in (disqus, wordpress, isso)}
+_MODULES: Final[tuple[Format, ...]] = (
+    disqus,
+    wordpress,
+    isso,
+    remark42,
+    commento,
+    stacosys,
+    artalk,
+    waline,
+    cusdis,
+    giscus,
+    staticman,
+    schnack,
+)
+FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in _MODULES}
 
 
 def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
@@ -33,7 +60,12 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
         return FORMATS[name], ""
     found: dict[str, str] = {}
     for source in sources:
-        seen = {each: reason for each in FORMATS if (reason := _recognised(each, source))}
+        head = source.head()
+        seen = {
+            each: reason
+            for each, module in FORMATS.items()
+            if (reason := module.recognises(source, head))
+        }
         if len(seen) != 1:
             known = ", ".join(FORMATS)
             raise ImportFailed(
@@ -46,7 +78,3 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
         raise ImportFailed(f"The files are of {' and '.join(found)}. Import one after the other.")
     [(name, reason)] = found.items()
     return FORMATS[name], reason
-
-
-def _recognised(name: str, source: SourceFile) -> str:
-    return FORMATS[name].recognises(source, source.head())

@@ -53,48 +53,38 @@ class BoundedStream:
 class SourceFile:
     """A file to import, or a part of a zip file; `name` is for messages.
 
-    `path` is of the file on the disk. `done` is how many of the file's `size` bytes were read.
+    `path` is of the file on the disk, `relative` is where it is in its folder or zip file. `done`
+    is how many of the file's `size` bytes were read.
     """
 
-    def __init__(self, path: Path, member: zipfile.ZipInfo | None = None) -> None:
+    def __init__(self, path: Path, relative: str = "") -> None:
         self.path = path
-        self._member = member
-        self.name = path.name if member is None else f"{path.name}:{member.filename}"
-        self.is_plain = member is None
-        self.size = path.stat().st_size if member is None else member.compress_size
-        self.packed = member is not None
-        if member is None and path.is_file():
-            with path.open("rb") as file:
-                self.packed = file.read(2) == b"\x1f\x8b"
-        self._counted: io.BufferedReader | None = None
+        self.name = relative or path.name
+        self.relative = relative or f"{path.parent.name}/{path.name}"
+        self.size = path.stat().st_size
+        self.is_member = False
+        with path.open("rb") as file:
+            self.packed = file.read(2) == b"\x1f\x8b"
+        self._open: io.BufferedReader | None = None
 
     @property
     def done(self) -> int:
         """How many bytes of the file were read so far."""
-        try:
-            return self._counted.tell() if self._counted else 0
-        except ValueError:  # it is closed
-            return self.size
+        return self._open.tell() if self._open and not self._open.closed else 0
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
         """Give the unpacked bytes. Raises ImportFailed and OSError."""
-        limit = self.size * RATIO + SLACK
         with self.path.open("rb") as file:
-            self._counted = file
-            if self._member is not None:
-                with zipfile.ZipFile(file) as archive, archive.open(self._member) as part:
-                    yield BoundedStream(self.name, part, limit)
-            elif self.packed:
+            self._open = file
+            if self.packed:
                 with gzip.open(file) as unpacked:
-                    yield BoundedStream(self.name, unpacked, limit)
+                    yield BoundedStream(self.name, unpacked, self.size * RATIO + SLACK)
             else:
                 yield file
 
     def head(self) -> bytes:
         """Return the first bytes, unpacked."""
-        if self.path.is_dir():
-            return b""
         with self.open() as stream:
             return stream.read(HEAD)
 
@@ -110,14 +100,50 @@ class SourceFile:
         return b"".join(parts)
 
 
+class ZippedFile(SourceFile):
+    """A part of a zip file, which stays open for all of its parts."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+        self.path = path
+        self.name = f"{path.name}:{member.filename}"
+        self.relative = member.filename
+        self.size = member.compress_size
+        self.is_member = self.packed = True
+        self._archive = archive
+        self._member = member
+
+    @property
+    def done(self) -> int:
+        """How many bytes of the part were read so far."""
+        file = self._archive.fp
+        at = file.tell() - self._member.header_offset if file else 0
+        return max(0, min(at, self.size))
+
+    @contextmanager
+    def open(self) -> Iterator[ByteStream]:
+        """Give the unpacked bytes. Raises ImportFailed."""
+        try:
+            part = self._archive.open(self._member)
+        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise ImportFailed(f"{self.name} cannot be unpacked: {error}.") from error
+        with part:
+            yield BoundedStream(self.name, part, self.size * RATIO + SLACK)
+
+
 def sources(paths: list[Path]) -> list[SourceFile]:
-    """Return what there is to import in `paths`: each file, and each part of a zip file.
+    """Return what there is to import in `paths`: each file, also in folders and zip files.
 
     Raises ImportFailed and OSError.
     """
-    found = []
+    found: list[SourceFile] = []
     for path in paths:
-        if path.is_file() and zipfile.is_zipfile(path) and not _is_database(path):
+        if path.is_dir():
+            found += [
+                SourceFile(each, relative=each.relative_to(path).as_posix())
+                for each in sorted(path.rglob("*"))
+                if each.is_file() and not each.name.startswith(".")
+            ]
+        elif path.is_file() and zipfile.is_zipfile(path) and not _is_database(path):
             found += _members(path)
         else:
             found.append(SourceFile(path))
@@ -131,12 +157,10 @@ def _is_database(path: Path) -> bool:
 
 def _members(path: Path) -> list[SourceFile]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [each for each in archive.infolist() if not each.is_dir()]
+        archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
         raise ImportFailed(f"{path.name} is no zip file that can be read: {error}.") from error
+    members = [each for each in archive.infolist() if not each.is_dir()]
     if len(members) > MEMBERS:
         raise ImportFailed(f"{path.name} holds more than {MEMBERS} files.")
-    if any(each.flag_bits & 1 for each in members):
-        raise ImportFailed(f"{path.name} wants a password. Unpack it first.")
-    return [SourceFile(path, each) for each in members]
+    return [ZippedFile(path, archive, each) for each in members]

@@ -3,6 +3,8 @@
 InvalidInput    the JSON is broken; what stands before it was given
 """
 
+import contextlib
+import io
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -13,6 +15,7 @@ from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import InvalidInput
 
 LINE_LIMIT: Final = 16 * 1024 * 1024  # bytes of one line of NDJSON
+WHOLE_LIMIT: Final = 64 * 1024 * 1024  # bytes of a file that is not read piece by piece
 PIECE: Final = 65_536  # bytes that are read at once
 
 
@@ -78,6 +81,26 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
         except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
             reason = " ".join(str(error).split())[:120]
             skip(InvalidInput(f"behind element {number}", f"the JSON is broken here ({reason})"))
+
+
+def first_number(source: SourceFile, prefix: str) -> int:
+    """Return the number at `prefix`, 0 where there is none. Raises ImportFailed."""
+    with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
+        for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
+            return found if isinstance(found, int) else 0
+    return 0
+
+
+def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[Any]:
+    """Give the JSON values of a file that has one or several of them, whole.
+
+    Raises ImportFailed where they are too large, or what `skip` raises.
+    """
+    text = source.read_all(WHOLE_LIMIT)
+    try:
+        yield from ijson.items(io.BytesIO(text), "", multiple_values=True, use_float=True)
+    except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
+        skip(InvalidInput("the file", f"its JSON is broken ({' '.join(str(error).split())[:120]})"))
 
 
 class _Text:

@@ -33,11 +33,10 @@ class ImportSource(msgspec.Struct, frozen=True):
         """Return a digest of the contents of all files."""
         digest = hashlib.blake2b(digest_size=16)
         for file in self.files:
-            for path in sorted(file.path.rglob("*")) if file.path.is_dir() else [file.path]:
-                digest.update(path.name.encode(errors="replace"))
-                if path.is_file():
-                    with path.open("rb") as stream:
-                        digest.update(hashlib.file_digest(stream, "blake2b").digest())
+            digest.update(file.relative.encode(errors="replace"))
+        for path in dict.fromkeys(file.path for file in self.files):
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "blake2b").digest())
         return digest.digest()
 
 

@@ -49,11 +49,12 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     """A comment of the source.
 
     `page` is the key of its page; `id` and `parent` are the source's, `parent` is "" on the first
-    level. `created` and `edited` are Unix milliseconds; `created` is None where there is no date
-    that can be read. `identity` is what tells the comment from all others of this source, again in
-    the next export. `avatar` is the MD5 digest of the address, where the source has no more.
+    level. `created`, `published` and `edited` are Unix milliseconds; `created` is None where there
+    is no date that can be read, `published` where it is the same. `identity` is what tells the
+    comment from all others of this source, again in the next export. `avatar` is the MD5 digest of
+    the address, where the source has no more.
     With a `drop`, the reason, only the place of the comment is kept, where it is answered.
-    `raw_id` is what links to the comment name it by: the anchor, without #.
+    `anchor` is what links to the comment name it by there, without #.
     """
 
     position: str
@@ -69,6 +70,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     avatar: str = ""
     site: str = ""
     status: Fate = "approved"
+    published: int | None = None
     edited: int | None = None
     votes: int = 0
     drop: str = ""

@@ -46,7 +46,7 @@ class SourceDatabase:
 @contextmanager
 def opened(source: SourceFile) -> Iterator[SourceDatabase]:
     """Open the database in `source`. Raises ImportFailed where it is none, damaged or locked."""
-    if source.packed or not source.is_plain:
+    if source.packed:
         raise ImportFailed(f"{source.name} is packed. Unpack the database first.")
     try:
         with closing(connect_reading(source.path, PATIENCE, idle=True)) as connection:

@@ -42,8 +42,8 @@ CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TE
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
     outcome TEXT, reason TEXT);
-CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, edited INTEGER, votes INTEGER,
-    author TEXT, email TEXT, avatar TEXT, author_site TEXT, source TEXT, html TEXT,
+CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, published INTEGER, edited INTEGER,
+    votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, source TEXT, html TEXT,
     is_html INTEGER, anchor TEXT);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
@@ -51,7 +51,7 @@ CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 # What is in the way of an item: `outcome` is one of these, or NULL for what is to be stored.
 MERGED: Final = "merged"
@@ -71,7 +71,8 @@ _CIRCLE: Final = (
 )
 READY: Final = (
     "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
-    " i.status, b.created, b.edited, b.votes, b.author, b.email, b.avatar, b.author_site, b.source,"
+    " i.status, b.created, coalesce(b.published, b.created), b.edited, b.votes, b.author, b.email,"
+    " b.avatar, b.author_site, b.source,"
     " b.html, b.is_html, b.anchor, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
@@ -90,6 +91,7 @@ class ReadyComment(NamedTuple):
     closed: int
     status: str
     created: int
+    published: int
     edited: int | None
     votes: int
     author: str
@@ -218,7 +220,7 @@ class Stage:
             )
         )
         self._bodies.append(
-            (number, created, None, 0, "", "", "", "", "", "", 0, comment.anchor)
+            (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor)
             if dropped
             else self._body(number, created, comment, text)
         )
@@ -255,6 +257,7 @@ class Stage:
         return (
             number,
             created,
+            comment.published,
             comment.edited,
             comment.votes,
             author[:SHORT_LIMIT] or ANONYMOUS,

@@ -133,7 +133,6 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
         approved = row.status == APPROVED
         if approved:
             shown[ref] += 1
-        created = min(row.created, now)
         parent = row.parent_key and (ids.get(row.parent_key) or _find(tx, row.parent_key))
         comments.append(
             (
@@ -142,8 +141,8 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 ref.thread_id,
                 parent[0] if parent and parent[1] == ref.thread_id else None,
                 row.status,
-                created,
-                created if approved else None,
+                min(row.created, now),
+                min(row.published, now) if approved else None,
                 row.edited,
                 row.votes,
                 *(row.author, row.email, row.avatar, row.author_site, row.source, row.html),

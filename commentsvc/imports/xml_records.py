@@ -19,6 +19,7 @@ from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, InvalidInput
 
 PIECE: Final = 262_144  # bytes that are read at once
+HEAD: Final = 1_024  # bytes in which the file names its encoding
 DEPTH_LIMIT: Final = 200  # elements within each other
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 
@@ -29,6 +30,8 @@ _CONTROL: Final = bytes({*range(32)} - {9, 10, 13})
 _BAD_REFERENCE: Final = re.compile(
     rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));"
 )
+# Written by programs that read Disqus' files, and by hand.
+_UNQUOTED: Final = re.compile(rb"(?<= dsq:id=)([A-Za-z0-9_-]+)(?=[\s/>])")
 _ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 
 
@@ -61,19 +64,18 @@ def read(
     """Give the records of `source`, each as it ends. Raises ImportFailed, or what `skip` raises."""
     reader = _Reader(nesting, skip)
     with source.open() as stream:
-        first = stream.read(PIECE)
-        mend = _mender(first)
-        piece = first
-        while piece:
+        piece = stream.read(PIECE)
+        mend = _mender(piece)
+        yield from reader.feed(reader.skip_junk(mend(piece, False)))
+        while piece := stream.read(PIECE):
             yield from reader.feed(mend(piece, False))
-            piece = stream.read(PIECE)
         yield from reader.feed(mend(b"", True))
         yield from reader.close()
 
 
 def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
     """Return what makes UTF-8 without control characters of the bytes of a file."""
-    match = _ENCODING.match(head.removeprefix(codecs.BOM_UTF8))
+    match = _ENCODING.search(head, 0, HEAD)
     name = match[1].decode() if match else "utf-8"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = "utf-16"
@@ -86,7 +88,9 @@ def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
     def mend(data: bytes, final: bool) -> bytes:
         text = decoder.decode(data, final)
         clean = (data if is_utf8 and text.isascii() else text.encode()).translate(None, _CONTROL)
-        return _BAD_REFERENCE.sub(b"", clean) if b"&#" in clean else clean
+        if b"&#" in clean:
+            clean = _BAD_REFERENCE.sub(b"", clean)
+        return _UNQUOTED.sub(rb'"\1"', clean)
 
     return mend
 
@@ -134,6 +138,12 @@ class _Reader:
         self._fed = 0  # bytes that the present parser got
         self._broken = False  # looking for the next record
         self._start_parser(())
+
+    def skip_junk(self, data: bytes) -> bytes:
+        """Return the first bytes of the file without what stands before the first tag."""
+        begin = max(data.find(b"<"), 0)
+        self._first_line += data.count(b"\n", 0, begin)
+        return data[begin:]
 
     def feed(self, data: bytes) -> list[XmlRecord]:
         """Take the next bytes; return the records that ended in them."""

@@ -122,3 +122,308 @@ def pages(records: Sequence[Record]) -> list[ImportedPage]:
 
 
 Write = Callable[[str], Path]
+
+
+REMARK42 = "\n".join(
+    json.dumps(line, separators=(",", ":"))
+    for line in (
+        {
+            "version": 1,
+            "users": [{"id": "github_1", "blocked": {"status": False}, "verified": True}],
+            "posts": [{"url": "https://blog.example/a/", "read_only": True}],
+        },
+        {
+            "id": "b1",
+            "pid": "a1",
+            "text": "<p>An <em>answer</em></p>\n",
+            "orig": "An *answer*",
+            "user": {"name": "Bob", "id": "github_1", "picture": "", "admin": False},
+            "locator": {"site": "blog", "url": "https://blog.example/a/"},
+            "score": -2,
+            "votes": {"github_2": False},
+            "time": "2013-05-01T12:00:01.123456789+02:00",
+            "edit": {"time": "2013-05-01T10:00:03Z", "summary": ""},
+            "title": "A",
+        },
+        {
+            "id": "a1",
+            "pid": "",
+            "text": "",
+            "user": {"name": "deleted", "id": "deleted"},
+            "locator": {"site": "blog", "url": "https://blog.example/a/"},
+            "score": 0,
+            "time": "2013-05-01T10:00:00Z",
+            "delete": True,
+        },
+        {
+            "id": "c1",
+            "pid": "",
+            "text": "<p>imported</p>",
+            "orig": "",
+            "user": {"name": "Cy", "id": "x"},
+            "locator": {"site": "blog", "url": "https://blog.example/b/"},
+            "score": 0,
+            "time": "2013-05-01T10:00:00Z",
+            "imported": True,
+        },
+    )
+)
+
+COMMENTO = json.dumps(
+    {
+        "version": 1,
+        "comments": [
+            {
+                "commentHex": "c1",
+                "domain": "blog.example",
+                "url": "/a/",
+                "commenterHex": "u1",
+                "markdown": "One",
+                "html": "",
+                "parentHex": "root",
+                "score": 3,
+                "state": "approved",
+                "creationDate": "2013-05-01T10:00:00.5Z",
+                "direction": 0,
+                "deleted": False,
+            },
+            {
+                "commentHex": "c2",
+                "domain": "http://blog.example",
+                "url": "/a/",
+                "commenterHex": "anonymous",
+                "markdown": "[deleted]",
+                "parentHex": "c1",
+                "state": "approved",
+                "creationDate": "2013-05-01T10:00:01Z",
+            },
+            {
+                "commentHex": "c3",
+                "host": "blog.example",
+                "path": "/b/",
+                "commenterHex": "0000",
+                "markdown": "Three",
+                "parentHex": "0000",
+                "state": "unapproved",
+                "creationDate": "2013-05-01T10:00:02Z",
+            },
+        ],
+        "commenters": [
+            {"commenterHex": "u1", "email": "ann@blog.example", "name": "Ann", "link": "undefined"},
+            {"commenterHex": "u1", "email": "other@blog.example", "name": "Other"},
+        ],
+    }
+)
+
+COMENTARIO = json.dumps(
+    {
+        "version": 3,
+        "pages": [{"id": "p1", "path": "/a/", "title": "A", "isReadonly": True}],
+        "comments": [
+            {
+                "id": "c1",
+                "pageId": "p1",
+                "markdown": "One",
+                "html": "<p>One</p>",
+                "score": 1,
+                "isApproved": True,
+                "isPending": False,
+                "isDeleted": False,
+                "createdTime": "2013-05-01T10:00:00.000Z",
+                "editedTime": "2013-05-01T10:00:05.000Z",
+                "userCreated": "u1",
+            },
+            {
+                "id": "c2",
+                "parentId": "c1",
+                "pageId": "p1",
+                "markdown": "Two",
+                "isApproved": False,
+                "isPending": True,
+                "createdTime": "2013-05-01T10:00:01.000Z",
+                "userCreated": "00000000-0000-0000-0000-000000000000",
+                "authorName": "Guest",
+            },
+            {
+                "id": "c3",
+                "pageId": "p1",
+                "markdown": "",
+                "isApproved": True,
+                "isDeleted": True,
+                "createdTime": "2013-05-01T10:00:02.000Z",
+            },
+        ],
+        "commenters": [
+            {
+                "id": "u1",
+                "email": "ann@blog.example",
+                "name": "Ann",
+                "websiteUrl": "https://ann.example/",
+            }
+        ],
+    }
+)
+
+ARTALK = json.dumps(
+    [
+        {
+            "id": "5",
+            "rid": "0",
+            "content": "One",
+            "is_pending": "false",
+            "vote_up": "4",
+            "vote_down": "1",
+            "created_at": "2013-05-01 12:00:00 +0200",
+            "nick": "Ann",
+            "email": "ann@blog.example",
+            "link": "",
+            "page_key": "/a/",
+            "page_title": "A",
+            "page_admin_only": "false",
+            "site_name": "blog",
+            "site_urls": "https://blog.example,http://localhost",
+        },
+        {
+            "id": "6",
+            "rid": "5",
+            "content": "Two",
+            "is_pending": "true",
+            "created_at": "2013-05-01 10:00:01 +0000",
+            "nick": "Bob",
+            "page_key": "https://blog.example/b/",
+            "page_admin_only": "true",
+        },
+    ]
+)
+
+WALINE = json.dumps(
+    {
+        "type": "waline",
+        "version": 1,
+        "time": 1,
+        "tables": ["Comment", "Counter", "Users"],
+        "data": {
+            "Comment": [
+                {
+                    "objectId": "o1",
+                    "comment": "One",
+                    "insertedAt": "2013-05-01T10:00:00.000Z",
+                    "link": "https://ann.example",
+                    "mail": "ann@blog.example",
+                    "nick": "Ann",
+                    "status": "approved",
+                    "like": 2,
+                    "url": "/a/",
+                },
+                {
+                    "objectId": "o2",
+                    "comment": "Two",
+                    "insertedAt": {"__type": "Date", "iso": "2013-05-01T10:00:01.000Z"},
+                    "nick": "Bob",
+                    "pid": "o1",
+                    "rid": "o1",
+                    "status": "waiting",
+                    "url": "/a/",
+                },
+            ],
+            "Counter": [],
+            "Users": [],
+        },
+    }
+)
+
+CUSDIS = json.dumps(
+    {
+        "pages": [
+            {
+                "id": "p1",
+                "slug": "a",
+                "url": "https://blog.example/a/",
+                "title": "A",
+                "projectId": "x",
+            },
+            {"id": "p2", "slug": "/b/", "url": None, "title": None, "projectId": "x"},
+        ],
+        "comments": [
+            {
+                "id": "c1",
+                "pageId": "p1",
+                "created_at": "2013-05-01T10:00:00",
+                "deletedAt": None,
+                "by_email": "ann@blog.example",
+                "by_nickname": "Ann",
+                "content": "One",
+                "approved": True,
+                "parentId": None,
+            },
+            {
+                "id": "c2",
+                "pageId": "p2",
+                "created_at": 1367402401000,
+                "by_nickname": "Bob",
+                "content": "Two",
+                "approved": False,
+                "parentId": "c1",
+            },
+        ],
+    }
+)
+
+GISCUS = json.dumps(
+    {
+        "data": {
+            "repository": {
+                "discussions": {
+                    "pageInfo": {"hasNextPage": True},
+                    "nodes": [
+                        {
+                            "number": 7,
+                            "title": "a/",
+                            "body": "# a/\n\n[https://blog.example/a/](https://blog.example/a/)",
+                            "locked": True,
+                            "comments": {
+                                "nodes": [
+                                    {
+                                        "id": "DC_1",
+                                        "databaseId": 101,
+                                        "author": {
+                                            "login": "ann",
+                                            "url": "https://github.com/ann",
+                                        },
+                                        "body": "One",
+                                        "createdAt": "2013-05-01T10:00:00Z",
+                                        "lastEditedAt": "2013-05-01T10:00:09Z",
+                                        "upvoteCount": 2,
+                                        "replies": {
+                                            "nodes": [
+                                                {
+                                                    "id": "DC_2",
+                                                    "author": None,
+                                                    "bodyHTML": "<p>Two</p>",
+                                                    "createdAt": "2013-05-01T10:00:01Z",
+                                                    "isMinimized": True,
+                                                    "minimizedReason": "SPAM",
+                                                }
+                                            ]
+                                        },
+                                    }
+                                ]
+                            },
+                        }
+                    ],
+                }
+            }
+        }
+    }
+)
+
+STANZA = """_id: 3a7f
+_parent: {parent}
+name: Ann
+email: 0123456789abcdef0123456789ABCDEF
+url: ''
+message: |-
+  One
+  *two*
+date: {date}
+"""

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -12,8 +13,16 @@ import pytest
 from commentsvc.imports.files import RATIO, sources
 from commentsvc.imports.records import ImportedComment, ImportedPage, ImportFailed, InvalidInput
 from tests.unit.imports.import_samples import (
+    ARTALK,
+    COMENTARIO,
+    COMMENTO,
+    CUSDIS,
     DISQUS,
+    GISCUS,
     ISSO_JSON,
+    REMARK42,
+    STANZA,
+    WALINE,
     WORDPRESS,
     comments,
     pages,
@@ -52,6 +61,8 @@ def test_disqus(tmp_path: Path) -> None:
     assert (deleted.status, deleted.drop) == ("deleted", "it was deleted at Disqus")
     assert (deleted.email, deleted.created) == ("ann@blog.example", MAY_2013)
     assert (spam.status, gone.status, lost.page) == ("spam", "deleted", "99")
+    unquoted = written(tmp_path, "unquoted.xml", DISQUS.replace('dsq:id="1"', "dsq:id=1"))
+    assert parsed(unquoted) == records
 
 
 def test_wordpress(tmp_path: Path) -> None:
@@ -228,3 +239,252 @@ def test_json_that_is_none_is_named(tmp_path: Path, text: str) -> None:
         assert "element" in faults[0]
         with pytest.raises(InvalidInput):
             parsed(path, "isso")
+
+
+def brief(comment: ImportedComment) -> tuple[str, ...]:
+    """What tells most of a comment."""
+    return (comment.page, comment.id, comment.parent, comment.status, comment.author, comment.text)
+
+
+def test_remark42(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "backup.json", REMARK42))
+    assert pages(records) == [
+        ImportedPage("https://blog.example/a/", "https://blog.example/a/", "line 2", "A", True),
+        ImportedPage("https://blog.example/b/", "https://blog.example/b/", "line 4"),
+    ]
+    answer, deleted, old = comments(records)
+    page = "https://blog.example/a/"
+    assert brief(answer) == (page, "b1", "a1", "approved", "Bob", "An *answer*")
+    assert (answer.created, answer.edited, answer.votes) == (MAY_2013 + 1_123, MAY_2013 + 3_000, -2)
+    assert (answer.markup, answer.anchor) == ("markdown", "comment-b1")
+    assert deleted.drop == "it was deleted in Remark42"
+    assert (old.text, old.markup) == ("<p>imported</p>", "html")
+
+
+def test_commento(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "commento.json", COMMENTO))
+    urls = ["https://blog.example/a/", "http://blog.example/a/", "https://blog.example/b/"]
+    assert [page.url for page in pages(records)] == urls
+    first, deleted, third = comments(records)
+    assert brief(first) == (urls[0], "c1", "", "approved", "Ann", "One")
+    assert (first.email, first.site, first.created) == ("ann@blog.example", "", MAY_2013 + 500)
+    assert (first.votes, first.anchor) == (3, "commento-c1")
+    assert (deleted.drop, deleted.parent) == ("it was deleted in Commento", "c1")
+    assert brief(third) == (urls[2], "c3", "", "pending", "", "Three")
+
+
+def test_comentario(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "comentario.json", COMENTARIO))
+    assert pages(records) == [ImportedPage("p1", "/a/", "page /a/", "A", True)]
+    first, second, deleted = comments(records)
+    assert brief(first) == ("p1", "c1", "", "approved", "Ann", "One")
+    assert (first.site, first.edited) == ("https://ann.example/", MAY_2013 + 5_000)
+    assert brief(second) == ("p1", "c2", "c1", "pending", "Guest", "Two")
+    assert deleted.drop == "it was deleted in Comentario"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "newer"),
+    [
+        ("commento", COMENTARIO, COMENTARIO.replace('"version": 3', '"version": 9')),
+        ("remark42", REMARK42, REMARK42.replace('"version":1', '"version":2')),
+    ],
+)
+def test_newer_versions_are_refused(tmp_path: Path, name: str, text: str, newer: str) -> None:
+    assert newer != text
+    with pytest.raises(ImportFailed, match=r"version [29] of the"):
+        parsed(written(tmp_path, "file", newer), name)
+
+
+def database(path: Path, script: str) -> Path:
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(script)
+    return path
+
+
+STACOSYS = """
+CREATE TABLE comment (id INTEGER PRIMARY KEY, url VARCHAR(255), notified DATETIME, created DATETIME,
+    published DATETIME, author_name VARCHAR(255), author_site VARCHAR(255),
+    author_gravatar VARCHAR(255), content TEXT{more});
+INSERT INTO comment VALUES (1, '/a/', NULL, '2013-05-01 12:00:00', '2013-05-01 12:30:00.250000',
+    'Ann', 'https://ann.example', '0123456789ABCDEF0123456789abcdef', 'One'{value});
+INSERT INTO comment VALUES (2, '/a/', NULL, '2013-05-01 12:00:01', NULL, 'Bob', '', '',
+    'Two'{value});
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "value", "page"),
+    [
+        ("", "", "/a/"),
+        (", ulid INTEGER", ", 5", "/a/"),
+        (", ip VARCHAR(255), site_id INTEGER", ", '127.0.0.1', 1", "https://blog.example/a/"),
+    ],
+)
+def test_stacosys(tmp_path: Path, more: str, value: str, page: str) -> None:
+    script = STACOSYS.format(more=more, value=value)
+    if "site_id" in more:
+        script += (
+            "CREATE TABLE site (id INTEGER PRIMARY KEY, name, url, token, admin_email);"
+            "INSERT INTO site VALUES (1, 'blog', 'https://blog.example/', 'x', 'a@blog.example');"
+        )
+    records = parsed(database(tmp_path / "db.sqlite", script), zone="Europe/Berlin")
+    assert pages(records) == [ImportedPage(page, page, "row 1")]
+    first, held = comments(records)
+    assert brief(first) == (page, "1", "", "approved", "Ann", "One")
+    assert (first.created, first.published) == (MAY_2013, MAY_2013 + 30 * 60_000 + 250)
+    assert first.avatar == "0123456789abcdef0123456789abcdef"
+    assert (held.status, held.avatar, held.published) == ("pending", "", None)
+
+
+def test_schnack(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "comments.db",
+        "CREATE TABLE comment (id INTEGER PRIMARY KEY, user_id, slug, created_at TEXT, comment,"
+        " rejected BOOLEAN, approved BOOLEAN, reply_to INTEGER);"
+        "CREATE TABLE user (id INTEGER PRIMARY KEY, name, display_name, trusted BOOLEAN, url);"
+        "INSERT INTO user VALUES (1, 'ann', 'Ann', 1, 'https://ann.example');"
+        "INSERT INTO user VALUES (2, 'bob', '', 0, '');"
+        "INSERT INTO comment VALUES (1, 1, 'a', '2013-05-01 10:00:00', 'One', 0, 0, NULL),"
+        " (2, 2, 'a', '2013-05-01 10:00:01', 'Two', 0, 0, 1), (3, 2, 'b', 'x', 'Three', 1, 0, 0);",
+    )
+    records = parsed(path, zone="Europe/Berlin")
+    assert [page.url for page in pages(records)] == ["a", "b"]
+    first, second, third = comments(records)
+    assert brief(first) == ("a", "1", "", "approved", "Ann", "One")
+    assert (first.created, first.anchor) == (MAY_2013, "comment-1")
+    assert brief(second) == ("a", "2", "1", "pending", "bob", "Two")
+    assert (third.status, third.created, third.parent) == ("spam", None, "")
+
+
+def test_artalk(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "artalk.json", ARTALK))
+    assert pages(records) == [
+        ImportedPage("https://blog.example/a/", "https://blog.example/a/", "comment 1", "A"),
+        ImportedPage(
+            "https://blog.example/b/", "https://blog.example/b/", "comment 2", closed=True
+        ),
+    ]
+    first, second = comments(records)
+    assert brief(first) == ("https://blog.example/a/", "5", "", "approved", "Ann", "One")
+    assert (first.created, first.votes, first.anchor) == (MAY_2013, 3, "atk-comment-5")
+    assert brief(second)[1:] == ("6", "5", "pending", "Bob", "Two")
+
+
+@pytest.mark.parametrize("text", [WALINE, f'{{"errno": 0, "data": {WALINE}}}'])
+def test_waline(tmp_path: Path, text: str) -> None:
+    records = parsed(written(tmp_path, "waline.json", text))
+    assert pages(records) == [ImportedPage("/a/", "/a/", "comment 1")]
+    first, second = comments(records)
+    assert brief(first) == ("/a/", "o1", "", "approved", "Ann", "One")
+    assert (first.created, first.votes, first.anchor) == (MAY_2013, 2, "o1")
+    assert brief(second) == ("/a/", "o2", "o1", "pending", "Bob", "Two")
+    assert second.created == MAY_2013 + 1_000
+
+
+def test_the_database_of_waline(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "waline.sqlite",
+        "CREATE TABLE wl_Comment (id INTEGER PRIMARY KEY, user_id, comment, insertedAt DATETIME,"
+        " ip, link, mail, nick, rid, pid, sticky, status, like, ua, url, createdAt, updatedAt);"
+        "INSERT INTO wl_Comment (id, comment, insertedAt, nick, status, url, pid, rid)"
+        " VALUES (1, 'One', '2013-05-01 12:00:00', 'Ann', 'approved', '/a/', NULL, NULL),"
+        " (2, 'Two', '2013-05-01 12:00:01', 'Bob', 'spam', '/a/', 1, 1);",
+    )
+    first, second = comments(parsed(path, zone="Europe/Berlin"))
+    assert brief(first) == ("/a/", "1", "", "approved", "Ann", "One")
+    assert first.created == MAY_2013
+    assert brief(second) == ("/a/", "2", "1", "spam", "Bob", "Two")
+
+
+def test_cusdis(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "cusdis.json", CUSDIS))
+    assert [(page.key, page.url) for page in pages(records)] == [
+        ("p1", "https://blog.example/a/"),
+        ("p2", "/b/"),
+    ]
+    first, second = comments(records)
+    assert brief(first) == ("p1", "c1", "", "approved", "Ann", "One")
+    assert (first.created, second.created) == (MAY_2013, MAY_2013 + 1_000)
+    assert brief(second) == ("p2", "c2", "c1", "pending", "Bob", "Two")
+
+
+def test_the_database_of_cusdis(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "cusdis.db",
+        "CREATE TABLE pages (id TEXT PRIMARY KEY, slug, url, title, created_at, projectId);"
+        "CREATE TABLE comments (id TEXT PRIMARY KEY, pageId, created_at DATETIME, deletedAt,"
+        " by_email, by_nickname, content, approved BOOLEAN, parentId);"
+        "INSERT INTO pages VALUES ('p1', 'a', '/a/', 'A', 0, 'x');"
+        "INSERT INTO comments VALUES"
+        " ('c1', 'p1', 1367402400000, NULL, NULL, 'Ann', 'One', 1, NULL),"
+        " ('c2', 'p1', 1367402401000, 1367402402000, NULL, 'Bob', 'Two', 1, 'c1');",
+    )
+    first, deleted = comments(parsed(path))
+    assert brief(first) == ("p1", "c1", "", "approved", "Ann", "One")
+    assert first.created == MAY_2013
+    assert deleted.drop == "it was deleted in Cusdis"
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_giscus(tmp_path: Path, copies: int) -> None:
+    """`gh --paginate` writes one answer after the other."""
+    records = parsed(written(tmp_path, "giscus.json", GISCUS * copies))
+    assert len(pages(records)) == copies
+    assert pages(records)[0] == ImportedPage(
+        "7", "https://blog.example/a/", "discussion 7", "a/", True
+    )
+    first, second = comments(records)[:2]
+    assert brief(first) == ("7", "DC_1", "", "approved", "ann", "One")
+    assert (first.edited, first.votes) == (MAY_2013 + 9_000, 2)
+    assert (first.site, first.anchor) == ("https://github.com/ann", "discussioncomment-101")
+    assert brief(second) == ("7", "DC_2", "DC_1", "spam", "", "<p>Two</p>")
+    assert second.position == "discussion 7, comment DC_2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yml", STANZA.format(parent="post-1", date="1367402400")),
+        ("a.yml", STANZA.format(parent="''", date="'2013-05-01T10:00:00.000Z'")),
+        (
+            "a.json",
+            json.dumps(
+                {
+                    "_id": "3a7f",
+                    "name": "Ann",
+                    "email": "0123456789abcdef0123456789abcdef",
+                    "message": "One\n*two*",
+                    "date": 1367402400000,
+                }
+            ),
+        ),
+        (
+            "a.md",
+            "---\n_id: 3a7f\nname: Ann\nemail: 0123456789abcdef0123456789abcdef\n"
+            "date: '2013-05-01T12:00:00+02:00'\n---\nOne\n*two*\n",
+        ),
+    ],
+)
+def test_staticman(tmp_path: Path, name: str, text: str) -> None:
+    folder = tmp_path / "comments/post-1"
+    folder.mkdir(parents=True)
+    written(folder, name, text)
+    records = parsed(tmp_path / "comments")
+    assert pages(records) == [ImportedPage("post-1", "/post-1/", "line 1")]
+    [comment] = comments(records)
+    assert brief(comment) == ("post-1", "3a7f", "", "approved", "Ann", "One\n*two*")
+    assert (comment.created, comment.email) == (MAY_2013, "")
+    assert comment.avatar == "0123456789abcdef0123456789abcdef"
+    archive = tmp_path / "comments.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.write(folder / name, f"post-1/{name}")
+    assert parsed(archive) == records
+
+
+@pytest.mark.parametrize("text", ["_id: [\nmessage: x", "_id: 1\nmessage: \xff"])
+def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.yml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidInput, match="this is no YAML or JSON"):
+        parsed(path, "staticman")

@@ -50,6 +50,8 @@ def test_what_programs_get_wrong_is_mended(tmp_path: Path, text: str, read_as: s
         ('<?xml version="1.0" encoding="ISO-8859-15"?>', "iso-8859-15"),
         ('<?xml version="1.0"?>', "utf-16"),
         ("\ufeff", "utf-8"),
+        ('\n \n<?xml version="1.0" encoding="utf-8"?>', "utf-8"),
+        ("junk\n", "utf-8"),
     ],
 )
 def test_any_encoding_is_read(tmp_path: Path, head: str, encoding: str) -> None:

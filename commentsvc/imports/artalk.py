@@ -1,0 +1,59 @@
+"""Artalk: its "Artrans" export, a JSON array of comments whose values are all texts."""
+
+from typing import Final
+
+from commentsvc.imports import dates, json_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.json_source import Value
+from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
+
+NAME: Final = "artalk"
+
+
+def recognises(_source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Artalk; "" where it is none."""
+    is_ours = head.lstrip()[:1] == b"[" and b'"rid"' in head and b'"page_key"' in head
+    return "its comments with rid and page_key" if is_ours else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    known: set[str] = set()
+    for number, comment in enumerate(json_source.items(source, "item", options.skip), 1):
+        url = _url(comment)
+        if url not in known:
+            known.add(url)
+            yield ImportedPage(
+                url,
+                url,
+                f"comment {number}",
+                comment.text("page_title"),
+                comment.flag("page_admin_only"),
+            )
+        yield _comment(comment, url, f"comment {number}", options)
+
+
+def _url(comment: Value) -> str:
+    """Return the page's address; of a path, with the site's first address before it."""
+    key, site = comment.text("page_key"), comment.text("site_urls").split(",")[0].strip()
+    return f"{site.rstrip('/')}{key}" if key.startswith("/") and "://" in site else key
+
+
+def _comment(comment: Value, url: str, position: str, options: ParseOptions) -> ImportedComment:
+    number, date, parent = comment.text("id"), comment.text("created_at"), comment.text("rid")
+    return ImportedComment(
+        position=position,
+        page=url,
+        id=number,
+        parent="" if parent == "0" else parent,
+        identity=f"{number} {date}",
+        created=dates.moment(date, options.zone),
+        text=comment.text("content"),
+        markup="markdown",
+        author=comment.text("nick"),
+        email=comment.text("email"),
+        site=comment.text("link"),
+        status="pending" if comment.flag("is_pending") else "approved",
+        votes=comment.number("vote_up") - comment.number("vote_down"),
+        anchor=f"atk-comment-{number}",
+    )

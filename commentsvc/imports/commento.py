@@ -1,0 +1,148 @@
+"""Commento and Comentario: the JSON that "Export data" gives, mostly packed with gzip.
+
+Version 1 is of Commento and of Comentario up to 2, which add `host` and `path`; version 3 is of
+Comentario since 3. Authors follow the comments in the file, so it is read twice.
+"""
+
+from typing import Final, NamedTuple
+
+from commentsvc.imports import dates, json_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import (
+    Fate,
+    ImportedComment,
+    ImportedPage,
+    ImportFailed,
+    InvalidInput,
+    ParseOptions,
+    Records,
+)
+
+NAME: Final = "commento"
+_STATES: Final[dict[str, Fate]] = {
+    "approved": "approved",
+    "unapproved": "pending",
+    "flagged": "spam",
+}
+_GONE: Final = "[deleted]"
+_NO_LINK: Final = "undefined"
+
+
+class _Author(NamedTuple):
+    name: str
+    email: str
+    site: str
+
+
+def recognises(_source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of these; "" where it is none."""
+    start = head.lstrip()[:200]
+    if not start.startswith(b"{") or b'"version"' not in start:
+        return ""
+    is_first = b'"commentHex"' in head or b'"commenterHex"' in head
+    is_third = b'"pages"' in start or (b'"commenters"' in head and b'"comments"' in head)
+    return "its version and comments" if is_first or is_third else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    version = json_source.first_number(source, "version")
+    if version not in (1, 3):
+        raise ImportFailed(
+            f"{source.name} is of version {version} of the export; known are 1 and 3."
+        )
+    read = _first_version if version == 1 else _third_version
+    return read(source, options)
+
+
+def _ignore(_problem: InvalidInput) -> None:
+    """A fault of the file is told when its comments are read."""
+
+
+def _authors(source: SourceFile, *names: str) -> dict[str, _Author]:
+    """Return the authors by the first field of `names`, their web sites by the second."""
+    key, site = names
+    authors: dict[str, _Author] = {}
+    for each in json_source.items(source, "commenters.item", _ignore):
+        link = each.text(site, "link", "websiteUrl")
+        authors.setdefault(
+            each.text(key),
+            _Author(each.text("name"), each.text("email"), "" if link == _NO_LINK else link),
+        )
+    return authors
+
+
+def _first_version(source: SourceFile, options: ParseOptions) -> Records:
+    authors, known = _authors(source, "commenterHex", "link"), set[str]()
+    comments = json_source.items(source, "comments.item", options.skip)
+    for number, comment in enumerate(comments, 1):
+        host = comment.text("domain", "host").rstrip("/")
+        path = comment.text("path", "url")
+        url = path if "://" in path or not host else f"{_absolute(host)}/{path.lstrip('/')}"
+        if url not in known:
+            known.add(url)
+            yield ImportedPage(url, url, f"comment {number}")
+        author = authors.get(comment.text("commenterHex"), _Author("", "", ""))
+        text, parent = comment.text("markdown", "html"), comment.text("parentHex")
+        deleted = comment.flag("deleted") or text == _GONE
+        name, date = comment.text("commentHex"), comment.text("creationDate")
+        yield ImportedComment(
+            position=f"comment {number}",
+            page=url,
+            id=name,
+            parent="" if parent == "root" or not parent.strip("0") else parent,
+            identity=f"{name} {date}",
+            created=dates.moment(date),
+            text=text,
+            markup="markdown" if comment.text("markdown") else "html",
+            author=author.name,
+            email=author.email,
+            site=author.site,
+            status="deleted" if deleted else _STATES.get(comment.text("state"), "pending"),
+            votes=comment.number("score"),
+            drop="it was deleted in Commento" if deleted else "",
+            anchor=f"commento-{name}",
+        )
+
+
+def _absolute(host: str) -> str:
+    return host if "://" in host else f"https://{host}"
+
+
+def _third_version(source: SourceFile, options: ParseOptions) -> Records:
+    authors = _authors(source, "id", "websiteUrl")
+    for page in json_source.items(source, "pages.item", options.skip):
+        yield ImportedPage(
+            page.text("id"),
+            page.text("path"),
+            f"page {page.text('path')}",
+            page.text("title"),
+            page.flag("isReadonly"),
+        )
+    comments = json_source.items(source, "comments.item", options.skip)
+    for number, comment in enumerate(comments, 1):
+        author = authors.get(comment.text("userCreated"), _Author("", "", ""))
+        name, date = comment.text("id"), comment.text("createdTime")
+        edited = comment.text("editedTime")
+        status: Fate = "approved" if comment.flag("isApproved") else "spam"
+        if comment.flag("isPending"):
+            status = "pending"
+        deleted = comment.flag("isDeleted")
+        yield ImportedComment(
+            position=f"comment {number}",
+            page=comment.text("pageId"),
+            id=name,
+            parent=comment.text("parentId"),
+            identity=f"{name} {date}",
+            created=dates.moment(date),
+            text=comment.text("markdown", "html"),
+            markup="markdown" if comment.text("markdown") else "html",
+            author=comment.text("authorName") or author.name,
+            email=author.email,
+            site=author.site,
+            status="deleted" if deleted else status,
+            edited=dates.moment(edited) if edited else None,
+            votes=comment.number("score"),
+            drop="it was deleted in Comentario" if deleted else "",
+            anchor=f"comentario-{name}",
+        )

@@ -1,0 +1,65 @@
+"""Cusdis: its SQLite database, or the rows of its tables `pages` and `comments` as JSON."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from commentsvc.imports import dates, json_source, sqlite_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.json_source import Value
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ParseOptions,
+    Records,
+)
+
+NAME: Final = "cusdis"
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Cusdis; "" where it is none."""
+    if head.startswith(sqlite_source.MAGIC):
+        with sqlite_source.opened(source) as database:
+            return "its table comments" if "by_nickname" in database.columns("comments") else ""
+    is_ours = head.lstrip()[:1] == b"{" and b'"pages"' in head and b'"slug"' in head
+    return "its pages with a slug" if is_ours and b'"projectId"' in head else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    for number, page in enumerate(_rows(source, "pages", options), 1):
+        yield ImportedPage(
+            page.text("id"), page.text("url", "slug"), f"page {number}", page.text("title")
+        )
+    for number, comment in enumerate(_rows(source, "comments", options), 1):
+        yield _comment(comment, f"comment {number}", options)
+
+
+def _rows(source: SourceFile, table: str, options: ParseOptions) -> Iterator[Value]:
+    if source.head().startswith(sqlite_source.MAGIC):
+        with sqlite_source.opened(source) as database:
+            query = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608 - a name of ours
+            yield from map(Value, database.rows(query))
+    else:
+        yield from json_source.items(source, f"{table}.item", options.skip)
+
+
+def _comment(comment: Value, position: str, options: ParseOptions) -> ImportedComment:
+    number = comment.text("id")
+    date = comment.text("created_at", "createdAt")
+    deleted = bool(comment.text("deletedAt", "deletedat", "deleted_at"))
+    approved = comment.flag("approved")
+    return ImportedComment(
+        position=position,
+        page=comment.text("pageId", "pageid", "page_id"),
+        id=number,
+        parent=comment.text("parentId", "parentid", "parent_id"),
+        identity=f"{number} {date}",
+        created=dates.numeric_moment(date, options.zone),
+        text=comment.text("content"),
+        markup="markdown",
+        author=comment.text("by_nickname", "byNickname"),
+        email=comment.text("by_email", "byEmail"),
+        status="deleted" if deleted else "approved" if approved else "pending",
+        drop="it was deleted in Cusdis" if deleted else "",
+    )

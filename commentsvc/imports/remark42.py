@@ -1,0 +1,71 @@
+"""Remark42: its backup, NDJSON, mostly packed with gzip.
+
+The first line tells of users and pages, each further one is a comment; the newest pages come first,
+so an answer may stand before what it answers. `orig` is Markdown and may be empty, `text` is HTML.
+"""
+
+from typing import Final
+
+from commentsvc.imports import dates, json_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.json_source import Value
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ImportFailed,
+    ParseOptions,
+    Records,
+)
+
+NAME: Final = "remark42"
+VERSION: Final = 1
+
+
+def recognises(_source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Remark42; "" where it is none."""
+    line = head.partition(b"\n")[0]
+    is_meta = line.startswith(b'{"version"') and b'"users"' in line and b'"posts"' in line
+    is_comment = b'"locator"' in line and b'"pid"' in line
+    return "its first line with users and posts" if is_meta or is_comment else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    closed: set[str] = set()
+    known: set[str] = set()
+    for number, line in json_source.lines(source, options.skip):
+        if "locator" not in line.fields:
+            if line.number("version") > VERSION:
+                raise ImportFailed(
+                    f"{source.name} is of a newer Remark42 (version {line.number('version')} of"
+                    f" the backup; known is {VERSION})."
+                )
+            closed |= {post.text("url") for post in line.objects("posts") if post.flag("read_only")}
+            continue
+        url = line.object("locator").text("url")
+        if url not in known:
+            known.add(url)
+            yield ImportedPage(url, url, f"line {number}", line.text("title"), url in closed)
+        yield _comment(line, url, f"line {number}")
+
+
+def _comment(comment: Value, url: str, position: str) -> ImportedComment:
+    number, date, orig = comment.text("id"), comment.text("time"), comment.text("orig")
+    edited = comment.object("edit").text("time")
+    deleted = comment.flag("delete")
+    return ImportedComment(
+        position=position,
+        page=url,
+        id=number,
+        parent=comment.text("pid"),
+        identity=f"{number} {date}",
+        created=dates.moment(date),
+        text=orig or comment.text("text"),
+        markup="markdown" if orig else "html",
+        author=comment.object("user").text("name"),
+        status="deleted" if deleted else "approved",
+        edited=dates.moment(edited) if edited else None,
+        votes=comment.number("score"),
+        drop="it was deleted in Remark42" if deleted else "",
+        anchor=f"comment-{number}",
+    )

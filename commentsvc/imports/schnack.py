@@ -1,0 +1,55 @@
+"""Schnack: its SQLite database. Dates are in UTC; pages have names that the theme chose."""
+
+from typing import Final
+
+from commentsvc.imports import dates, sqlite_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import Fate, ImportedComment, ImportedPage, ParseOptions, Records
+from commentsvc.imports.sqlite_source import Columns
+
+NAME: Final = "schnack"
+_OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
+_ROWS: Final = (
+    "SELECT c.*, u.name, u.display_name, u.trusted{site} FROM comment AS c"
+    " LEFT JOIN user AS u ON u.id = c.user_id ORDER BY c.id"
+)
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Schnack; "" where it is none."""
+    if not head.startswith(sqlite_source.MAGIC):
+        return ""
+    with sqlite_source.opened(source) as database:
+        return "its table comment" if database.columns("comment") >= _OURS else ""
+
+
+def parse(source: SourceFile, _options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    known: set[str] = set()
+    with sqlite_source.opened(source) as database:
+        site = ", u.url" if "url" in database.columns("user") else ""
+        for row in database.rows(_ROWS.format(site=site)):
+            slug = str(row["slug"])
+            if slug not in known:
+                known.add(slug)
+                yield ImportedPage(slug, slug, f"row {row['id']}")
+            yield _comment(row, slug)
+
+
+def _comment(row: Columns, slug: str) -> ImportedComment:
+    number = row["id"]
+    status: Fate = "approved" if row["approved"] or row["trusted"] else "pending"
+    return ImportedComment(
+        position=f"row {number}",
+        page=slug,
+        id=str(number),
+        parent=str(row.get("reply_to") or ""),
+        identity=f"{number} {row['created_at']}",
+        created=dates.moment(str(row["created_at"])),
+        text=str(row["comment"] or ""),
+        markup="markdown",
+        author=row["display_name"] or row["name"] or "",
+        site=row.get("url") or "",
+        status="spam" if row["rejected"] else status,
+        anchor=f"comment-{number}",
+    )

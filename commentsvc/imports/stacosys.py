@@ -1,0 +1,63 @@
+"""Stacosys: its SQLite database, of any version.
+
+Dates are in the server's local time. The address of an author is not stored, but its MD5 digest for
+the avatar. Up to 1.1 a row names its site, whose url begins that of the page.
+"""
+
+from typing import Final
+
+from commentsvc.imports import dates, sqlite_source
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
+from commentsvc.imports.sqlite_source import Columns
+
+NAME: Final = "stacosys"
+_OURS: Final = frozenset({"url", "published", "author_name", "author_gravatar", "content"})
+_SITES: Final = (
+    "SELECT c.*, s.url AS site_url FROM comment AS c LEFT JOIN site AS s ON s.id = c.site_id"
+)
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be one of Stacosys; "" where it is none."""
+    if not head.startswith(sqlite_source.MAGIC):
+        return ""
+    with sqlite_source.opened(source) as database:
+        return "its table comment" if database.columns("comment") >= _OURS else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the pages and comments of `source`. Raises ImportFailed."""
+    known: set[str] = set()
+    with sqlite_source.opened(source) as database:
+        has_sites = "site_id" in database.columns("comment") and database.columns("site")
+        query = _SITES if has_sites else "SELECT * FROM comment"
+        for row in database.rows(f"{query} ORDER BY 1"):
+            url = row["url"] or ""
+            if row.get("site_url") and url.startswith("/"):
+                url = row["site_url"].rstrip("/") + url
+            if url not in known:
+                known.add(url)
+                yield ImportedPage(url, url, f"row {row['id']}")
+            yield _comment(row, url, options)
+
+
+def _comment(row: Columns, page: str, options: ParseOptions) -> ImportedComment:
+    number, published = row["id"], str(row["published"] or "")
+    gravatar = str(row["author_gravatar"] or "").lower()
+    return ImportedComment(
+        position=f"row {number}",
+        page=page,
+        id=str(number),
+        parent="",
+        identity=f"{number} {row['created']}",
+        created=dates.moment(str(row["created"]), options.zone),
+        text=str(row["content"] or ""),
+        markup="markdown",
+        author=row["author_name"] or "",
+        email=row.get("author_email") or "",
+        avatar=gravatar if dates.is_digest(gravatar) else "",
+        site=row["author_site"] or "",
+        status="approved" if published else "pending",
+        published=dates.moment(published, options.zone) if published else None,
+    )

@@ -1,0 +1,83 @@
+"""Staticman: a file for each comment, in YAML, JSON or as front matter, in a folder for each page.
+
+Which fields there are is up to the blog's form and `staticman.yml`; those of the common themes are
+known. Give the folder that holds the pages' folders, such as ``data/comments``.
+"""
+
+from pathlib import PurePath
+from typing import Final
+
+import yaml
+
+from commentsvc.imports import dates
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.json_source import Value
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    InvalidInput,
+    ParseOptions,
+    Records,
+)
+
+NAME: Final = "staticman"
+LIMIT: Final = 1024 * 1024  # bytes of a file
+_ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
+_TEXTS: Final = ("message", "comment", "body", "content", "text")
+_PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
+_DATES: Final = ("date", "timestamp", "created", "createdAt")
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return by what the file is seen to be a comment of Staticman; "" where it is none."""
+    if PurePath(source.relative).suffix not in _ENDINGS or source.packed != source.is_member:
+        return ""
+    has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
+    is_ours = b"_id" in head and has_text
+    return "its field _id" if is_ours and len(head) < LIMIT else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Give the page and the comment of `source`. Raises ImportFailed."""
+    try:
+        fields = _fields(source.read_all(LIMIT).decode("utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        options.skip(InvalidInput("line 1", f"this is no YAML or JSON ({error})"))
+        return
+    folder = PurePath(source.relative).parent
+    page = "/".join(folder.parts)
+    yield ImportedPage(page, f"/{page}/", "line 1")
+    yield _comment(fields, page, PurePath(source.relative).stem, options)
+
+
+def _fields(text: str) -> Value:
+    """Return the fields of a file; JSON is YAML, too."""
+    body = ""
+    if text.startswith("---"):
+        _, text, body = (text + "\n---\n").split("---\n", 2)
+        body = body.removesuffix("\n---\n").strip()
+    found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
+    fields = found if isinstance(found, dict) else {}
+    return Value({"message": body} | fields if body else fields)
+
+
+def _comment(fields: Value, page: str, name: str, options: ParseOptions) -> ImportedComment:
+    number, date = fields.text("_id") or name, fields.text(*_DATES)
+    email = fields.text("email", "mail")
+    digest = email.lower() if dates.is_digest(email.lower()) else ""
+    parent = fields.text(*_PARENTS)
+    return ImportedComment(
+        position="line 1",
+        page=page,
+        id=number,
+        parent="" if parent in ("0", page) else parent,
+        identity=f"{number} {date}",
+        created=dates.numeric_moment(date, options.zone),
+        text=fields.text(*_TEXTS),
+        markup="markdown",
+        author=fields.text("name", "author", "nickname"),
+        email="" if digest else email,
+        avatar=digest,
+        site=fields.text("url", "website", "site", "link"),
+        anchor=number,
+    )
