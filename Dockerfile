@@ -28,6 +28,7 @@ COPY pyproject.toml meson.build meson.options README.md LICENSE ./
 COPY core core
 COPY commentsvc commentsvc
 COPY static static
+COPY po po
 COPY config/commentsvc.toml config/
 COPY config/requirements/build.txt config/requirements/runtime.txt config/requirements/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \

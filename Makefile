@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help docs setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
+.PHONY: help docs words setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -45,6 +45,9 @@ load: ## measure the server (python -m loadtest --help names all commands)
 
 docs: ## write docs/api.md and the schema of exports anew from the code
 	.venv/bin/python -m docs.generate
+
+words: ## bring the translations (po/) in line with the texts of the sources
+	python po/catalogues.py update
 
 lock: ## renew config/requirements: the newest versions that pyproject.toml allows, and their hashes
 	sh config/lock.sh

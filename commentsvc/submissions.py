@@ -31,14 +31,31 @@ from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import PolicyResult, SpamPolicy
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes
-from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import MINUTE_MS
 
 # What becomes of a submission by the verdict on it.
 STATUS: Final = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
-# What is said where nothing is stored.
-REFUSED: Final = {score.TRAPPED: Message("rejected"), score.UNKNOWN_FORM: Message("form_token")}
+# The code and the message where nothing is stored.
+REFUSED: Final = {
+    score.TRAPPED: (
+        "rejected",
+        _(
+            "A field that has to stay empty is filled, as programs do, so this was taken for spam"
+            " and is not stored. If you wrote it, load the page again and send it without that"
+            " field."
+        ),
+    ),
+    score.UNKNOWN_FORM: (
+        "form_token",
+        _(
+            "To keep programs out, this form has to be sent once more. Your text is still here:"
+            " please send it again. (Programs get a form token from GET /api/form-token, and wait"
+            " some seconds.)"
+        ),
+    ),
+}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -151,7 +168,7 @@ class SubmissionService:
             submission, html, network, policy, (now / 1_000, monotonic)
         )
         if verdict.decision == "reject":
-            raise SubmissionRefused(REFUSED[verdict])
+            raise SubmissionRefused(*REFUSED[verdict])
         if verdict.decision == "hold":
             refusal = self._pending_limit.take(submission.place[0], network, monotonic)
             if refusal:

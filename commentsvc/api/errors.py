@@ -8,7 +8,8 @@ from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import DatabaseError, DatabaseFull
 from commentsvc.http.messages import HttpError
-from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import pgettext
 
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
 FULL_SECONDS = "60"  # somebody has to make room first
@@ -45,18 +46,20 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
     """Say what of a request contradicts what is stored."""
     match error:
         case errors.UnknownParent():
-            unknown = Message("unknown_parent")
-            return HttpError(400, unknown.key, unknown, {"parent": unknown})
+            unknown = _("The comment that you answer to is not on this page (any more).")
+            return HttpError(400, "unknown_parent", unknown, {"parent": unknown})
         case errors.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
             return HttpError(409, "conflict", message, {"key": message})
         case errors.SubmissionRefused():
-            return HttpError(400, error.message.key, error.message)
+            return HttpError(400, error.code, error.message)
         case errors.TooManyPending():
             headers = (("Retry-After", str(error.retry_after)),)
             return HttpError(429, "too_many_pending", str(error), headers=headers)
         case errors.ThreadClosed():
-            return HttpError(400, "closed", Message("closed"))
+            return HttpError(
+                400, "closed", pgettext("widget.closed", "This page takes no more comments.")
+            )
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
     return HttpError(409, "refused", f"That cannot be done: {error}.")

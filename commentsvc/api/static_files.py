@@ -24,7 +24,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util.i18n import catalogues, widget_catalogue
+from commentsvc.util.i18n import languages
 
 TAG = ("static",)
 # By a file's suffix; all else is sent as bytes, which browsers save.
@@ -97,8 +97,8 @@ class Files:
         self._shipped = {
             name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
         }
-        for tag in catalogues():  # browsers get the part that the widget needs
-            self._shipped[f"locales/{tag}.json"] = widget_catalogue(tag)
+        for tag, language in languages().items():
+            self._shipped[f"locales/{tag}.json"] = language.widget_json
         self._blog = blog_paths(blog) if blog else {}
 
     def routes(self) -> list[Route]:

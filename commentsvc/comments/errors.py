@@ -39,10 +39,11 @@ class KeyConflict(CommentsError):
 
 
 class SubmissionRefused(CommentsError):
-    """A spam check lets nobody send this; `message` is for its author."""
+    """A spam check lets nobody send this; `code` is for programs, `message` for its author."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, code: str, message: Message) -> None:
         super().__init__(message)
+        self.code = code
         self.message = message
 
 

@@ -19,7 +19,8 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.settings.schema import CommentsSettings
-from commentsvc.util.i18n import Message, Text
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import VISIBLE, one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
@@ -30,6 +31,10 @@ UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH charac
 NAME_LENGTH = 40
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 KEY = r"[A-Za-z0-9._~-]{8,64}"
+_MISSING = {
+    "author": _("Please enter a name."),
+    "message": _("Please write a comment."),
+}
 
 # What the schema says of addresses: what every JSON Schema library understands, and `check` takes.
 _LOCAL, _LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ._+-]+", "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
@@ -323,7 +328,11 @@ def check(
     _check_text(wrong, "message", message, bounds.message_length)
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
-        wrong["site"] = Message("bad_site", {"limit": SITE_LENGTH})
+        wrong["site"] = _(
+            "A website must begin with http:// or https:// and have no spaces and at most %(limit)s"
+            " characters. Please correct it, or leave it empty.",
+            limit=SITE_LENGTH,
+        )
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
     if fields.key and not is_key(fields.key):
@@ -354,16 +363,20 @@ def _cleaned(message: str) -> str:
 
 def _check_text(wrong: dict[str, Text], name: str, text: str, most: int) -> None:
     if not text:
-        wrong.setdefault(name, Message(f"no_{name}"))  # no_author, no_message
+        wrong.setdefault(name, _MISSING[name])
     elif len(text) > most:
-        wrong[name] = Message("too_long", {"length": len(text), "limit": most})
+        wrong[name] = _(
+            "This has %(length)s characters; at most %(limit)s are allowed.",
+            length=len(text),
+            limit=most,
+        )
 
 
 def _check_email(wrong: dict[str, Text], email: str, needed: bool) -> None:
     if needed and not email:
-        wrong.setdefault("email", Message("no_email"))
+        wrong.setdefault("email", _("To be told of answers by mail, please enter your address."))
     if email and not is_email(email):
-        wrong["email"] = Message("bad_email")
+        wrong["email"] = _("This is not an email address. Please correct it, or leave it empty.")
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:

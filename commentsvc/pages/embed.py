@@ -64,9 +64,9 @@ from commentsvc.submissions import Accepted
 from commentsvc.util import templates as templating
 from commentsvc.util.i18n import (
     ENGLISH,
-    Catalogue,
+    Language,
     Message,
-    catalogue,
+    find_language,
     requested_language,
     translate,
 )
@@ -253,14 +253,16 @@ class Embed:
         title = ""
         if given.view:
             title = await self._database.read(queries.page_title, page.thread.id)
-        html = self._show(given, catalogue(requested_language(request.query)), place, page, title)
+        html = self._show(
+            given, find_language(requested_language(request.query)), place, page, title
+        )
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
     def _show(
         self,
         given: ThreadQuery,
-        language: Catalogue,
+        language: Language,
         place: PageRef,
         page: CommentList,
         title: str,
@@ -270,8 +272,9 @@ class Embed:
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
         folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
         template = self._standalone if given.view else self._thread
-        return template.render(
-            language=language,
+        return templating.render(
+            template,
+            language,
             since=_since(page) if whole else "",
             bounds=self._bounds,
             replies=self._replies,
@@ -308,14 +311,15 @@ class Embed:
             if error is None:
                 raise
             return self._refused(request, values, error)
-        language = catalogue(requested_language(request.query))
+        language = find_language(requested_language(request.query))
         return self._thanked(accepted, submission.place, language)
 
-    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Catalogue) -> Response:
+    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
-        html = self._result.render(
-            language=language,
+        html = templating.render(
+            self._result,
+            language,
             message=language.widget[status(comment)],
             comment=comment,
             faults={},
@@ -325,7 +329,7 @@ class Embed:
         return Response(201 if shown else 202, headers, html.encode())
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
-        language = catalogue(requested_language(request.query))
+        language = find_language(requested_language(request.query))
         try:
             name = SUBMIT.read(request).site
             place = self._sites.locate(values.get("url", ""), name)
@@ -335,8 +339,9 @@ class Embed:
             )
         except (UrlError, HttpError):
             name = back = ""
-        html = self._result.render(
-            language=language,
+        html = templating.render(
+            self._result,
+            language,
             bounds=self._bounds,
             replies=self._replies,
             message=_translated(error, language),
@@ -357,7 +362,7 @@ class Embed:
         return self._origins.get(site, "") + url
 
 
-def _translated(error: HttpError, language: Catalogue) -> str:
+def _translated(error: HttpError, language: Language) -> str:
     """Return what is said of an error; "" where it is only known in English."""
     if language.tag == ENGLISH:
         return ""
@@ -366,7 +371,7 @@ def _translated(error: HttpError, language: Catalogue) -> str:
     return translate(error.message, language.tag) if isinstance(error.message, Message) else ""
 
 
-def _query(name: str, language: Catalogue) -> str:
+def _query(name: str, language: Language) -> str:
     tag = "" if language.tag == ENGLISH else language.tag
     given = {key: value for key, value in (("site", name), ("lang", tag)) if value}
     return f"?{urlencode(given)}" if given else ""

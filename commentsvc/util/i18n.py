@@ -1,119 +1,162 @@
-"""Internationalisation: what readers see of the service in the language of their page.
+"""Internationalisation: what people see of the service, in their language.
 
-The texts are in static/locales, one JSON file for each language. It has the plural forms of the
-number of comments (`counts`), the texts of the widget, those that the service alone says, and those
-of the Hugo module. A language is chosen as the widget does it, so both speak the same on one page.
-What only a programmer can cause is said in English where it is found, and is not in the catalogues.
+The texts stand in English where they are used, and in po/, one file for each other language; the
+build compiles those into one archive, with what the widget needs of each. Python marks a text by
+`gettext`, `ngettext` or `pgettext` (imported as `_` where there are many), which give a Message;
+templates have {% trans %}. Both are said in the language that `speaking` names. A language is
+chosen as the widget does it, so both speak the same on one page. What only a programmer can cause
+is said in English.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
+from io import BytesIO
 from typing import Final
+from zipfile import ZipFile
 
 import msgspec
 
 ENGLISH: Final = "en"
-RIGHT_TO_LEFT: Final = frozenset({"ar"})
+RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 
 _REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 
 
-class Catalogue(msgspec.Struct, frozen=True):
-    """The texts of one language, by their keys; `counts` by the plural categories of CLDR.
+class Language:
+    """A language that the service speaks, by its tag, with its direction (`ltr` or `rtl`)."""
 
-    In `counts` and `widget`, "#" stands for a number or name. In `service`, names in braces are
-    the parameters of a Message.
-    """
+    def __init__(self, tag: str, translations: NullTranslations, widget: bytes) -> None:
+        """Take the compiled catalogue, and what the widget loads, as JSON."""
+        self.tag = tag
+        self.direction = "rtl" if tag in RIGHT_TO_LEFT else "ltr"
+        self.widget_json = widget
+        self.translations = translations
 
-    tag: str
-    counts: dict[str, str]
-    widget: dict[str, str]
-    service: dict[str, str]
-    hugo: dict[str, str]
-
-    @property
-    def direction(self) -> str:
-        """Return the language's value of the attribute `dir`."""
-        return "rtl" if self.tag in RIGHT_TO_LEFT else "ltr"
+    @cached_property
+    def widget(self) -> Mapping[str, str]:
+        """The widget's texts by their keys; "#" stands for a number or name."""
+        found = msgspec.json.decode(self.widget_json)
+        return {key: text for key, text in found.items() if key not in ("tag", "counts")}
 
     def count(self, number: int) -> str:
         """Say how many comments there are."""
-        category = plural(self.tag, number) if number else "zero"
-        return self.counts[category].replace("#", str(number))
+        if not number:
+            return self.translations.pgettext("widget.none", "No comments")
+        counted = self.translations.npgettext("widget.count", "# comment", "# comments", number)
+        return counted.replace("#", str(number))
+
+
+# Any object with a text may stand for a name; a Message is said in the same language.
+Parameter = object
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A text of the catalogues, which `translate` says in a language.
+    """A text that is said later: `str` says it in the language that is being spoken.
 
-    `params` are what stands for the names in braces.
+    `params` are what stands for names such as %(limit)s; a plural form is chosen by `number`.
     """
 
-    key: str
-    params: Mapping[str, int] = field(default_factory=dict)
+    text: str
+    plural: str = ""
+    number: int = 0
+    context: str = ""
+    params: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def said_in(self, language: Language) -> str:
+        """Return the text in a language."""
+        translations = language.translations
+        if self.plural:
+            said = translations.ngettext(self.text, self.plural, self.number)
+        elif self.context:
+            said = translations.pgettext(self.context, self.text)
+        else:
+            said = translations.gettext(self.text)
+        return said % self.params if self.params else said
+
+    def __str__(self) -> str:
+        return self.said_in(spoken())
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.number))
 
 
 # A message, or a text that is in English only.
 Text = str | Message
 
 
-def translate(text: Text, language: str = ENGLISH) -> str:
-    """Return a message in a language, named by its tag; a plain text as it is.
+def gettext(text: str, **params: Parameter) -> Message:
+    """Return the message that is `text` in English.
 
-    >>> translate(Message("too_long", {"length": 81, "limit": 80}), "de")
+    >>> translate(gettext("This has %(length)s characters; at most %(limit)s are allowed.",
+    ...     length=81, limit=80), "de")
     'Das sind 81 Zeichen; höchstens 80 sind möglich.'
     """
-    if isinstance(text, str):
-        return text
-    texts = catalogue(language)
-    found = texts.service.get(text.key) or texts.widget[text.key]
-    return found.format_map(text.params)
+    return Message(text, params=params)
 
 
-def catalogue(tag: str) -> Catalogue:
-    """Return the texts in the language of that tag, in English if there are none in it."""
-    known = catalogues()
+def ngettext(singular: str, plural: str, number: int, **params: Parameter) -> Message:
+    """Return the message whose form depends on a number, which is %(num)s in it."""
+    return Message(singular, plural, number, params={"num": number, **params})
+
+
+def pgettext(context: str, text: str, **params: Parameter) -> Message:
+    """Return a message whose words mean something else in another context."""
+    return Message(text, context=context, params=params)
+
+
+def translate(text: Text, tag: str = ENGLISH) -> str:
+    """Return a message in a language, named by its tag; a plain text as it is."""
+    return text if isinstance(text, str) else text.said_in(find_language(tag))
+
+
+def find_language(tag: str) -> Language:
+    """Return the language of that tag, English if it is not spoken."""
+    known = languages()
     return known.get(tag, known[ENGLISH])
 
 
 @cache
-def catalogues() -> Mapping[str, Catalogue]:
-    """Return all catalogues by their tags. Raise msgspec.DecodeError if a file is malformed."""
-    folder = files("commentsvc") / "static" / "locales"
-    decoder = msgspec.json.Decoder(Catalogue)
-    found = [decoder.decode(file.read_bytes()) for file in folder.iterdir()]
-    return {texts.tag: texts for texts in found}
+def languages() -> Mapping[str, Language]:
+    """Return all languages that the service speaks, by their tags."""
+    path = files("commentsvc") / "locale" / "catalogues.zip"
+    found = {}
+    with ZipFile(BytesIO(path.read_bytes())) as archive:
+        for name in archive.namelist():
+            tag, _, ending = name.partition(".")
+            if ending == "json":
+                compiled = GNUTranslations(BytesIO(archive.read(f"{tag}.mo")))
+                # The template has no translations, so gettext says what the sources say.
+                translations = NullTranslations() if tag == ENGLISH else compiled
+                found[tag] = Language(tag, translations, archive.read(name))
+    return found
 
 
-def widget_catalogue(tag: str) -> bytes:
-    """Return what the widget needs of a catalogue, as JSON."""
-    texts = catalogues()[tag]
-    return msgspec.json.encode({"tag": tag, "counts": texts.counts, **texts.widget})
+_spoken: ContextVar[Language] = ContextVar("spoken")
+
+
+def spoken() -> Language:
+    """Return the language that is being spoken, English outside of `speaking`."""
+    return _spoken.get(None) or find_language(ENGLISH)
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Say all messages and templates in that language meanwhile."""
+    token = _spoken.set(language)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
 
 
 def requested_language(query: str) -> str:
     """Return the tag that a query names as `lang`, "de" for ``lang=de-AT``; "" without one."""
     found = _REQUESTED(query)
     return found[1] if found else ""
-
-
-def plural(tag: str, number: int) -> str:
-    """Return the plural category of a whole number in one of our languages (Unicode CLDR)."""
-    ten, hundred = number % 10, number % 100
-    match tag:
-        case "ja" | "zh":
-            return "other"
-        case "ar":
-            first = {0: "zero", 1: "one", 2: "two"}.get(number)
-            return first or ("few" if 3 <= hundred <= 10 else "many" if hundred > 10 else "other")
-        case "pl" | "ru":
-            if number == 1 or (tag == "ru" and ten == 1 and hundred != 11):
-                return "one"
-            return "few" if 2 <= ten <= 4 and hundred // 10 != 1 else "many"
-    if number == 1 or (number == 0 and tag in ("fr", "pt")):
-        return "one"
-    millions = number and number % 1_000_000 == 0 and tag in ("es", "fr", "it", "pt")
-    return "many" if millions else "other"

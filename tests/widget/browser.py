@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, Route
 
-from commentsvc.util.i18n import widget_catalogue
+from commentsvc.util.i18n import find_language
 from tests.background import background
 
 ROOT = Path(__file__).parents[2]
@@ -183,7 +183,8 @@ class Answers:
         if parts.path.startswith("/static/"):
             file = WIDGET / parts.path.removeprefix("/static/")
             is_catalogue = file.suffix == ".json"
-            text = widget_catalogue(file.stem).decode() if is_catalogue else file.read_text()
+            words = find_language(file.stem).widget_json.decode()
+            text = words if is_catalogue else file.read_text()
             self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:

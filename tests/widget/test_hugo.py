@@ -18,7 +18,6 @@ from commentsvc.cli.alias_import import AliasedPage
 from commentsvc.comments import threads
 from commentsvc.exports import hugo as exports_hugo
 from commentsvc.model import DELETED
-from config import hugo_i18n
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -234,12 +233,6 @@ def test_a_link_tells_the_language_of_the_page_behind_it(
     assert re.findall("lang=(..)&", page) == ([] if spoken == "en" else [spoken])
     partial = (WIDGET / "hugo/layouts/partials/commentsvc/language.html").read_text()
     assert f"({'|'.join(code for code in CODES if code != 'en')})" in partial
-
-
-def test_the_texts_are_those_of_the_catalogues() -> None:
-    """Run ``python config/hugo_i18n.py`` after a change of static/locales."""
-    found = {path: path.read_text() for path in (WIDGET / "hugo/i18n").iterdir()}
-    assert found == hugo_i18n.files()
 
 
 SLOTS: Mapping[str, tuple[str, str]] = {

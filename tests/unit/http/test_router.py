@@ -13,7 +13,7 @@ from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.router import Route, Router
 from commentsvc.settings.schema import Site
-from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext
 
 
 def say(text: str) -> Route:
@@ -133,7 +133,7 @@ def test_the_first_of_two_equal_routes_counts() -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
-    router = failing(SubmissionError({"author": Message("no_author"), "key": "No."}))
+    router = failing(SubmissionError({"author": gettext("Please enter a name."), "key": "No."}))
     answer = router.handle(Request("GET", "/now", query, b"", "", lambda _: None))
     assert isinstance(answer, Response)
     assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}

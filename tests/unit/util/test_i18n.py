@@ -1,9 +1,12 @@
-"""i18n: the catalogues are complete, and a message is said in each language."""
+"""i18n: the catalogues are complete and in step with the sources, and a message is said in each."""
 
 import re
 
 import msgspec
 import pytest
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.catalog import Message as CatalogEntry
 
 from commentsvc import submissions
 from commentsvc.api.errors import as_http
@@ -13,14 +16,21 @@ from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import (
     Message,
     Text,
-    catalogue,
-    catalogues,
+    find_language,
+    gettext,
+    languages,
+    ngettext,
+    pgettext,
     requested_language,
+    speaking,
+    spoken,
     translate,
-    widget_catalogue,
 )
+from po import catalogues
 
 ALL = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
+TRANSLATED = [tag for tag in ALL if tag != "en"]
+TEMPLATE = catalogues.read(catalogues.POT)
 
 # What a reader can get wrong who fills in a form, and presses its button.
 WRONG = {
@@ -30,10 +40,50 @@ WRONG = {
     "no address to mail answers to": {"notify": "yes"},
 }
 
+# Names in a text, "#", and the elements of HTML that stand in texts of templates.
+PLACEHOLDERS = re.compile(r"%\(\w+\)[sd]|%%|#|</?\w+[^>]*>|https?://")
+
+
+def forms(entry: CatalogEntry) -> list[str]:
+    """Return all that is written for a text: its plural forms, or the one text."""
+    found = entry.string if isinstance(entry.string, (tuple, list)) else [entry.string]
+    return [str(text or "") for text in found]
+
+
+def originals(entry: CatalogEntry) -> list[str]:
+    """Return the English singular and plural, or the one text."""
+    return list(entry.id) if isinstance(entry.id, (tuple, list)) else [entry.id]
+
+
+def faults(catalog: Catalog) -> list[str]:
+    """Return what a translator has to mend, in the words of the test."""
+    found = []
+    by_id = {(entry.context, entry.id): entry for entry in catalog if entry.id}
+    for entry in TEMPLATE:
+        if not entry.id:
+            continue
+        said = by_id.get((entry.context, entry.id))
+        if said is None or not all(map(str.strip, forms(said))):
+            found.append(f"not translated: {entry.id}")
+            continue
+        if said.fuzzy:
+            found.append(f"marked as fuzzy: {entry.id}")
+        if len(forms(said)) != (catalog.num_plurals if entry.pluralizable else 1):
+            found.append(f"a plural form is missing: {entry.id}")
+        wanted = sorted(PLACEHOLDERS.findall(originals(entry)[-1]))
+        counted = {name for name in wanted if name in ("#", "%(num)s", "%(num)d")}
+        for text in forms(said):
+            names = sorted(PLACEHOLDERS.findall(text))
+            # A form may say its number in words: "one comment".
+            spelt = entry.pluralizable and {*wanted} - {*names} <= counted
+            if names != wanted and not (spelt and {*names} <= {*wanted}):
+                found.append(f"other placeholders: {entry.id}: {text}")
+    return found
+
 
 def refusals() -> list[Text]:
     """Everything that a reader can be told who sends a form."""
-    texts: list[Text] = [*submissions.REFUSED.values()]
+    texts: list[Text] = [text for _, text in submissions.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
             from_form(values, CommentsSettings(), lambda url: ("", "/p/"))
@@ -45,30 +95,60 @@ def refusals() -> list[Text]:
     return texts
 
 
-def test_every_refusal_of_a_form_is_a_message_and_every_message_is_used() -> None:
+def test_the_template_and_the_translations_are_in_line_with_the_sources() -> None:
+    """Run ``make words`` after a change of a text."""
+    assert catalogues.POT.read_bytes() == catalogues.written(TEMPLATE)
+    assert catalogues.written(catalogues.extract()) == catalogues.POT.read_bytes()
+    for path in catalogues.paths().values():
+        assert catalogues.updated(TEMPLATE, path) == path.read_bytes(), path.name
+    assert catalogues.hugo_file() == catalogues.HUGO.read_text("utf-8")
+
+
+def test_every_language_is_compiled() -> None:
+    assert sorted(catalogues.catalogs()) == sorted(languages()) == ALL
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_every_text_is_translated_with_all_its_placeholders_and_plural_forms(tag: str) -> None:
+    assert faults(catalogues.read(catalogues.paths()[tag])) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"string": ""}, "not translated"),
+        ({"string": ("ein # Kommentar", "")}, "not translated"),
+        ({"string": ("# Kommentar", "alle Kommentare", "# K.")}, "a plural form is missing"),
+        ({"string": ("# Kommentar", "%(num)s Kommentare")}, "other placeholders"),
+        ({"flags": {"fuzzy"}}, "marked as fuzzy"),
+    ],
+)
+def test_a_fault_of_a_translation_is_found(change: dict[str, object], fault: str) -> None:
+    catalog = catalogues.read(catalogues.paths()["de"])
+    entry = next(each for each in catalog if each.context == catalogues.COUNT)
+    for name, value in change.items():
+        setattr(entry, name, value)
+    assert fault in faults(catalog)[0]
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_plural_forms_are_those_of_cldr(tag: str) -> None:
+    """Two numbers have one form exactly where Unicode says so."""
+    catalog, rule = catalogues.read(catalogues.paths()[tag]), Locale.parse(tag).plural_form
+    numbers = [*range(300), 1_000_000, 1_000_001, 2_000_000]
+    pairs = {(rule(number), catalogues.plural_index(catalog, number)) for number in numbers}
+    assert len(pairs) == len({name for name, _ in pairs}) == catalog.num_plurals
+
+
+def test_every_refusal_of_a_form_is_a_message() -> None:
     found = refusals()
     assert all(isinstance(text, Message) for text in found), found
-    keys = {text.key for text in found if isinstance(text, Message)}
-    assert keys == {*catalogue("en").service} - {"own"} | {"closed"}
-
-
-@pytest.mark.parametrize("tag", ALL)
-def test_every_language_has_every_text_with_the_same_parameters(tag: str) -> None:
-    assert sorted(catalogues()) == ALL
-    texts, english = catalogue(tag), catalogue("en")
-    for section in ("widget", "service", "hugo"):
-        found, known = getattr(texts, section), getattr(english, section)
-        assert list(found) == list(known), section
-        for key in known:
-            names = re.findall(r"#|{\w+}", known[key])
-            assert sorted(re.findall(r"#|{\w*}", found[key])) == sorted(names), key
-    assert tag == "en" or all(texts.service[key] != english.service[key] for key in english.service)
 
 
 @pytest.mark.parametrize("tag", ALL)
 def test_the_name_of_a_reply_button_contains_what_is_seen_of_it(tag: str) -> None:
     """WCAG 2.5.3: who says what they see reaches the button."""
-    words = catalogue(tag).widget
+    words = find_language(tag).widget
     assert words["reply"].lower() in words["replyTo"].lower().replace("#", "x")
 
 
@@ -78,20 +158,49 @@ def test_a_message_can_be_said_in_every_language(text: Text) -> None:
 
 
 def test_a_parameter_stands_where_the_language_wants_it() -> None:
-    message = Message("too_long", {"length": 81, "limit": 80})
+    message = gettext(
+        "This has %(length)s characters; at most %(limit)s are allowed.", length=81, limit=80
+    )
     assert translate(message, "de") == "Das sind 81 Zeichen; höchstens 80 sind möglich."
     assert translate(message) == "This has 81 characters; at most 80 are allowed."
 
 
+def test_a_message_is_said_in_the_language_that_is_spoken() -> None:
+    message = gettext("Please enter a name.")
+    with speaking(find_language("de")):
+        assert str(message) == "Bitte gib einen Namen an."
+        with speaking(find_language("fr")):
+            assert str(message) == translate(message, "fr")
+        assert spoken().tag == "de"
+    assert str(message) == "Please enter a name."
+
+
+def test_context_and_number_choose_a_text() -> None:
+    assert translate(pgettext("widget.write", "Leave a comment"), "de") == "Kommentar schreiben"
+    dogs = [str(ngettext("%(num)s dog", "%(num)s dogs", number)) for number in (1, 2)]
+    assert dogs == ["1 dog", "2 dogs"]
+
+
 def test_an_unknown_language_is_english_and_a_plain_text_stays_as_it_is() -> None:
-    assert translate(Message("no_author"), "sv") == "Please enter a name."
+    assert translate(gettext("Please enter a name."), "sv") == "Please enter a name."
     assert translate("There is no such field.", "de") == "There is no such field."
 
 
-def test_the_widget_gets_its_texts_and_no_others() -> None:
-    sent = msgspec.json.decode(widget_catalogue("de"))
-    texts = catalogue("de")
-    assert sent == {"tag": "de", "counts": texts.counts, **texts.widget}
+@pytest.mark.parametrize("tag", ALL)
+def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
+    sent = msgspec.json.decode(find_language(tag).widget_json)
+    keys = {key for key, _ in catalogues.entries(TEMPLATE, "widget")} - {"none", "count"}
+    assert sent.keys() == {"tag", "counts", *keys}
+    assert sent["tag"] == tag
+
+
+@pytest.mark.parametrize("tag", ALL)
+def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
+    told = catalogues.hugo_words(catalogues.catalogs()[tag])
+    for number in range(1, 1_100):
+        place = number if number < 100 else 100 + number % 100
+        text = told["counts"][int(told["form_of"][place])]
+        assert text.replace("#", str(number)) == find_language(tag).count(number)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +219,7 @@ def test_the_widget_gets_its_texts_and_no_others() -> None:
     ],
 )
 def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: str) -> None:
-    found = catalogue(requested_language(query))
+    found = find_language(requested_language(query))
     assert (found.tag, found.direction) == (tag, direction)
 
 
@@ -123,4 +232,4 @@ def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: st
     ],
 )
 def test_the_number_of_comments_is_said_in_words(tag: str, texts: list[str]) -> None:
-    assert [catalogue(tag).count(number) for number in range(3)] == texts
+    assert [find_language(tag).count(number) for number in range(3)] == texts

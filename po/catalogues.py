@@ -1,0 +1,236 @@
+"""The catalogues of words: collected from the sources, kept in step, compiled for the program.
+
+    python po/catalogues.py update            write messages.pot, bring each PO file in line with
+                                              it, and write the Hugo module's words
+    python po/catalogues.py new TAG           begin the PO file of another language
+    python po/catalogues.py compile ZIP DEPS  what the build does: ZIP has for each language TAG.mo
+                                              (for gettext) and TAG.json (for the widget); DEPS
+                                              tells ninja what it was made of
+
+Babel does the work: it reads and writes the files, finds the texts in Python files and templates,
+and knows the plural rules of each language (Unicode CLDR). The program itself does not need it.
+"""
+
+import gettext
+import json
+import re
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from babel import Locale
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.plurals import get_plural
+from babel.messages.pofile import read_po, write_po
+
+FOLDER: Final = Path(__file__).parent
+ROOT: Final = FOLDER.parent
+POT: Final = FOLDER / "messages.pot"
+WIDGET: Final = FOLDER / "widget.json"
+HUGO: Final = ROOT / "static" / "hugo" / "assets" / "commentsvc" / "words.json"
+
+ENGLISH: Final = "en"
+# The number of comments: in the widget, in the service and in Hugo. None is said in other words.
+COUNT: Final = "widget.count"
+NONE: Final = "widget.none"
+# The form for a number depends on the number below this, and on its last two digits above.
+PERIOD: Final = 100
+
+METHODS: Final = [("**/templates/**", "jinja2"), ("**.py", "python")]
+OPTIONS: Final = {"**/templates/**": {"trimmed": "true", "silent": "false"}}
+KEYWORDS: Final = {
+    "_": None,
+    "gettext": None,
+    "ngettext": (1, 2),
+    "pgettext": ((1, "c"), 2),
+}
+# What changes with each run, or repeats what is known.
+HEADERS_LEFT_OUT: Final = re.compile(
+    rb'^"(?:POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team|Generated-By|'
+    rb"Report-Msgid-Bugs-To): [^\n]*\n",
+    re.MULTILINE,
+)
+
+
+def paths() -> dict[str, Path]:
+    """Return the PO file of each language by its tag. English is what the sources say."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.po"))}
+
+
+def read(path: Path) -> Catalog:
+    """Return what a PO file or the template holds."""
+    with path.open("rb") as file:
+        return read_po(file, locale=None if path == POT else path.stem)
+
+
+def extract() -> Catalog:
+    """Return the texts of all sources."""
+    catalog = Catalog(project="commentsvc", copyright_holder="the commentsvc authors")
+    catalog.header_comment = (
+        "# The texts of commentsvc. Written by `make words`: change the sources instead.\n#"
+    )
+    catalog.fuzzy = False
+    for file, _, text, comments, context in sorted(
+        extract_from_dir(
+            ROOT / "commentsvc",
+            METHODS,
+            OPTIONS,
+            KEYWORDS,
+            comment_tags=("translators:",),
+            strip_comment_tags=True,
+        ),
+        key=lambda found: (found[0], found[1]),
+    ):
+        catalog.add(
+            text,
+            locations=[(f"commentsvc/{file}", 0)],
+            auto_comments=comments,
+            context=context,
+        )
+    for section, texts in json.loads(WIDGET.read_text("utf-8")).items():
+        for key, text in texts.items():
+            said = tuple(text) if isinstance(text, list) else text
+            place = [(WIDGET.relative_to(ROOT).as_posix(), 0)]
+            catalog.add(said, locations=place, context=f"{section}.{key}")
+    return catalog
+
+
+def written(catalog: Catalog) -> bytes:
+    """Return the text of a PO file, without what changes although nothing was changed."""
+    buffer = BytesIO()
+    write_po(buffer, catalog, width=100, include_lineno=False, ignore_obsolete=True)
+    return HEADERS_LEFT_OUT.sub(b"", buffer.getvalue())
+
+
+def updated(template: Catalog, path: Path) -> bytes:
+    """Return a PO file with the texts of `template`: new ones untranslated, old ones dropped."""
+    catalog = read(path)
+    catalog.update(template, no_fuzzy_matching=True)
+    return written(catalog)
+
+
+def entries(catalog: Catalog, section: str) -> Iterator[tuple[str, Message]]:
+    """Give the entries of a section of widget.json, by their keys."""
+    for message in catalog:
+        name, _, key = (message.context or "").partition(".")
+        if name == section:
+            yield key, message
+
+
+def words(catalog: Catalog, section: str) -> dict[str, str]:
+    """Return what a section's texts are in a language: English where there is none."""
+    found = {}
+    for key, message in entries(catalog, section):
+        if not isinstance(message.id, tuple):
+            found[key] = str(message.string or message.id)
+    return found
+
+
+def count_forms(catalog: Catalog) -> tuple[str, ...]:
+    """Return the plural forms of the number of comments."""
+    message = next(each for each in catalog if each.context == COUNT)
+    said = tuple(map(str, message.string or ()))
+    return said if any(said) else tuple(message.id)
+
+
+def plural_index(catalog: Catalog, number: int) -> int:
+    """Return which plural form a PO file says is that for a number."""
+    if catalog.locale is None:
+        return int(number != 1)
+    return int(gettext.c2py(catalog.plural_expr)(number))
+
+
+def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
+    """Return what the widget loads: the forms of the count by CLDR's names, and its texts."""
+    forms, rule = count_forms(catalog), Locale.parse(tag).plural_form
+    texts = words(catalog, "widget")
+    counts = {"zero": texts.pop("none")}
+    for number in (*range(1, 200), 1_000_000):
+        counts.setdefault(rule(number), forms[plural_index(catalog, number)])
+    # Fractions have a form of their own in some languages; comments come whole.
+    counts.setdefault("other", forms[-1])
+    return {"tag": tag, "counts": counts, **texts}
+
+
+def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
+    """Return what the Hugo module says in a language.
+
+    Hugo's templates cannot evaluate a plural rule, so `form_of` has a digit for each number: for
+    those below PERIOD and, after them, for the last two digits of the others.
+    """
+    numbers = [*range(PERIOD), *range(PERIOD, 2 * PERIOD)]
+    return {
+        **words(catalog, "hugo"),
+        "gone": words(catalog, "widget")["gone"],
+        "none": words(catalog, "widget")["none"],
+        "counts": list(count_forms(catalog)),
+        "form_of": "".join(str(plural_index(catalog, number)) for number in numbers),
+    }
+
+
+def catalogs() -> dict[str, Catalog]:
+    """Return all languages by their tags, English first."""
+    return {ENGLISH: read(POT), **{tag: read(path) for tag, path in paths().items()}}
+
+
+def hugo_file() -> str:
+    """Return the text of the Hugo module's file of words."""
+    found = {tag: hugo_words(catalog) for tag, catalog in catalogs().items()}
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
+def update() -> None:
+    """Bring all files in line with the sources."""
+    template = extract()
+    POT.write_bytes(written(template))
+    for path in paths().values():
+        path.write_bytes(updated(template, path))
+    HUGO.write_text(hugo_file(), "utf-8")
+
+
+def new(tag: str) -> None:
+    """Begin the PO file of a language, with its plural rule."""
+    catalog = Catalog(locale=tag, project="commentsvc")
+    catalog.header_comment = f"# {catalog.locale.english_name} texts of commentsvc.\n#"
+    catalog.fuzzy = False
+    assert get_plural(tag), tag
+    (FOLDER / f"{tag}.po").write_bytes(written(catalog))
+    update()
+
+
+def compile_all(archive: Path, dependencies: Path) -> None:
+    """Write the archive that the program reads; `dependencies` names what it is made of."""
+    with ZipFile(archive, "w", ZIP_DEFLATED) as output:
+        for tag, catalog in catalogs().items():
+            buffer = BytesIO()
+            write_mo(buffer, catalog)
+            output.writestr(f"{tag}.mo", buffer.getvalue())
+            texts = json.dumps(
+                widget_words(tag, catalog), ensure_ascii=False, separators=(",", ":")
+            )
+            output.writestr(f"{tag}.json", texts)
+    # The folder stands for files that are added to it.
+    sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))
+    dependencies.write_text(f"{archive}: {sources}\n", "utf-8")
+
+
+def main(command: str = "", *arguments: str) -> None:
+    """Do what the command line says."""
+    match command, *arguments:
+        case ["update"]:
+            update()
+        case ["new", tag]:
+            new(tag)
+        case ["compile", archive, dependencies]:
+            compile_all(Path(archive), Path(dependencies))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
