@@ -261,7 +261,7 @@ def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequenc
         *api.routes(),
         *AuthorActions(service, cors, submissions, serializer).routes(),
         *CommentStream(service, bridge, secrets.token_hex(4), secrets.randbelow).routes(),
-        *Avatars(settings, service.sites, service.clock.monotonic).routes(),
+        *Avatars(settings, service.sites, service.clock).routes(),
         *Feeds(service).routes(),
         *Embed(service, submissions, serializer).routes(),
         *Stacosys(service, submissions, api).routes(),

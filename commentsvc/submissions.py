@@ -69,10 +69,10 @@ class Accepted(NamedTuple):
 
 
 class PreparedComment(NamedTuple):
-    """What is about to be stored, the moment `now` (Unix milliseconds), and its edit token."""
+    """What is about to be stored, when, and its edit token."""
 
     new: NewComment
-    now: int
+    now_ms: int
     token: str
 
 
@@ -93,19 +93,19 @@ class SubmissionService:
         self._pending_limit = PendingLimit(settings.spam, database)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._tokens = EditTokens(keys)
-        self._rendering = RenderQueue(service.clock.monotonic)
+        self._rendering = RenderQueue(service.clock)
         self._database = database
         self._sites = service.sites
         self._clock = service.clock
 
     def form_token(self, site: str) -> str:
         """Return a form token alone, for a form of `site` that cannot do any work."""
-        return self._spam_checker.form_token(site, self._clock.now_ms() / 1_000)
+        return self._spam_checker.form_token(site, self._clock.now_ms())
 
     def invite(self, site: str, network: bytes) -> dict[str, Any]:  # Any: see SpamChecker
         """Return what a form of `site` needs, asked for from `network`."""
-        now = self._clock.now_ms() / 1_000
-        return self._spam_checker.invite(site, now, self._clock.monotonic(), network)
+        now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
+        return self._spam_checker.invite(site, now_ms, monotonic_ms, network)
 
     async def submit(self, submission: Submission, network: bytes) -> Accepted:
         """Judge and store a submission from `network`; return after the COMMIT.
@@ -137,8 +137,8 @@ class SubmissionService:
         """Judge the new text of a comment."""
         html = await self._rendering.render(submission.message)
         policy = self._policy(submission, html, network, self._clock.now_ms())
-        monotonic = self._clock.monotonic()
-        return self._spam_checker.check_edit(submission, html, network, policy, monotonic)
+        monotonic_ms = self._clock.monotonic_ms()
+        return self._spam_checker.check_edit(submission, html, network, policy, monotonic_ms)
 
     def _store(
         self, submission: Submission, network: bytes, done: Done, html: str | Exception
@@ -148,7 +148,7 @@ class SubmissionService:
                 raise html
             prepared = self._prepare(submission, network, html)
             stored = partial(self._conclude, prepared, done)
-            self._database.begin_each(create.ADD, (prepared.new, prepared.now), stored)
+            self._database.begin_each(create.ADD, (prepared.new, prepared.now_ms), stored)
         except Exception as error:
             done(error)
 
@@ -162,25 +162,25 @@ class SubmissionService:
 
     def _prepare(self, submission: Submission, network: bytes, html: str) -> PreparedComment:
         """Judge a submission. Raise SubmissionRefused or TooManyPending."""
-        now, monotonic = self._clock.now_ms(), self._clock.monotonic()
-        policy = self._policy(submission, html, network, now)
-        verdict = self._spam_checker.check(
-            submission, html, network, policy, (now / 1_000, monotonic)
-        )
+        now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
+        policy = self._policy(submission, html, network, now_ms)
+        verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
         if verdict.decision == "reject":
             raise SubmissionRefused(*REFUSED[verdict])
         if verdict.decision == "hold":
-            refusal = self._pending_limit.take(submission.place[0], network, monotonic)
+            refusal = self._pending_limit.take(submission.place[0], network, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)
         token, token_hash = self._tokens.new_token()
-        network_hash = self._hashes.hash(network, now)
-        new = self._new(submission, html, verdict, network_hash, (token_hash, now + self._edit))
-        return PreparedComment(new, now, token)
+        network_hash = self._hashes.hash(network, now_ms)
+        new = self._new(submission, html, verdict, network_hash, (token_hash, now_ms + self._edit))
+        return PreparedComment(new, now_ms, token)
 
-    def _policy(self, submission: Submission, html: str, network: bytes, now: int) -> PolicyResult:
-        hashes = partial(self._hashes.hashes, network, now)
-        return self._spam_policy.check(submission, html, hashes, now)
+    def _policy(
+        self, submission: Submission, html: str, network: bytes, now_ms: int
+    ) -> PolicyResult:
+        hashes = partial(self._hashes.hashes, network, now_ms)
+        return self._spam_policy.check(submission, html, hashes, now_ms)
 
     def _new(
         self,

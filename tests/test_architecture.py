@@ -231,6 +231,18 @@ def test_only_the_settings_and_systemd_read_the_environment() -> None:
     assert readers <= ENVIRONMENT_READERS
 
 
+def test_only_the_clock_tells_the_time() -> None:
+    """Commands may measure themselves; all else takes a Clock, which tests can set."""
+    readers = {
+        module_of(path)
+        for path in python_files(PACKAGE)
+        if re.search(
+            r"\b(time\.(time|monotonic|perf_counter)\w*|datetime\.now)\(", path.read_text()
+        )
+    }
+    assert {name for name in readers if not name.startswith("cli.")} == {"util.clock"}
+
+
 def core_includes() -> dict[str, set[str]]:
     """What each module of the core includes: a header and its source are one module."""
     found: dict[str, set[str]] = {}

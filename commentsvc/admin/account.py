@@ -63,7 +63,7 @@ class Account:
         All sessions of the moderator end but this one.
         """
         name = context.moderator.name
-        self._limiter.count("", name, self._clock.monotonic(), known=True)
+        self._limiter.count("", name, self._clock.monotonic_ms(), known=True)
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):

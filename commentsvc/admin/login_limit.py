@@ -51,16 +51,16 @@ class LoginLimiter:
         self._lane = asyncio.Lock()
         self._waiting = 0
 
-    def count(self, address: str, name: str, now: float, *, known: bool) -> None:
+    def count(self, address: str, name: str, now_ms: int, *, known: bool) -> None:
         """Count an attempt from `address` for `name`. Raises HttpError 429.
 
-        `known`: from a browser where this name signed in before. `now` is monotonic, in seconds.
+        `known`: from a browser where this name signed in before. `now_ms` is monotonic.
         """
         key = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
         if known:
-            wait = self._known.take(key, now)
+            wait = self._known.take(key, now_ms)
         else:
-            wait = self._networks.take(network(address), now) or self._names.take(key, now)
+            wait = self._networks.take(network(address), now_ms) or self._names.take(key, now_ms)
         if wait:
             raise _too_many(wait)
 

@@ -85,7 +85,7 @@ class SignIn:
         account = await self._database.read(accounts.find, name)
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(
-            self._proxies.client(request), name, self._clock.monotonic(), known=known
+            self._proxies.client(request), name, self._clock.monotonic_ms(), known=known
         )
         stored = account.password_hash if account else passwords.NOBODY
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
@@ -112,9 +112,9 @@ class SignIn:
             return _form(context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(
-            self._proxies.client(request), name, self._clock.monotonic(), known=known
+            self._proxies.client(request), name, self._clock.monotonic_ms(), known=known
         )
-        number, given, now = account.id, first(form, "code"), context.now / 1_000
+        number, given, now = account.id, first(form, "code"), context.now
         if not await self._database.write(self._two_factor.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)

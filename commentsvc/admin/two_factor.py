@@ -56,13 +56,13 @@ class FactorPages:
 
         303 to the page; 200 with the recovery codes, once; 403 for a wrong code, 429.
         """
-        who, now = context.moderator, context.now / 1_000
+        who, now = context.moderator, context.now
         what, code = first(form, "do"), first(form, "code")
         if what == "begin":
             word = urandom(SECRET_SIZE)
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
-        self._limiter.count("", who.name, self._clock.monotonic(), known=True)
+        self._limiter.count("", who.name, self._clock.monotonic_ms(), known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(

@@ -190,12 +190,12 @@ class AuthorActions:
         headers = self._check(request, entry)
         ballot = self._ballot(request.json())
         place, now_ms = network(self._proxies.client(request)), self._clock.now_ms()
-        wait = self._limiter.take(place, self._clock.monotonic())
+        wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
             message = f"These were many votes. Please wait {wait} s, then vote again."
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         wide = wide_network(place)
-        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic()):
+        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
             raise TooManyVotes("your network has many votes on this comment already")
         networks = self._hashes.hashes(place, now_ms)
         votes = await self._database.write(

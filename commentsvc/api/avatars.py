@@ -10,7 +10,6 @@ The name in a request is any digest: whoever makes some up costs us fetches, whi
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Annotated, Final, NamedTuple
 
 from cachetools import TLRUCache
@@ -24,21 +23,23 @@ from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util import http_client
+from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError
 from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 PREFIX: Final = "/api/avatar/"
 BYTES: Final = 32_768  # of a picture; one of 96 pixels has 2 to 12 KiB
 KEPT: Final = 256  # answers, so at most 8 MiB
-DAY_S: Final = 86_400.0  # seconds that an answer is kept, by us and by browsers
-PAUSE: Final = 300.0  # seconds without another attempt after a failure
+KEPT_MS: Final = DAY_MS  # that an answer is kept, by us and by browsers
+PAUSE_MS: Final = 5 * MINUTE_MS  # without another attempt after a failure
 AT_ONCE: Final = 8  # fetches
 RATE: Final = "300/minute"  # of fetches
 QUERY: Final = "?d=404&s=96"  # Gravatar's words: none instead of a drawn one, and pixels
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
 _HEADERS: Final = (
-    ("Cache-Control", f"public, max-age={DAY_S:.0f}"),
+    ("Cache-Control", f"public, max-age={KEPT_MS // 1_000}"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -68,21 +69,21 @@ def _no_picture() -> HttpError:
 
 
 class Kept(NamedTuple):
-    """A picture, or that there is none, and for how many seconds that is kept."""
+    """A picture, or that there is none, and how long that is kept."""
 
     picture: Fetched | None
-    seconds: float
+    kept_ms: int
 
 
 class Avatars:
-    """The handler, and what it keeps. `monotonic` is a clock in seconds."""
+    """The handler, and what it keeps."""
 
-    def __init__(self, settings: Settings, sites: Sites, monotonic: Callable[[], float]) -> None:
+    def __init__(self, settings: Settings, sites: Sites, clock: Clock) -> None:
         self._sources = {site.name: site.avatar_url.rstrip("/") for site in settings.sites}
         self._networks = settings.hooks.allowed_networks
         self._sites = sites
-        self._monotonic = monotonic
-        self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, monotonic)
+        self._clock = clock
+        self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, clock.monotonic_ms)
         self._limiter = RateLimiter(RATE)
         self._lane = asyncio.Semaphore(AT_ONCE)
 
@@ -114,20 +115,19 @@ class Avatars:
         return kept.picture if kept else None
 
     async def _fetch(self, url: str) -> None:
-        now = self._monotonic()
-        if self._limiter.take("", now):
+        if self._limiter.take("", self._clock.monotonic_ms()):
             return
         found: Fetched | None = None
         try:
             found = await http_client.get(url, BYTES, self._networks)
-            good_for = DAY_S if found.status in (200, 404) else PAUSE
+            kept_ms = KEPT_MS if found.status in (200, 404) else PAUSE_MS
         except RemoteError:
-            good_for = PAUSE
+            kept_ms = PAUSE_MS
         if found and (found.status != 200 or found.type not in TYPES):
             found = None
-        self._kept[url] = Kept(found, good_for)
+        self._kept[url] = Kept(found, kept_ms)
 
 
-def _expiry(_url: str, kept: Kept, now: float) -> float:
+def _expiry(_url: str, kept: Kept, now_ms: float) -> float:
     """Return the moment up to which an answer is kept."""
-    return now + kept.seconds
+    return now_ms + kept.kept_ms

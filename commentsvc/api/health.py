@@ -72,7 +72,11 @@ class BackupCollector(Collector):
         if state is None:
             return
         for name, text, value in (
-            ("timestamp_seconds", "when the newest backup was made, 0 for never", state.newest),
+            (
+                "timestamp_seconds",
+                "when the newest backup was made, 0 for never",
+                state.newest_at / 1_000,
+            ),
             ("bytes", "its size", state.size),
             ("failing", "1 while the last attempt failed", bool(state.error)),
         ):

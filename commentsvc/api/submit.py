@@ -119,7 +119,7 @@ class HttpSubmissions:
         Raise HttpError 429 with the text `refusal` where `limiter` lets the network wait.
         """
         place = network(self._proxies.client(request))
-        wait = limiter.take(place, self._clock.monotonic())
+        wait = limiter.take(place, self._clock.monotonic_ms())
         if wait:
             headers = (("Retry-After", str(wait)),)
             raise HttpError(429, "too_many", refusal.format(wait), headers=headers)

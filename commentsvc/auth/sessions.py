@@ -26,13 +26,13 @@ from itsdangerous import BadSignature, Signer
 
 from commentsvc.auth.accounts import Moderator
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.util.timestamps import MINUTE_MS
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 # The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
 COOKIE: Final = "__Host-commentsvc"
 KNOWN_COOKIE: Final = "__Host-commentsvc-known"
 _ATTRIBUTES: Final = "; Path=/; Secure; HttpOnly; SameSite=Strict"
-KNOWN_AGE: Final = 365 * 86_400  # seconds that a browser is known
+KNOWN_SECONDS: Final = 365 * DAY_MS // 1_000  # that a browser is known
 
 TOKEN_SIZE: Final = 32  # random bytes
 COOKIE_LENGTH: Final = 256  # characters; ours have 90
@@ -78,7 +78,7 @@ class Cookies:
     def known(self, moderator: Moderator) -> str:
         """The Set-Cookie that lets this browser be known as the moderator's."""
         value = self._known.sign(_mark(moderator)).decode()
-        return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_AGE}"
+        return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_SECONDS}"
 
     def is_known(self, header: str | None, moderator: Moderator) -> bool:
         """Whether the moderator signed in here before, by the present password."""

@@ -8,7 +8,7 @@ import hmac
 from typing import Final
 from urllib.parse import quote
 
-STEP: Final = 30  # seconds
+STEP_MS: Final = 30_000
 DIGITS: Final = 6
 SLACK: Final = 1  # steps that a clock may be off, either way (RFC 6238, 5.2)
 
@@ -21,9 +21,9 @@ def code(secret: bytes, step: int) -> str:
     return f"{number % 10**DIGITS:0{DIGITS}}"
 
 
-def matching_step(secret: bytes, given: str, now: float) -> int | None:
-    """The newest step about the moment `now` (Unix seconds) whose code was given; else None."""
-    current = int(now) // STEP
+def matching_step(secret: bytes, given: str, now_ms: int) -> int | None:
+    """The newest step about the moment `now_ms` whose code was given; else None."""
+    current = now_ms // STEP_MS
     found = None
     for step in range(current - SLACK, current + SLACK + 1):
         if hmac.compare_digest(code(secret, step).encode(), given.encode(errors="replace")):

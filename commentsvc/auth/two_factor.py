@@ -59,13 +59,13 @@ class TwoFactor:
         return self.secrets(row[0])[0] if row else None
 
     def confirm(
-        self, tx: Transaction, moderator_id: int, code: str, random: bytes, now: float
+        self, tx: Transaction, moderator_id: int, code: str, random: bytes, now_ms: int
     ) -> list[str]:
         """Ask for codes from now on, if the first is right; give the recovery codes, else [].
 
         They are made of RECOVERY_CODES times RECOVERY_SIZE `random` bytes.
         """
-        if not self._use(tx, moderator_id, code, 0, now):
+        if not self._use(tx, moderator_id, code, 0, now_ms):
             return []
         size = RECOVERY_SIZE
         codes = [
@@ -77,20 +77,20 @@ class TwoFactor:
         tx.execute_many("INSERT INTO recovery_code (moderator_id, digest) VALUES (?, ?)", rows)
         return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
 
-    def accept(self, tx: Transaction, moderator_id: int, code: str, now: float) -> bool:
-        """Use a code, or a recovery code, up; whether it was good, at `now` (Unix seconds)."""
-        if self._use(tx, moderator_id, code, 1, now):
+    def accept(self, tx: Transaction, moderator_id: int, code: str, now_ms: int) -> bool:
+        """Use a code, or a recovery code, up; whether it was good, at `now_ms`."""
+        if self._use(tx, moderator_id, code, 1, now_ms):
             return True
         sql = "DELETE FROM recovery_code WHERE moderator_id = ? AND digest = ?"
         return bool(tx.execute(sql, (moderator_id, _digest(_without_separators(code)))).rowcount)
 
     def _use(
-        self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now: float
+        self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now_ms: int
     ) -> bool:
         """Note that the step of a right code was used; False for a wrong one, or an older step."""
         row = tx.execute(_SALT, (moderator_id, confirmed)).fetchone()
         for secret in self.secrets(row[0]) if row else ():
-            step = totp.matching_step(secret, _without_separators(code), now)
+            step = totp.matching_step(secret, _without_separators(code), now_ms)
             if step is not None:
                 return bool(tx.execute(_USE, (step, moderator_id, confirmed, step)).rowcount)
         return False

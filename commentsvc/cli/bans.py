@@ -1,12 +1,12 @@
 """Ban verbs: the commands for what is not welcome."""
 
-import time
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from commentsvc.cli.common import data_option
+from commentsvc.util.clock import SYSTEM_CLOCK
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -33,7 +33,7 @@ def add(
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import AddBan
 
-    expires = time.time_ns() // 1_000_000 + days * DAY_MS if days else None
+    expires = SYSTEM_CLOCK.now_ms() + days * DAY_MS if days else None
     [ban_id] = client.write(data, AddBan(kind=kind, value=value, expires=expires)).changed
     click.echo(f"banned {ban_id}")
 

@@ -38,12 +38,13 @@ from commentsvc.settings import data_dir
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util import timestamps
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A server that holds the lock answers within this, or is stuck; in seconds.
-START_PATIENCE: Final = 5.0
+# A server that holds the lock answers within this, or is stuck.
+START_PATIENCE_MS: Final = 5_000
 # Time between two tries; in seconds.
 PAUSE: Final = 0.05
 # A live server answers a probe at once; in seconds.
@@ -93,17 +94,17 @@ class Writer:
 
         Raises ControlError, CommentsError, ModeratorError or DatabaseError.
         """
-        end = time.monotonic() + START_PATIENCE
+        end = SYSTEM_CLOCK.monotonic_ms() + START_PATIENCE_MS
         while self._database is None:
             with contextlib.suppress(NoServer):
                 return control.ask(self._data / data_dir.CONTROL, order)
             try:
                 self._database = self._open()
             except DatabaseBusy:
-                if time.monotonic() > end:
+                if SYSTEM_CLOCK.monotonic_ms() > end:
                     raise
                 time.sleep(PAUSE)
-        now = time.time_ns() // 1_000_000
+        now = SYSTEM_CLOCK.now_ms()
         return self._database.write_now(order.apply, now)
 
     def _open(self) -> Database:

@@ -5,7 +5,6 @@ server itself, and tells at which step that ends.
 """
 
 import asyncio
-import time
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ import click
 from commentsvc.cli.common import Failure, config_option, data_option, find_settings
 from commentsvc.settings import loader
 from commentsvc.settings.schema import Settings
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 # A mail server that works answers faster; in seconds, for each step.
 PATIENCE = 30.0
@@ -49,7 +49,7 @@ async def _send(settings: Settings, recipient: str) -> None:
     from commentsvc.delivery.mail import MailComposer
     from commentsvc.delivery.smtp import Deadlines, Smtp
 
-    now = time.time_ns() // 1_000_000
+    now = SYSTEM_CLOCK.now_ms()
     mails = MailComposer(settings, SignedLinks([b""]))  # it holds no link that needs a key
     smtp = Smtp(settings.mail, mails.hostname, Deadlines(PATIENCE, PATIENCE))
     try:

@@ -1,8 +1,8 @@
 """Render queue: what is rendered in one turn of the event loop, and no more than it can bear.
 
 What comes within a turn is rendered in one go when the turn is over: the code of one step
-stays in the processor's caches, which for forty submissions saves a fifth. A turn renders for TURN
-seconds at most, and ends the text it is at (16 ms for the slowest known one of 8,000 characters);
+stays in the processor's caches, which for forty submissions saves a fifth. A turn renders for
+TURN_MS at most, and ends the text it is at (16 ms for the slowest known one of 8,000 characters);
 the rest waits for the next turn, so that everybody else's requests come in between.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Final
 
 from commentsvc.comments.markdown import render
+from commentsvc.util.clock import Clock
 
-TURN: Final = 0.02  # seconds; more than a hundred usual comments
+TURN_MS: Final = 20  # more than a hundred usual comments
 
 # Gets the HTML, or why there is none.
 Rendered = Callable[[str | Exception], None]
@@ -21,10 +22,9 @@ Rendered = Callable[[str | Exception], None]
 class RenderQueue:
     """Renders Markdown on the event loop, in the order in which it comes."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        """Take a clock in seconds."""
+    def __init__(self, clock: Clock) -> None:
         self._waiting: list[tuple[str, Rendered]] = []
-        self._monotonic = monotonic
+        self._clock = clock
 
     def add(self, source: str, done: Rendered) -> None:
         """Call `done`, which raises nothing, in a later turn with the HTML of `source`."""
@@ -48,11 +48,11 @@ class RenderQueue:
         return await rendered
 
     def _turn(self) -> None:
-        end = self._monotonic() + TURN
+        end = self._clock.monotonic_ms() + TURN_MS
         htmls: list[str | Exception] = []
         for source, _ in self._waiting:
             htmls.append(_rendered(source))
-            if self._monotonic() >= end:
+            if self._clock.monotonic_ms() >= end:
                 break
         ready, self._waiting = self._waiting[: len(htmls)], self._waiting[len(htmls) :]
         if self._waiting:

@@ -30,6 +30,7 @@ from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, Reader, Transaction
 from commentsvc.settings import data_dir
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 T = TypeVar("T")
 
@@ -204,7 +205,7 @@ def _hold(path: Path) -> int:
     """Let nothing be sent that waits in the database at `path`; how much. Raises DatabaseError."""
     connection = sqlite.connect(path, PATIENCE)
     try:
-        return outbox.hold(Transaction(connection, []), HELD, int(time.time() * 1_000))
+        return outbox.hold(Transaction(connection, []), HELD, SYSTEM_CLOCK.now_ms())
     except sqlite3.Error as error:
         raise _reason(error, path, path) from error
     finally:

@@ -26,12 +26,13 @@ from commentsvc.db.backup import PART, BackupError
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.settings.schema import BackupSettings
 from commentsvc.util.clock import Clock
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 _log = logging.getLogger(__name__)
 
 # Between two looks whether one is due, and two attempts; in seconds.
 ROUND: Final = 60.0
-PERIODS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}  # seconds
+PERIODS_MS: Final = {"hourly": HOUR_MS, "daily": DAY_MS, "weekly": 7 * DAY_MS}
 # Under this nice value the scheduler gives way to nearly everything else.
 NICE: Final = 15
 _MOMENT: Final = "comments-%Y%m%dT%H%M%SZ.sqlite3"
@@ -41,10 +42,10 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 class BackupState(NamedTuple):
-    """How it stands: the newest backup (Unix seconds, 0 for none) and its bytes, the failures since
-    the start, and the reason of the last one while no backup has followed it."""
+    """How it stands: when the newest backup was made (Unix milliseconds, 0 for none) and its bytes,
+    the failures since the start, and the reason of the last one while no backup has followed it."""
 
-    newest: float
+    newest_at: int
     size: int
     failures: int
     error: str
@@ -61,7 +62,7 @@ class ScheduledBackup:
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._folder = Path(settings.directory) if settings.directory else None
-        self._period = PERIODS[settings.every]
+        self._period_ms = PERIODS_MS[settings.every]
         self._keep = settings.keep
         self._database = database
         self._clock = clock
@@ -80,7 +81,7 @@ class ScheduledBackup:
             size = newest.stat().st_size if newest else 0
         except OSError:
             size = 0
-        return BackupState(_moment(newest) if newest else 0.0, size, self._failures, self._error)
+        return BackupState(_moment(newest) if newest else 0, size, self._failures, self._error)
 
     async def run(self) -> None:
         """Make those that are due, until cancelled; then one that is under way is given up."""
@@ -114,8 +115,8 @@ class ScheduledBackup:
             self._error = str(error)
 
     def _is_due(self, folder: Path) -> bool:
-        now = self._clock.now_ms() / 1_000
-        return not any(now - self._period < _moment(path) <= now for path in _made(folder))
+        now_ms = self._clock.now_ms()
+        return not any(now_ms - self._period_ms < _moment(path) <= now_ms for path in _made(folder))
 
     def _make(self, folder: Path) -> None:
         try:
@@ -139,11 +140,12 @@ def _made(folder: Path) -> list[Path]:
         return []
 
 
-def _moment(path: Path) -> float:
+def _moment(path: Path) -> int:
+    """Return the Unix milliseconds that the name of a backup tells."""
     try:
-        return float(timegm(time.strptime(path.name, _MOMENT)))
+        return timegm(time.strptime(path.name, _MOMENT)) * 1_000
     except ValueError:  # no such day
-        return 0.0
+        return 0
 
 
 def _give_way() -> None:

@@ -25,7 +25,6 @@ import logging
 import queue
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
@@ -34,6 +33,8 @@ from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction, fault
+from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.timestamps import MINUTE_MS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -153,7 +154,7 @@ class WorkQueue:
 
 _log = logging.getLogger(__name__)
 
-LOG_PAUSE: Final = 60.0  # seconds between two lines about the same failure
+LOG_PAUSE_MS: Final = MINUTE_MS  # between two lines about the same failure
 BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes with it
 
 Purge = Callable[[Sequence[str]], None]
@@ -164,30 +165,29 @@ Announce = Callable[[Sequence[str]], None]
 class WriteHealth:
     """Whether transactions can be written, and how many could not; any thread may read it.
 
-    A failure is logged at once, those that follow once in LOG_PAUSE seconds, and its end.
+    A failure is logged at once, those that follow once in LOG_PAUSE_MS, and its end.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Take a clock in seconds."""
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.error = ""  # of the last transaction; "" where it was written
         self.failures = 0  # since the start
-        self._monotonic = monotonic
-        self._logged_at = -LOG_PAUSE
+        self._clock = clock
+        self._logged_ms: int | None = None
 
     def failed(self, error: DatabaseError) -> None:
         """Note that a transaction could not be written."""
         self.failures += 1
         self.error = str(error)
-        now = self._monotonic()
-        if now - self._logged_at >= LOG_PAUSE:
-            self._logged_at = now
+        now_ms = self._clock.monotonic_ms()
+        if self._logged_ms is None or now_ms - self._logged_ms >= LOG_PAUSE_MS:
+            self._logged_ms = now_ms
             _log.error("nothing can be stored: %s", error)
 
     def succeeded(self) -> None:
         """Note that a transaction was written."""
         if self.error:
             self.error = ""
-            self._logged_at = -LOG_PAUSE
+            self._logged_ms = None
             _log.info("comments can be stored again")
 
 

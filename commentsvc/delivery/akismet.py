@@ -49,7 +49,7 @@ class Akismet:
     def __init__(
         self, settings: Settings, database: Database, clock: Clock, url: str = URL
     ) -> None:
-        """Take the settings, where comments are, the clock (Unix seconds), and the service."""
+        """Take the settings, where comments are, the clock, and the address of the service."""
         self._key = settings.spam.akismet_key
         self._networks = settings.hooks.allowed_networks
         self._blogs = origins(settings.sites)

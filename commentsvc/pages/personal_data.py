@@ -186,9 +186,9 @@ class PersonalDataPages:
 
     def _count(self, request: Request, email: str) -> None:
         """Count a question. Raises HttpError 429."""
-        now = self._clock.monotonic()
+        now_ms = self._clock.monotonic_ms()
         place = network(self._proxies.client(request))
-        wait = self._networks.take(place, now) or self._addresses.take(email.lower(), now)
+        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
         if wait:
             message = f"That was asked several times today. Try again in {-(-wait // 3600)} h."
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))

@@ -2,12 +2,11 @@
 
 Each start compares all stored HTML with what the renderer makes of its source now, in the
 background and in pieces, and stores what differs. So no version of the renderer has to be
-remembered, or raised by hand. A piece takes BUDGET seconds of a reader's thread, once a second.
+remembered, or raised by hand. A piece takes BUDGET_MS of a reader's thread, once a second.
 """
 
 import asyncio
 import logging
-import time
 from typing import Final, NamedTuple
 
 from commentsvc.comments import statements
@@ -15,12 +14,13 @@ from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean, render
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 _log = logging.getLogger(__name__)
 
 PAUSE: Final = 1.0  # seconds between two pieces
 PIECE: Final = 500  # comments at most
-BUDGET: Final = 0.05  # seconds
+BUDGET_MS: Final = 50
 
 # HTML beyond the renderer's bound is certain to differ, and may be too long to look at. Of an
 # imported comment whose HTML is not made of its text, only the sanitizing is done again.
@@ -67,7 +67,7 @@ async def run(database: Database, pause: float = PAUSE) -> None:
 
 def look(reader: Reader, after: int) -> Looked:
     """Look at a piece of the comments with ids above `after`."""
-    end = time.monotonic() + BUDGET
+    end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
     for number, source, html, is_html in reader.execute(
@@ -81,7 +81,7 @@ def look(reader: Reader, after: int) -> Looked:
             continue
         if now != html:
             outdated.append(Outdated(number, source, now))
-        if time.monotonic() >= end:
+        if SYSTEM_CLOCK.monotonic_ms() >= end:
             break
     return Looked(outdated, last)
 

@@ -46,21 +46,20 @@ class SpamChecker:
         self._form_tokens = FormTokens(keys)
         self._work = ProofOfWork(keys, wanted.proof_of_work) if wanted.proof_of_work else None
 
-    def form_token(self, site: str, now: float) -> str:
-        """Give a form of `site` a form token, at the moment `now` (Unix seconds)."""
-        return self._form_tokens.make(site, now)
+    def form_token(self, site: str, now_ms: int) -> str:
+        """Give a form of `site` a form token, at the moment `now_ms` (Unix milliseconds)."""
+        return self._form_tokens.make(site, now_ms)
 
     def invite(
-        self, site: str, now: float, monotonic: float, network: bytes = b""
+        self, site: str, now_ms: int, monotonic_ms: int, network: bytes = b""
     ) -> dict[str, Any]:
         """Return what a form of `site` needs: ``{"form_token", "proof_of_work"?}``.
 
-        `network` asks for it; `now` is Unix time, both clocks are in seconds. Any: see
-        ProofOfWork.
+        `network` asks for it. Any: see ProofOfWork.
         """
-        form_token = self.form_token(site, now)
+        form_token = self.form_token(site, now_ms)
         work = (
-            {"proof_of_work": self._work.challenge(form_token, monotonic, wide_network(network))}
+            {"proof_of_work": self._work.challenge(form_token, monotonic_ms, wide_network(network))}
             if self._work
             else {}
         )
@@ -72,22 +71,22 @@ class SpamChecker:
         html: str,
         network: bytes,
         policy: PolicyResult,
-        clocks: tuple[float, float],
+        now_ms: int,
+        monotonic_ms: int,
     ) -> Verdict:
-        """Decide on a submission from `network`; for both clocks see `invite`."""
-        now, monotonic = clocks
+        """Decide on a submission from `network`."""
         if submission.honeypot and self._honeypot:
             return score.TRAPPED
-        look = self._token_check(submission, now)
+        look = self._token_check(submission, now_ms)
         if self._mode == "require" and not look.usable and submission.form_token is not None:
             return score.UNKNOWN_FORM
-        signals = self._signals(submission, html, network, policy, monotonic)
+        signals = self._signals(submission, html, network, policy, monotonic_ms)
         if look.finding and self._mode != "off":
             signals.append(look.finding)
         if self._work and self._lacks_work(submission, look.usable):
             signals.append(_NO_WORK)
         spam_from = self._spam_from
-        if self._site_limiter.take(submission.place[0], monotonic):
+        if self._site_limiter.take(submission.place[0], monotonic_ms):
             signals.append(Signal(score.CROWD, "the site gets more comments than usual"))
             spam_from = spam_from and spam_from + score.CROWD  # it makes nothing spam
         return score.decide(tuple(signals), policy.holds_from, spam_from)
@@ -98,10 +97,10 @@ class SpamChecker:
         html: str,
         network: bytes,
         policy: PolicyResult,
-        monotonic: float,
+        monotonic_ms: int,
     ) -> Verdict:
         """Decide on the new text of a comment; its edit token is enough."""
-        signals = self._signals(submission, html, network, policy, monotonic)
+        signals = self._signals(submission, html, network, policy, monotonic_ms)
         return score.decide(tuple(signals), policy.holds_from, self._spam_from)
 
     def _signals(
@@ -110,22 +109,24 @@ class SpamChecker:
         html: str,
         network: bytes,
         policy: PolicyResult,
-        monotonic: float,
+        monotonic_ms: int,
     ) -> list[Signal]:
         """See what is said, and by whom."""
         linked = links(html)
         signals = [*policy.signals, *self._rules.check(submission, linked)]
         if self._duplicates:
-            signals += self._duplicates.check(submission, network, monotonic, linked=bool(linked))
+            signals += self._duplicates.check(
+                submission, network, monotonic_ms, linked=bool(linked)
+            )
         return signals
 
-    def _token_check(self, submission: Submission, now: float) -> TokenCheck:
+    def _token_check(self, submission: Submission, now_ms: int) -> TokenCheck:
         """Check the form token; where one is required, a bad one holds the comment."""
         look = _NO_FORM_TOKEN
         if submission.form_token:
             site = submission.place[0]
             look = self._form_tokens.check(
-                submission.form_token, site, submission.fingerprint(), now
+                submission.form_token, site, submission.fingerprint(), now_ms
             )
         if self._mode in ("hold", "require") and look.finding and not look.usable:
             return TokenCheck(False, Signal(HOLD, look.finding.reason))

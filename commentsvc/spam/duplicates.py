@@ -15,11 +15,12 @@ from cachetools import LRUCache
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
+from commentsvc.util.timestamps import DAY_MS
 
 LENGTH = 50  # characters; many people say "Thank you, that helped me a lot!"
 COMMON_LENGTH = 200  # characters; below it a text without any link may still be a common sentence
 REMEMBERED = 10_000  # texts, about 3 MiB
-DAY_S = 86_400.0  # seconds for which a text is remembered after it came
+KEPT_MS = DAY_MS  # for which a text is remembered after it came
 
 
 class Duplicates:
@@ -28,12 +29,12 @@ class Duplicates:
     def __init__(self) -> None:
         # A text's hash -> until when it is remembered, the network and the submission that sent
         # it first, and how many others did.
-        self._seen: LRUCache[int, tuple[float, bytes, int, int]] = LRUCache(REMEMBERED)
+        self._seen: LRUCache[int, tuple[int, bytes, int, int]] = LRUCache(REMEMBERED)
 
     def check(
-        self, submission: Submission, network: bytes, now: float, *, linked: bool
+        self, submission: Submission, network: bytes, now_ms: int, *, linked: bool
     ) -> list[Signal]:
-        """See whether its text was sent before; `now` is a monotonic clock in seconds.
+        """See whether its text was sent before; `now_ms` is monotonic.
 
         `linked` says whether the text has links.
         """
@@ -41,11 +42,11 @@ class Duplicates:
             return []
         text = hash(submission.message)
         itself = submission.fingerprint()
-        until, first, original, others = self._seen.get(text, (now, network, itself, 0))
-        if until < now:
+        until, first, original, others = self._seen.get(text, (now_ms, network, itself, 0))
+        if until < now_ms:
             first, original, others = network, itself, 0
         again = network != first and itself != original
-        self._seen[text] = (now + DAY_S, first, original, others + again)
+        self._seen[text] = (now_ms + KEPT_MS, first, original, others + again)
         if not again:
             return []
         if not linked and not submission.site and len(submission.message) < COMMON_LENGTH:

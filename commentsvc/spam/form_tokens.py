@@ -18,9 +18,11 @@ from itsdangerous import BadSignature, Signer
 
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
+from commentsvc.util.timestamps import DAY_MS
 
-YOUNGEST: Final = 3  # seconds; nobody types a name and a sentence faster
-OLDEST: Final = 86_400  # seconds; a page may be left open over night
+YOUNGEST_MS: Final = 3_000  # nobody types a name and a sentence faster
+OLDEST_MS: Final = DAY_MS  # a page may be left open over night
+SKEW_MS: Final = 1_000  # that a clock may go back
 LENGTH: Final = 200  # characters; longer is none of ours
 REMEMBERED: Final = 20_000  # used form tokens, about 5 MiB; all need a fresh one to push one out
 
@@ -44,12 +46,12 @@ class FormTokens:
         self._random = random
         self._used: FIFOCache[str, int] = FIFOCache(REMEMBERED)
 
-    def make(self, site: str, now: float) -> str:
-        """Give a form token for a form of `site`, at the moment `now` (Unix seconds)."""
-        return self._signer.sign(f"{int(now)}.{self._random(12).hex()}.{site}").decode()
+    def make(self, site: str, now_ms: int) -> str:
+        """Give a form token for a form of `site`, at the moment `now_ms`."""
+        return self._signer.sign(f"{now_ms}.{self._random(12).hex()}.{site}").decode()
 
-    def check(self, form_token: str, site: str, submission: int, now: float) -> TokenCheck:
-        """Look at a `form_token` that came with a submission to `site`, at the moment `now`.
+    def check(self, form_token: str, site: str, submission: int, now_ms: int) -> TokenCheck:
+        """Look at a `form_token` that came with a submission to `site`, at `now_ms`.
 
         `submission` tells one from the other; the form token is used by it from now on.
         """
@@ -61,13 +63,13 @@ class FormTokens:
         parts = _PARTS(text.decode())
         if not parts or parts[3] != site:
             return TokenCheck(False, Signal(score.FORGED, "a form token that is not ours"))
-        age = now - int(parts[1])
-        if not 0 <= age + 1 <= OLDEST:
+        age_ms = now_ms - int(parts[1])
+        if not -SKEW_MS <= age_ms < OLDEST_MS:
             return TokenCheck(False, Signal(score.EXPIRED, "a form token that is too old"))
         if self._use(parts[2], submission) != submission:
             return TokenCheck(False, Signal(score.REPLAYED, "a form token that was used before"))
-        if age < YOUNGEST:
-            return TokenCheck(True, Signal(score.HASTY, f"sent within {YOUNGEST} s"))
+        if age_ms < YOUNGEST_MS:
+            return TokenCheck(True, Signal(score.HASTY, f"sent within {YOUNGEST_MS // 1_000} s"))
         return TokenCheck(True, None)
 
     def _use(self, word: str, submission: int) -> int:

@@ -1,12 +1,11 @@
 """School: keeps the filter at what moderators have taught by now.
 
-A submission asks the filter in memory. At most once in PAUSE seconds it also asks whether
+A submission asks the filter in memory. At most once in PAUSE_MS it also asks whether
 something was taught since; then the odds of all words are read anew, by a reader's thread, while
 the filter goes on with the former ones. Only the very first submission waits for that.
 """
 
 import asyncio
-import math
 from contextlib import suppress
 from typing import Final
 
@@ -17,7 +16,7 @@ from commentsvc.spam import training
 from commentsvc.spam.bayes import Bayes
 from commentsvc.spam.score import Signal
 
-PAUSE: Final = 2.0  # seconds
+PAUSE_MS: Final = 2_000
 
 
 class ModelCache:
@@ -28,13 +27,15 @@ class ModelCache:
         self._database = database
         self._bayes = Bayes()
         self._version = -1
-        self._asked = -math.inf
+        self._asked_ms = -PAUSE_MS
         self._loading: asyncio.Task[None] | None = None
 
-    def score(self, submission: Submission, now: float) -> list[Signal]:
-        """Say what the filter finds, on the event loop, at the moment `now` (Unix seconds)."""
-        if not 0 <= now - self._asked < PAUSE and (self._loading is None or self._loading.done()):
-            self._asked = now
+    def score(self, submission: Submission, now_ms: int) -> list[Signal]:
+        """Say what the filter finds, on the event loop, at the moment `now_ms`."""
+        if not 0 <= now_ms - self._asked_ms < PAUSE_MS and (
+            self._loading is None or self._loading.done()
+        ):
+            self._asked_ms = now_ms
             if self._version < 0:
                 self._take(self._database.read_now(_read))
             elif self._database.read_now(training.version) != self._version:

@@ -5,7 +5,7 @@ than a day's share of the queue, and the queue of a site has a bound: the disk, 
 are protected by refusing what comes after. Comments that need no approval are not counted.
 
 The numbers are in memory. A site's is counted once, goes up with each comment, and is counted again
-only when the bound is reached, at most every RECOUNT seconds: so a submission costs no query.
+only when the bound is reached, at most every RECOUNT_MS: so a submission costs no query.
 """
 
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.util.ratelimit import RateLimiter
 
-RECOUNT: Final = 10.0  # seconds
+RECOUNT_MS: Final = 10_000
 SITE_RETRY: Final = 3_600  # seconds until somebody may have looked at the queue
 
 NETWORK_FULL: Final = (
@@ -41,7 +41,7 @@ class _Count(NamedTuple):
     """How many comments of a site wait, at most, and when they were counted."""
 
     number: int
-    since: float
+    since_ms: int
 
 
 class PendingLimit:
@@ -55,24 +55,24 @@ class PendingLimit:
         self._sites: dict[str, _Count] = {}
         self._database = database
 
-    def take(self, site: str, network: bytes, now: float) -> Refusal | None:
+    def take(self, site: str, network: bytes, now_ms: int) -> Refusal | None:
         """Count a comment of `network` that is to wait on `site`; None if it may.
 
-        `now` is a monotonic clock in seconds.
+        `now_ms` is monotonic.
         """
-        wait = self._networks.take(network, now)
+        wait = self._networks.take(network, now_ms)
         if wait:
             return Refusal(NETWORK_FULL, wait)
-        if self._most and self._is_full(site, now):
+        if self._most and self._is_full(site, now_ms):
             return Refusal(SITE_FULL, SITE_RETRY)
         return None
 
-    def _is_full(self, site: str, now: float) -> bool:
+    def _is_full(self, site: str, now_ms: int) -> bool:
         """Return whether the site's queue is full; else count one more."""
         known = self._sites.get(site)
-        if known is None or (known.number >= self._most and now - known.since >= RECOUNT):
+        if known is None or (known.number >= self._most and now_ms - known.since_ms >= RECOUNT_MS):
             number = self._database.read_now(_count, site, self._most)
-            known = _Count(number, now)
+            known = _Count(number, now_ms)
         full = known.number >= self._most
         self._sites[site] = known if full else known._replace(number=known.number + 1)
         return full

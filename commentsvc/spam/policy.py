@@ -46,7 +46,7 @@ class SpamPolicy:
         self._trust_after = settings.moderation.trust_after
         self._database = database
         self._bans = bans
-        self._school = ModelCache(database) if settings.spam.bayes else None
+        self._model = ModelCache(database) if settings.spam.bayes else None
 
     def check(
         self,
@@ -63,8 +63,8 @@ class SpamPolicy:
         if not self._bans.are_current(now_ms):
             self._database.read_now(self._bans.load, now_ms)
         signals = self._bans.check(submission, html, hashes)
-        if self._school:
-            signals += self._school.score(submission, now_ms / 1_000)
+        if self._model:
+            signals += self._model.score(submission, now_ms)
         return PolicyResult(HOLDS_FROM[policy], signals)
 
     def _trusts(self, submission: Submission) -> bool:

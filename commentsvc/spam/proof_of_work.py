@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 1_000  # of PBKDF2 for each number: 0.25 ms for us, once for each form
 STEEPEST: Final = 10  # times as hard as in quiet hours
-QUIET: Final = 30.0  # forms opened by a network in HALF seconds that make nothing harder
+QUIET: Final = 30.0  # forms opened by a network in HALF_MS that make nothing harder
 NETWORKS: Final = 10_000  # whose numbers are remembered, about 2 MiB
-HALF: Final = 60.0  # seconds after which an opened form counts half
+HALF_MS: Final = 60_000  # after which an opened form counts half
 LENGTH: Final = 4_000  # characters of an answer; an honest one has 900
 
 
@@ -42,18 +42,18 @@ class ProofOfWork:
         self._numbers = numbers
         self._random = random
         # How many forms a network has lately opened, and when it did so last.
-        self._opened: LRUCache[bytes, tuple[float, float]] = LRUCache(NETWORKS)
+        self._opened: LRUCache[bytes, tuple[float, int]] = LRUCache(NETWORKS)
 
-    def challenge(self, form_token: str, now: float, network: bytes = b"") -> dict[str, Any]:
+    def challenge(self, form_token: str, now_ms: int, network: bytes = b"") -> dict[str, Any]:
         """Return a challenge for who has `form_token`, in `network`; b"" where that is not known.
 
-        `now` is a monotonic clock in seconds. Any: JSON as ALTCHA defines it.
+        `now_ms` is monotonic. Any: JSON as ALTCHA defines it.
         """
         from altcha import create_challenge
 
-        opened, since = self._opened.get(network, (0.0, now))
-        opened = opened * 0.5 ** (max(0.0, now - since) / HALF) + 1
-        self._opened[network] = opened, now
+        opened, since = self._opened.get(network, (0.0, now_ms))
+        opened = opened * 0.5 ** (max(0, now_ms - since) / HALF_MS) + 1
+        self._opened[network] = opened, now_ms
         harder = min(STEEPEST, max(1.0, opened / QUIET))
         asked, done = self._secrets[0]
         challenge = create_challenge(

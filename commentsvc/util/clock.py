@@ -1,6 +1,7 @@
 """Where the program takes its time from, so that tests can set it."""
 
 import time
+from typing import Final
 
 
 class Clock:
@@ -12,6 +13,9 @@ class Clock:
         """Return Unix milliseconds."""
         return time.time_ns() // 1_000_000
 
-    def monotonic(self) -> float:
-        """Return the seconds since some moment; they never go back."""
-        return time.monotonic()
+    def monotonic_ms(self) -> int:
+        """Return the milliseconds since some moment; they never go back."""
+        return time.monotonic_ns() // 1_000_000
+
+
+SYSTEM_CLOCK: Final = Clock()

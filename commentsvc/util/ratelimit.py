@@ -1,7 +1,7 @@
 """Rate limit: how often one network, or all of a site's readers together, may submit.
 
 A token bucket for each key holds as many tokens as the rate names and fills evenly, so that a
-reader may write three comments in a row, but nobody writes for ever. A bucket is two floats. The
+reader may write three comments in a row, but nobody writes for ever. A bucket is two numbers. The
 table is bounded: when it is full, the least recently seen key is forgotten. That can only let
 somebody write earlier, never lock anybody out. Nothing is stored on disk.
 """
@@ -10,8 +10,10 @@ from math import ceil
 
 from cachetools import LRUCache
 
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
+
 BUCKETS = 10_000  # at once, about 2 MiB
-_SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+_UNITS_MS = {"second": 1_000, "minute": MINUTE_MS, "hour": HOUR_MS, "day": DAY_MS}
 
 
 class RateLimiter:
@@ -22,22 +24,25 @@ class RateLimiter:
 
         A rate is ``10/minute`` (second, hour, day) or ``off``.
         """
-        self._buckets: LRUCache[bytes | str, tuple[float, float]] = LRUCache(BUCKETS)
-        self._size = 0.0
+        # A key's credit, and the moment of it. A token costs as much credit as a unit has
+        # milliseconds, and in each of them the credit grows by one for each token of a unit.
+        self._buckets: LRUCache[bytes | str, tuple[int, int]] = LRUCache(BUCKETS)
+        self._tokens = self._token = 0
         if rate != "off":
             count, _, unit = rate.partition("/")
-            self._size = float(count) * times
-            self._per_second = self._size / _SECONDS[unit]
+            self._tokens = int(count) * times
+            self._token = _UNITS_MS[unit]
 
-    def take(self, key: bytes | str, now: float) -> int:
+    def take(self, key: bytes | str, now_ms: int) -> int:
         """Take a token of `key`, a network or a site: 0 if it had one, else seconds to wait.
 
-        `now` is a monotonic clock in seconds; one that goes back only delays the filling.
+        `now_ms` is monotonic; a clock that goes back only delays the filling.
         """
-        if not self._size:
+        if not self._tokens:
             return 0
-        tokens, since = self._buckets.get(key, (self._size, now))
-        tokens = min(self._size, tokens + max(0.0, now - since) * self._per_second)
-        allowed = tokens >= 1.0
-        self._buckets[key] = (tokens - 1.0 if allowed else tokens, now)
-        return 0 if allowed else max(1, ceil((1.0 - tokens) / self._per_second))
+        full = self._tokens * self._token
+        credit, since = self._buckets.get(key, (full, now_ms))
+        credit = min(full, credit + max(0, now_ms - since) * self._tokens)
+        missing = self._token - credit
+        self._buckets[key] = (credit if missing > 0 else -missing, now_ms)
+        return max(0, ceil(missing / (self._tokens * 1_000)))

@@ -28,7 +28,7 @@ from altcha import Challenge, Payload, solve_challenge
 from commentsvc.runtime import control
 from commentsvc.runtime.control_commands import ChangeStatus
 from commentsvc.settings import data_dir
-from commentsvc.spam.form_tokens import YOUNGEST
+from commentsvc.spam.form_tokens import YOUNGEST_MS
 from commentsvc.spam.score import HOLD
 from loadtest.data import texts
 from loadtest.data.texts import FormFields
@@ -183,7 +183,7 @@ class BotTraffic:
             self._worked[sort] += time.process_time_ns() - begin
         if sort != "stamper":
             fields["key"] = f"{sort}-{self._source.getrandbits(64):016x}"
-        ripe = time.monotonic() + YOUNGEST
+        ripe = time.monotonic() + YOUNGEST_MS / 1_000
         return Post("/api/comments", json.dumps(fields).encode(), False, network, ripe)
 
     def _send(self, sort: str, post: Post) -> None:

@@ -57,7 +57,7 @@ def play(scene: Scene, port: int, data: Path, seed: int) -> dict[str, Tally]:
         if scene.training:
             traffic.play(dict.fromkeys(scene.numbers, scene.training))
             traffic.train(data)
-            time.sleep(model_cache.PAUSE)
+            time.sleep(model_cache.PAUSE_MS / 1_000)
         traffic.play(scene.numbers)
     finally:
         traffic.close()

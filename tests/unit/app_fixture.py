@@ -107,7 +107,7 @@ class Served:
     def __init__(
         self, settings: Settings, folder: Path, database: Database, blog: Path | None, bans: Bans
     ) -> None:
-        self.clock = clock = SettableClock(int(NOW * 1_000), NOW)
+        self.clock = clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
         self.database = database
         sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
@@ -132,7 +132,7 @@ class Served:
             *api.routes(),
             *readers.routes(),
             *self.live.routes(),
-            *Avatars(settings, sites, clock.monotonic).routes(),
+            *Avatars(settings, sites, clock).routes(),
             *Feeds(service).routes(),
             *Embed(service, submissions, serializer).routes(),
             *Stacosys(service, submissions, api).routes(),
@@ -157,11 +157,11 @@ class Served:
 
     @property
     def monotonic(self) -> float:
-        return self.clock.seconds
+        return self.clock.elapsed / 1_000
 
     @monotonic.setter
     def monotonic(self, seconds: float) -> None:
-        self.clock.seconds = seconds
+        self.clock.elapsed = round(seconds * 1_000)
 
     def ask(
         self, method: str, target: str, body: bytes = b"", peer: str = "192.0.2.1", **headers: str

@@ -4,11 +4,11 @@ from commentsvc.util.clock import Clock
 
 
 class SettableClock(Clock):
-    """`moment` is in Unix milliseconds, `seconds` is what `monotonic` returns."""
+    """`moment` is in Unix milliseconds, `elapsed` is what `monotonic_ms` returns."""
 
-    def __init__(self, moment: int, seconds: float = 0.0) -> None:
+    def __init__(self, moment: int, elapsed: int = 0) -> None:
         self.moment = moment
-        self.seconds = seconds
+        self.elapsed = elapsed
 
     @property
     def now(self) -> float:
@@ -22,5 +22,5 @@ class SettableClock(Clock):
     def now_ms(self) -> int:
         return self.moment
 
-    def monotonic(self) -> float:
-        return self.seconds
+    def monotonic_ms(self) -> int:
+        return self.elapsed

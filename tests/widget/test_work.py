@@ -15,7 +15,7 @@ KEYS = [b"k" * 32]
 def work(answers: Answers) -> ProofOfWork:
     """The service's own, which asks for fifty numbers."""
     asking = ProofOfWork(KEYS, 100, lambda _: 50)
-    answers.work = asking.challenge("a form token", 0.0)
+    answers.work = asking.challenge("a form token", 0)
     return asking
 
 
@@ -76,7 +76,7 @@ def test_the_browser_does_the_work_that_the_service_asks_for(
 def test_work_that_takes_too_long_holds_nobody_up(
     page: Page, open_post: Callable[[], Page], answers: Answers
 ) -> None:
-    answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a form token", 0.0)
+    answers.work = ProofOfWork(KEYS, 1, lambda _: 10**8).challenge("a form token", 0)
     form = open_form(open_post())
     fill(form)
     send(form)

@@ -10,12 +10,14 @@ import json
 import re
 import socket
 import ssl
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
+
+from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.timestamps import DAY_MS
 
 # A service that works answers faster, each time; in seconds.
 PATIENCE: Final = 10.0
@@ -121,13 +123,13 @@ class ProbeClient:
 
 
 def examine(
-    visitor: ProbeClient, origins: tuple[str, ...], now: Callable[[], float] = time.time
+    visitor: ProbeClient, origins: tuple[str, ...], local: Clock = SYSTEM_CLOCK
 ) -> Iterator[Finding]:
     """All checks from outside; `origins` are those of the blogs. Raises Unreachable."""
     first = _reach(visitor)
     yield Finding("answer", True, f"{visitor.netloc} answers")
     if visitor.secure:
-        yield certificate(first, now())
+        yield certificate(first, local.now_ms())
         yield hsts(first)
         yield redirect(visitor)
     else:
@@ -142,7 +144,7 @@ def examine(
     if not origins:
         yield Finding("cors", None, "give the blog's origin with --origin https://blog.example")
     yield body(visitor)
-    yield clock(visitor, now)
+    yield clock(visitor, local)
 
 
 def _reach(visitor: ProbeClient) -> ProbeResponse:
@@ -177,10 +179,10 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
     return seen
 
 
-def certificate(seen: ProbeResponse, now: float) -> Finding:
+def certificate(seen: ProbeResponse, now_ms: int) -> Finding:
     """Whether it is renewed in time."""
-    until = ssl.cert_time_to_seconds(seen.certificate["notAfter"])
-    days = int((until - now) // 86_400)
+    until = ssl.cert_time_to_seconds(seen.certificate["notAfter"]) * 1_000
+    days = (until - now_ms) // DAY_MS
     return Finding("certificate", days >= DAYS_LEFT, f"the certificate is good for {days} days")
 
 
@@ -291,11 +293,11 @@ def monitoring(visitor: ProbeClient) -> Finding:
     return Finding("monitoring", True, "/metrics is not public")
 
 
-def clock(visitor: ProbeClient, now: Callable[[], float]) -> Finding:
+def clock(visitor: ProbeClient, local: Clock) -> Finding:
     """Whether its time is ours."""
     told = visitor.ask("GET", "/api/client").json().get("time")
     try:
-        apart = datetime.fromisoformat(str(told)).timestamp() - now()
+        apart = datetime.fromisoformat(str(told)).timestamp() - local.now_ms() / 1_000
     except ValueError:
         return Finding("clock", False, "the service does not tell its time")
     text = f"its clock and this one are {abs(apart):.0f} s apart"

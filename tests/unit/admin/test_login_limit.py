@@ -13,13 +13,13 @@ from tests.unit.admin_client import HASH, PASSWORD
 
 
 def attempts(
-    guard: LoginLimiter, address: str, name: str, now: float = 0, known: bool = False
+    guard: LoginLimiter, address: str, name: str, now_ms: int = 0, known: bool = False
 ) -> int:
     """How many attempts may be made at once."""
     made = 0
     with contextlib.suppress(HttpError):
         while made < 1_000:
-            guard.count(address, name, now, known=known)
+            guard.count(address, name, now_ms, known=known)
             made += 1
     return made
 
@@ -59,9 +59,9 @@ def test_who_is_stopped_hears_for_how_long() -> None:
 
 def test_after_a_while_more_may_be_tried() -> None:
     guard = LoginLimiter()
-    assert attempts(guard, "192.0.2.1", "ann", now=0) == 20
-    assert attempts(guard, "192.0.2.1", "ann", now=180) == 1
-    assert attempts(guard, "192.0.2.1", "bob", now=7_200) == 20
+    assert attempts(guard, "192.0.2.1", "ann", now_ms=0) == 20
+    assert attempts(guard, "192.0.2.1", "ann", now_ms=180_000) == 1
+    assert attempts(guard, "192.0.2.1", "bob", now_ms=7_200_000) == 20
 
 
 def test_a_name_of_any_length_is_counted() -> None:

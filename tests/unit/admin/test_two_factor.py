@@ -20,8 +20,8 @@ def secret(seat: Seat) -> bytes:
 
 def code(seat: Seat, key: bytes) -> str:
     """What an app shows now, after the next step."""
-    seat.service.now += totp.STEP
-    return totp.code(key, int(seat.service.now) // totp.STEP)
+    seat.service.clock.moment += totp.STEP_MS
+    return totp.code(key, seat.service.clock.moment // totp.STEP_MS)
 
 
 def prepared(service: Served) -> tuple[Seat, bytes, list[str]]:

@@ -16,7 +16,8 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util import http_client
 from tests.background import background
-from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
+from tests.unit.app_fixture import SETTINGS, Served, data, served
+from tests.unit.settable_clock import SettableClock
 
 ANN = avatar("Ann@Blog.Example")
 TARGET = f"/api/avatar/{ANN}"
@@ -87,7 +88,7 @@ def test_a_picture_comes_by_way_of_us(service: Served, gallery: Gallery) -> None
 def test_a_picture_is_asked_for_once_a_day(service: Served, gallery: Gallery) -> None:
     for status in (200, 404):
         gallery.status = status
-        service.monotonic += avatars.DAY_S
+        service.monotonic += avatars.KEPT_MS / 1_000
         assert [ask(service).status for _ in range(3)] == [status] * 3
     assert len(gallery.asked) == 2
 
@@ -96,7 +97,7 @@ def test_after_a_failure_nobody_is_asked_for_a_while(service: Served, gallery: G
     gallery.status = 500
     assert [ask(service).status for _ in range(3)] == [404] * 3
     gallery.status = 200
-    service.monotonic += avatars.PAUSE
+    service.monotonic += avatars.PAUSE_MS / 1_000
     assert ask(service).status == 200
     assert len(gallery.asked) == 2
 
@@ -111,7 +112,7 @@ def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.M
         await asyncio.Event().wait()
 
     async def ask_beside_hanging_fetches() -> Response:
-        pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), lambda: NOW)
+        pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), SettableClock(0))
         await pictures.picture(wanted(ANN))
         monkeypatch.setattr(http_client, "get", hang)
         others = [pictures.picture(wanted(f"{n:032x}")) for n in range(avatars.AT_ONCE)]
@@ -129,12 +130,12 @@ def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.M
 def test_only_pictures_of_a_bounded_size_are_taken(service: Served, gallery: Gallery) -> None:
     for wrong in ("text/html", "image/svg+xml", ""):
         gallery.type = wrong
-        service.monotonic += avatars.DAY_S
+        service.monotonic += avatars.KEPT_MS / 1_000
         assert ask(service).status == 404, wrong
     gallery.type = "image/jpeg"
     for size, status in ((avatars.BYTES, 200), (avatars.BYTES + 1, 404)):
         gallery.body = b"x" * size
-        service.monotonic += avatars.DAY_S
+        service.monotonic += avatars.KEPT_MS / 1_000
         assert ask(service).status == status
 
 

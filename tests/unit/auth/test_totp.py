@@ -17,18 +17,20 @@ def test_codes_are_those_of_rfc_4226() -> None:
     [(59, "287082"), (1111111109, "081804"), (2000000000, "279037"), (20000000000, "353130")],
 )
 def test_codes_are_those_of_rfc_6238(now: int, expected: str) -> None:
-    assert totp.matching_step(SECRET, expected, now) == now // 30
+    assert totp.matching_step(SECRET, expected, now * 1_000) == now // 30
 
 
 def test_a_clock_may_be_off_by_one_step() -> None:
-    now = 1_000 * 30 + 15
-    found = [totp.matching_step(SECRET, totp.code(SECRET, step), now) for step in range(997, 1004)]
+    now_ms = 1_000 * 30_000 + 15_000
+    found = [
+        totp.matching_step(SECRET, totp.code(SECRET, step), now_ms) for step in range(997, 1004)
+    ]
     assert found == [None, None, 999, 1000, 1001, None, None]
 
 
 @pytest.mark.parametrize("given", ["", "28708", "2870820", "\ud800", "２８７０８２"])
 def test_nothing_else_is_a_code(given: str) -> None:
-    assert totp.matching_step(SECRET, given, 59) is None
+    assert totp.matching_step(SECRET, given, 59_000) is None
 
 
 def test_an_app_is_told_all_that_it_needs() -> None:

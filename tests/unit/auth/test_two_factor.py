@@ -11,7 +11,7 @@ from commentsvc.db.database import Database
 from tests.unit.database_fixture import opened
 
 KEY, OLD = b"k" * 32, b"o" * 32
-NOW = 1_795_000_000.0
+NOW = 1_795_000_000_000
 RANDOM = bytes(range(RECOVERY_CODES * RECOVERY_SIZE))
 KEYED = TwoFactor([KEY])
 
@@ -30,16 +30,16 @@ def begin(database: Database, keyed: TwoFactor = KEYED, word: bytes = b"word") -
     return secret
 
 
-def code(secret: bytes, later: float = 0) -> str:
-    return totp.code(secret, int(NOW + later) // totp.STEP)
+def code(secret: bytes, later: int = 0) -> str:
+    return totp.code(secret, (NOW + later * 1_000) // totp.STEP_MS)
 
 
 def confirm(database: Database, given: str, keyed: TwoFactor = KEYED) -> list[str]:
     return database.write_now(keyed.confirm, 1, given, RANDOM, NOW)
 
 
-def accept(database: Database, given: str, later: float = 0, keyed: TwoFactor = KEYED) -> bool:
-    return database.write_now(keyed.accept, 1, given, NOW + later)
+def accept(database: Database, given: str, later: int = 0, keyed: TwoFactor = KEYED) -> bool:
+    return database.write_now(keyed.accept, 1, given, NOW + later * 1_000)
 
 
 def is_on(database: Database) -> bool:

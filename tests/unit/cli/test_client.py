@@ -114,7 +114,7 @@ def test_a_running_server_is_asked_first(data: Path, monkeypatch: pytest.MonkeyP
 def test_a_server_that_has_just_started_is_waited_for(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "START_PATIENCE", 20.0)
+    monkeypatch.setattr(client, "START_PATIENCE_MS", 20_000)
     asked = threading.Event()
     real = control.ask
 
@@ -142,7 +142,7 @@ def test_a_server_that_has_just_started_is_waited_for(
 def test_a_holder_of_the_lock_that_does_not_answer_is_named(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "START_PATIENCE", 0.0)
+    monkeypatch.setattr(client, "START_PATIENCE_MS", 0)
     with Lock(data), pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
         client.write(data, ChangeStatus(to="approved", all=True))
 

@@ -5,24 +5,29 @@ import asyncio
 import pytest
 
 from commentsvc.comments import render_queue
-from commentsvc.comments.render_queue import TURN, RenderQueue
+from commentsvc.comments.render_queue import TURN_MS, RenderQueue
+from tests.unit.settable_clock import SettableClock
 
 
-class Clock:
-    """Each look at it takes `step` seconds."""
+class SteppingClock(SettableClock):
+    """Each look at it takes `step_ms`."""
 
-    def __init__(self, step: float) -> None:
-        self.now = 0.0
-        self.step = step
+    def __init__(self, step_ms: int) -> None:
+        super().__init__(0)
+        self.step_ms = step_ms
 
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
+    def monotonic_ms(self) -> int:
+        self.elapsed += self.step_ms
+        return self.elapsed
 
 
-async def turns(step: float, number: int) -> list[int]:
+async def turns(step_ms: int, number: int) -> list[int]:
     """Add `number` texts in one turn; how many were rendered in each turn after it."""
-    queue, rendered, counts = RenderQueue(Clock(step)), list[str | Exception](), list[int]()
+    queue, rendered, counts = (
+        RenderQueue(SteppingClock(step_ms)),
+        list[str | Exception](),
+        list[int](),
+    )
     for each in range(number):
         queue.add(str(each), rendered.append)
     while sum(counts) < number:
@@ -37,13 +42,13 @@ def test_quick_texts_are_rendered_in_one_turn() -> None:
 
 
 def test_slow_texts_do_not_add_up_in_a_turn() -> None:
-    assert asyncio.run(turns(TURN, 4)) == [1, 1, 1, 1]
-    assert asyncio.run(turns(TURN / 2, 4)) == [2, 2]
+    assert asyncio.run(turns(TURN_MS, 4)) == [1, 1, 1, 1]
+    assert asyncio.run(turns(TURN_MS // 2, 4)) == [2, 2]
 
 
 def test_what_comes_while_others_wait_is_rendered_too() -> None:
     async def scene() -> list[str | Exception]:
-        queue, rendered = RenderQueue(Clock(TURN)), list[str | Exception]()
+        queue, rendered = RenderQueue(SteppingClock(TURN_MS)), list[str | Exception]()
         queue.add("a", rendered.append)
         queue.add("b", rendered.append)
         await asyncio.sleep(0)
@@ -62,7 +67,7 @@ def test_a_text_that_cannot_be_rendered_fails_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(render_queue, "render", fails)
 
     async def scene() -> list[str | BaseException]:
-        render = RenderQueue(Clock(0)).render
+        render = RenderQueue(SteppingClock(0)).render
         return await asyncio.gather(*map(render, ("a", "bad", "b")), return_exceptions=True)
 
     first, error, last = asyncio.run(scene())
@@ -72,7 +77,7 @@ def test_a_text_that_cannot_be_rendered_fails_alone(monkeypatch: pytest.MonkeyPa
 
 def test_whoever_stops_waiting_costs_the_others_nothing() -> None:
     async def scene() -> str:
-        queue = RenderQueue(Clock(0))
+        queue = RenderQueue(SteppingClock(0))
         left = asyncio.create_task(queue.render("a"))
         await asyncio.sleep(0)
         left.cancel()

@@ -57,7 +57,7 @@ def test_one_is_made_at_once_and_the_next_after_a_day(
     assert kept(tmp_path) == [name(START), name(START + 24 * HOUR)]
     state = ours.state()
     assert state
-    assert state.newest == START + 24 * HOUR
+    assert state.newest_at == (START + 24 * HOUR) * 1_000
     assert state.size == (tmp_path / "kept" / name(START)).stat().st_size
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
 

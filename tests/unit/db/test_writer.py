@@ -21,6 +21,7 @@ from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Tra
 from commentsvc.db.writer import BATCH, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
 from tests.unit.database_fixture import held, opened, site, sites
+from tests.unit.settable_clock import SettableClock
 
 
 @contextlib.contextmanager
@@ -209,10 +210,10 @@ def test_a_full_disk_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
 def test_what_cannot_be_stored_is_logged_once_a_minute_and_when_it_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    moments = iter([0.0, 1.0, 59.0, 61.0, 62.0])
-    health = WriteHealth(lambda: next(moments))
+    clock = SettableClock(0)
+    health = WriteHealth(clock)
     with caplog.at_level(logging.INFO):
-        for _ in range(5):
+        for clock.elapsed in (0, 1_000, 59_000, 61_000, 62_000):
             health.failed(DatabaseFull("the disk is full"))
         assert (health.error, health.failures) == ("the disk is full", 5)
         health.succeeded()

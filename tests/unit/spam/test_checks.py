@@ -15,7 +15,7 @@ from commentsvc.spam.score import BANNED, HOLD, Signal, Verdict
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 USUAL = PolicyResult(HOLD, [])
-NOW = 1_795_000_000.0
+NOW = 1_795_000_000_000
 SENTENCE = "Thank you so much for this post, it has really helped me a lot today!"
 LONG = "This text is long enough to be known again when it comes a second time. " * 3
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
@@ -31,13 +31,13 @@ def verdict(
     judge: SpamChecker,
     message: str = "Hello.",
     network: bytes = b"abc",
-    later: float = 0.0,
+    later_ms: int = 0,
     policy: PolicyResult = USUAL,
     **fields: Any,  # Any: a field of Submission
 ) -> Verdict:
-    """The verdict on a comment that comes so many seconds `later`."""
+    """The verdict on a comment that comes so many milliseconds later."""
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
-    return judge.check(submission, render(message), network, policy, (NOW + later, later))
+    return judge.check(submission, render(message), network, policy, NOW + later_ms, later_ms)
 
 
 def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
@@ -66,7 +66,7 @@ def test_a_wave_makes_comments_wait_and_refuses_none() -> None:
     decisions = [verdict(judge, f"Hello {n}").decision for n in range(4)]
     assert decisions == ["accept", "accept", "hold", "hold"]
     assert verdict(judge, place=("notes", "/p/")).decision == "accept"
-    assert verdict(judge, later=60.0).decision == "accept"
+    assert verdict(judge, later_ms=60_000).decision == "accept"
 
 
 def test_beyond_the_sites_limit_repeats_wait_and_are_not_spam() -> None:
@@ -107,7 +107,7 @@ def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
 
 def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
     """What a browser sends of an invitation, when the work is done."""
-    invitation = judge.invite("blog", NOW, 0.0)
+    invitation = judge.invite("blog", NOW, 0)
     sent = {"form_token": invitation["form_token"]}
     if work := invitation.get("proof_of_work"):
         challenge = altcha.Challenge.from_dict(work)
@@ -122,7 +122,7 @@ WITH: dict[str, Any] = {"form_token": "judge", "proof_of_work": 5}
 
 def test_who_has_stamp_and_work_is_not_doubted() -> None:
     judge = layers(**WITH)
-    assert verdict(judge, later=9.0, **proof(judge)) == Verdict("accept")
+    assert verdict(judge, later_ms=9_000, **proof(judge)) == Verdict("accept")
 
 
 @pytest.mark.parametrize(
@@ -149,28 +149,32 @@ def test_an_old_client_that_knows_no_stamp_waits_and_is_never_refused(mode: str)
 def test_a_stamp_without_its_work_is_doubted() -> None:
     judge = layers(**WITH)
     form_token = proof(judge)["form_token"]
-    assert verdict(judge, later=9.0, form_token=form_token).reasons == ("no proof of work (+3)",)
+    assert verdict(judge, later_ms=9_000, form_token=form_token).reasons == (
+        "no proof of work (+3)",
+    )
 
 
 @pytest.mark.parametrize("mode", ["off", "judge"])
 def test_the_work_of_a_used_stamp_is_none(mode: str) -> None:
     judge = layers(form_token=mode, proof_of_work=5)
     sent = proof(judge)
-    assert verdict(judge, later=9.0, **sent).score == 0
-    again = verdict(judge, "Something else.", later=9.0, **sent)
+    assert verdict(judge, later_ms=9_000, **sent).score == 0
+    again = verdict(judge, "Something else.", later_ms=9_000, **sent)
     assert "no proof of work (+3)" in again.reasons
 
 
 def test_a_forged_stamp_is_refused_where_one_is_required() -> None:
     judge = layers(form_token="require", proof_of_work=5)
-    assert verdict(judge, later=9.0, form_token="1795000000.00.blog.xx").decision == "reject"
-    assert verdict(judge, later=9.0, **proof(judge)).decision == "accept"
+    assert (
+        verdict(judge, later_ms=9_000, form_token="1795000000000.00.blog.xx").decision == "reject"
+    )
+    assert verdict(judge, later_ms=9_000, **proof(judge)).decision == "accept"
 
 
 def test_without_work_asked_a_stamp_is_enough() -> None:
     judge = layers(form_token="require")
-    assert [*judge.invite("blog", NOW, 0.0)] == ["form_token"]
-    assert verdict(judge, later=9.0, **proof(judge)).score == 0
+    assert [*judge.invite("blog", NOW, 0)] == ["form_token"]
+    assert verdict(judge, later_ms=9_000, **proof(judge)).score == 0
     assert verdict(judge, "Quick.", **proof(judge)).reasons == ("sent within 3 s (+3)",)
 
 
@@ -188,8 +192,8 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
     judge = layers(**(EVERYTHING | spam))
     text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
     verdict(judge, text)
-    form_token = judge.invite("blog", NOW, 0.0)["form_token"]
-    return {*verdict(judge, text, b"def", 0.5, author="Bob", form_token=form_token).reasons}
+    form_token = judge.invite("blog", NOW, 0)["form_token"]
+    return {*verdict(judge, text, b"def", 500, author="Bob", form_token=form_token).reasons}
 
 
 @pytest.mark.parametrize(

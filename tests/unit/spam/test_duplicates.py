@@ -5,7 +5,7 @@ import pytest
 
 from commentsvc.comments.submission import Submission
 from commentsvc.spam import duplicates, score
-from commentsvc.spam.duplicates import DAY_S, Duplicates
+from commentsvc.spam.duplicates import KEPT_MS, Duplicates
 
 TEXT = "I really like how you explain this, as they do on https://shop.example/ as well."
 HERE, THERE, ELSEWHERE = b"abc", b"def", b"ghi"
@@ -17,8 +17,8 @@ def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> S
     return msgspec.structs.replace(SENT, author=author, message=message, place=place, key=key)
 
 
-def points(memory: Duplicates, submission: Submission, network: bytes, now: float = 0.0) -> int:
-    found = memory.check(submission, network, now, linked="https:" in submission.message)
+def points(memory: Duplicates, submission: Submission, network: bytes, now_ms: int = 0) -> int:
+    found = memory.check(submission, network, now_ms, linked="https:" in submission.message)
     return sum(finding.points for finding in found)
 
 
@@ -56,10 +56,10 @@ def test_a_common_sentence_is_no_spam_unless_it_advertises(linked: bool, site: s
     common = "Thank you so much for this post, it has really helped me a lot today!"
     memory = Duplicates()
     for network in (HERE, THERE, ELSEWHERE):
-        found = memory.check(sent(f"of {network!r}", common), network, 0.0, linked=False)
+        found = memory.check(sent(f"of {network!r}", common), network, 0, linked=False)
     assert [signal.points for signal in found] == [score.COMMON]
     advert = msgspec.structs.replace(sent("Eve", common), site=site)
-    [found_advert] = memory.check(advert, b"yet another", 0.0, linked=linked)
+    [found_advert] = memory.check(advert, b"yet another", 0, linked=linked)
     assert found_advert.points == score.OFTEN_REPEATED
 
 
@@ -73,8 +73,8 @@ def test_a_long_text_is_doubted_without_any_link_too() -> None:
 def test_a_text_is_remembered_for_a_day() -> None:
     memory = Duplicates()
     points(memory, sent("Ann"), HERE, 0)
-    assert points(memory, sent("Bob"), THERE, DAY_S + 1) == 0
-    assert points(memory, sent("Eve"), ELSEWHERE, 2 * DAY_S) == score.REPEATED
+    assert points(memory, sent("Bob"), THERE, KEPT_MS + 1) == 0
+    assert points(memory, sent("Eve"), ELSEWHERE, 2 * KEPT_MS) == score.REPEATED
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

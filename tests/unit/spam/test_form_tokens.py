@@ -3,9 +3,9 @@
 import pytest
 
 from commentsvc.spam import form_tokens, score
-from commentsvc.spam.form_tokens import OLDEST, YOUNGEST, FormTokens
+from commentsvc.spam.form_tokens import OLDEST_MS, SKEW_MS, YOUNGEST_MS, FormTokens
 
-NOW = 1_795_000_000.0
+NOW = 1_795_000_000_000
 KEY, OLD = b"k" * 32, b"o" * 32
 
 
@@ -15,7 +15,7 @@ def ours() -> FormTokens:
 
 
 def look(
-    ours: FormTokens, form_token: str, after: float = 60.0, site: str = "blog", of: int = 1
+    ours: FormTokens, form_token: str, after: int = 60_000, site: str = "blog", of: int = 1
 ) -> int:
     """The points of what is wrong with a form token, `after` it was made at NOW."""
     seen = ours.check(form_token, site, of, NOW + after)
@@ -31,21 +31,22 @@ def test_a_stamp_of_a_minute_ago_is_good(ours: FormTokens) -> None:
     ("after", "points"),
     [
         (0, score.HASTY),
-        (YOUNGEST - 0.5, score.HASTY),
-        (YOUNGEST, 0),
-        (OLDEST - 2, 0),
-        (OLDEST, score.EXPIRED),
-        (-60, score.EXPIRED),
-        (1e9, score.EXPIRED),
+        (YOUNGEST_MS - 1, score.HASTY),
+        (YOUNGEST_MS, 0),
+        (OLDEST_MS - 1, 0),
+        (OLDEST_MS, score.EXPIRED),
+        (-SKEW_MS, score.HASTY),
+        (-SKEW_MS - 1, score.EXPIRED),
+        (10**12, score.EXPIRED),
     ],
 )
-def test_the_age_of_a_stamp_counts(ours: FormTokens, after: float, points: int) -> None:
+def test_the_age_of_a_stamp_counts(ours: FormTokens, after: int, points: int) -> None:
     assert look(ours, ours.make("blog", NOW), after) == points
 
 
 def test_a_hasty_stamp_is_usable_and_an_old_one_is_not(ours: FormTokens) -> None:
     assert ours.check(ours.make("blog", NOW), "blog", 1, NOW).usable
-    assert not ours.check(ours.make("blog", NOW), "blog", 1, NOW + OLDEST).usable
+    assert not ours.check(ours.make("blog", NOW), "blog", 1, NOW + OLDEST_MS).usable
 
 
 def test_a_stamp_is_for_one_submission_and_its_retries(ours: FormTokens) -> None:

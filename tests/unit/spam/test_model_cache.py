@@ -11,7 +11,7 @@ from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, Reader
 from commentsvc.spam import score, training
-from commentsvc.spam.model_cache import PAUSE, ModelCache
+from commentsvc.spam.model_cache import PAUSE_MS, ModelCache
 from commentsvc.spam.score import Signal
 from tests.unit.database_fixture import add, decide, opened
 
@@ -37,22 +37,22 @@ def teach(database: Database) -> None:
 
 def test_what_was_taught_before_the_start_is_known_at_once(database: Database) -> None:
     teach(database)
-    assert ModelCache(database).score(SENT, 0.0) == HELD
+    assert ModelCache(database).score(SENT, 0) == HELD
 
 
 def test_what_is_taught_is_learned_after_a_pause_and_meanwhile_nobody_waits(
     database: Database,
 ) -> None:
     async def scene(school: ModelCache) -> None:
-        assert school.score(SENT, 100.0) == []
+        assert school.score(SENT, 100_000) == []
         await asyncio.to_thread(teach, database)
-        assert school.score(SENT, 100.0 + PAUSE / 2) == []
-        assert school.score(SENT, 100.0 + PAUSE) == [], "it is read in another OS thread"
+        assert school.score(SENT, 100_000 + PAUSE_MS // 2) == []
+        assert school.score(SENT, 100_000 + PAUSE_MS) == [], "it is read in another OS thread"
         async with asyncio.timeout(20):
-            while school.score(SENT, 100.0 + PAUSE) != HELD:  # noqa: ASYNC110 - nothing tells of it
+            while school.score(SENT, 100_000 + PAUSE_MS) != HELD:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0.01)
         other = msgspec.structs.replace(SENT, message="something else")
-        assert school.score(other, 0.0) == [], "a clock that steps back stops nothing"
+        assert school.score(other, 0) == [], "a clock that steps back stops nothing"
 
     asyncio.run(scene(ModelCache(database)))
 
@@ -69,13 +69,13 @@ def test_a_read_that_fails_is_tried_again(
         return odds(reader)
 
     async def scene(school: ModelCache) -> None:
-        school.score(SENT, 0.0)
+        school.score(SENT, 0)
         await asyncio.to_thread(teach, database)
         monkeypatch.setattr(training, "odds", read)
         async with asyncio.timeout(20):
-            moment = PAUSE
+            moment = PAUSE_MS
             while school.score(SENT, moment) != HELD:
-                moment += PAUSE
+                moment += PAUSE_MS
                 await asyncio.sleep(0.01)
 
     asyncio.run(scene(ModelCache(database)))

@@ -7,11 +7,11 @@ import pytest
 
 from commentsvc.db.database import Database
 from commentsvc.settings.schema import SpamSettings
-from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT, SITE_FULL, PendingLimit
+from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT_MS, SITE_FULL, PendingLimit
+from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import add, decide, opened
 
 HERE, THERE = b"abc", b"def"
-DAY = 86_400.0
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def limit(
     return PendingLimit(settings, database)
 
 
-def texts(limit: PendingLimit, number: int, network: bytes = HERE, now: float = 0.0) -> list[str]:
+def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[str]:
     """What is said to so many comments; "" where they may wait."""
-    refusals = [limit.take("blog", network, now) for _ in range(number)]
+    refusals = [limit.take("blog", network, now_ms) for _ in range(number)]
     return [refusal.text if refusal else "" for refusal in refusals]
 
 
@@ -39,10 +39,10 @@ def test_a_network_has_a_days_share_of_the_queue(database: Database) -> None:
     bound = limit(database, per_day=3)
     assert texts(bound, 4) == ["", "", "", NETWORK_FULL]
     assert texts(bound, 1, THERE) == [""]
-    refusal = bound.take("blog", HERE, 0.0)
+    refusal = bound.take("blog", HERE, 0)
     assert refusal
-    assert refusal.retry_after == DAY / 3
-    assert texts(bound, 4, now=DAY) == ["", "", "", NETWORK_FULL]
+    assert refusal.retry_after == 86_400 / 3
+    assert texts(bound, 4, now_ms=DAY_MS) == ["", "", "", NETWORK_FULL]
 
 
 def test_the_queue_of_a_site_is_bounded_until_somebody_decides(database: Database) -> None:
@@ -53,13 +53,13 @@ def test_the_queue_of_a_site_is_bounded_until_somebody_decides(database: Databas
     add(database, status="pending")
     decide(database, "approved", *first)
     assert texts(bound, 1) == [SITE_FULL], "it is not counted again for each"
-    assert texts(bound, 3, now=RECOUNT) == ["", "", SITE_FULL]
+    assert texts(bound, 3, now_ms=RECOUNT_MS) == ["", "", SITE_FULL]
 
 
 def test_other_sites_have_their_own_queue(database: Database) -> None:
     bound = limit(database, site=1)
     assert texts(bound, 2) == ["", SITE_FULL]
-    assert bound.take("notes", HERE, 0.0) is None
+    assert bound.take("notes", HERE, 0) is None
 
 
 def test_without_a_rate_limit_nothing_is_bounded(database: Database) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from altcha import Challenge, Payload, solve_challenge
 
-from commentsvc.spam.proof_of_work import HALF, LENGTH, QUIET, STEEPEST, ProofOfWork
+from commentsvc.spam.proof_of_work import HALF_MS, LENGTH, QUIET, STEEPEST, ProofOfWork
 
 KEY, OLD = b"k" * 32, b"o" * 32
 FORM_TOKEN = "a form token"
@@ -88,7 +88,7 @@ def test_an_endless_answer_is_not_read(ours: ProofOfWork) -> None:
     assert not ours.is_solved(padded, FORM_TOKEN)
 
 
-def numbers(opened: int, pause: float) -> list[int]:
+def numbers(opened: int, pause_ms: int) -> list[int]:
     """How many numbers there were to choose from, while `opened` forms came."""
     asked: list[int] = []
 
@@ -98,12 +98,12 @@ def numbers(opened: int, pause: float) -> list[int]:
 
     work = ProofOfWork([KEY], 100, choose)
     for number in range(opened):
-        work.challenge(FORM_TOKEN, number * pause)
+        work.challenge(FORM_TOKEN, number * pause_ms)
     return asked
 
 
 def test_a_wave_makes_it_harder_to_an_upper_bound() -> None:
-    asked = numbers(int(QUIET * STEEPEST * 2), 0.0)
+    asked = numbers(int(QUIET * STEEPEST * 2), 0)
     assert asked[: int(QUIET)] == [100] * int(QUIET)
     assert asked == sorted(asked)
     assert asked[-1] == 100 * STEEPEST
@@ -118,13 +118,13 @@ def test_who_asks_often_makes_it_harder_for_nobody_else() -> None:
 
     work = ProofOfWork([KEY], 100, choose)
     for _ in range(1_000):
-        work.challenge(FORM_TOKEN, 0.0, b"bot")
-    work.challenge(FORM_TOKEN, 0.0, b"reader")
+        work.challenge(FORM_TOKEN, 0, b"bot")
+    work.challenge(FORM_TOKEN, 0, b"reader")
     assert asked[-2:] == [100 * STEEPEST, 100]
 
 
 def test_a_quiet_blog_asks_for_little() -> None:
-    assert set(numbers(500, HALF / 10)) == {100}
+    assert set(numbers(500, HALF_MS // 10)) == {100}
 
 
 def test_after_a_wave_it_gets_easier_again() -> None:
@@ -136,9 +136,9 @@ def test_after_a_wave_it_gets_easier_again() -> None:
 
     work = ProofOfWork([KEY], 100, choose)
     for _ in range(1_000):
-        work.challenge(FORM_TOKEN, 0.0)
-    work.challenge(FORM_TOKEN, 10 * HALF)
-    work.challenge(FORM_TOKEN, 0.0)  # a clock that goes back is none
+        work.challenge(FORM_TOKEN, 0)
+    work.challenge(FORM_TOKEN, 10 * HALF_MS)
+    work.challenge(FORM_TOKEN, 0)  # a clock that goes back is none
     assert asked[-2:] == [100, 100]
 
 

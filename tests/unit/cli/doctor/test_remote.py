@@ -7,8 +7,9 @@ import pytest
 
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import ProbeClient, ProbeResponse
+from tests.unit.settable_clock import SettableClock
 
-NOW = 1_795_000_000.0  # 2026-11-18T11:06:40Z
+NOW = 1_795_000_000_000  # 2026-11-18T11:06:40Z
 
 
 class Answering(ProbeClient):
@@ -35,7 +36,7 @@ class Answering(ProbeClient):
     ],
 )
 def test_clocks_that_are_apart_are_found(told: bytes, good: bool) -> None:
-    assert remote.clock(Answering(told), lambda: NOW).good is good
+    assert remote.clock(Answering(told), SettableClock(NOW)).good is good
 
 
 def test_metrics_that_are_public_are_found() -> None:
