@@ -16,6 +16,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -121,9 +122,9 @@ def is_damaged_text(error: Exception) -> bool:
     )
 
 
-def decode(text: bytes) -> str:
-    """Return a text of the database, with U+FFFD in place of what is damaged."""
-    return text.decode(errors="replace")
+# Returns a text of the database, with U+FFFD in place of what is damaged. In C, since an export
+# decodes ten million texts.
+decode: Final[Callable[[bytes], str]] = methodcaller("decode", "utf-8", "replace")
 
 
 class Reader:

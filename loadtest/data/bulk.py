@@ -37,10 +37,13 @@ def make(
     words: int,
     progress: Callable[[int], None] = lambda done: None,
     sites: Sequence[str] = SITES,
+    *,
+    indexed: bool = True,
 ) -> None:
     """Make the database at `path` with a `number` of comments of so many `words`, and feed it.
 
-    `progress` gets how many comments are made and fed, up to twice the number. Two `sites`.
+    `progress` gets how many comments are made and fed, up to twice the number. Two `sites`. Where
+    nothing is searched for, they need not be `indexed`.
     """
     upgrade.upgrade(path)
     database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
@@ -54,7 +57,7 @@ def make(
             progress(last)
         database.write_now(_count)
         fed = 0
-        while database.write_now(search.index_pending, FEED):
+        while indexed and database.write_now(search.index_pending, FEED):
             fed = min(fed + FEED, number)
             progress(number + fed)
         progress(2 * number)

@@ -25,7 +25,17 @@ from loadtest.harness.result import summarise
 from loadtest.harness.scenario import MARK
 from loadtest.harness.service import ENVIRONMENT, ServiceError
 from loadtest.servers import locust
-from loadtest.workloads import attack, compare, front_page, hostile, methods, mixed, scaling, soak
+from loadtest.workloads import (
+    attack,
+    compare,
+    exports,
+    front_page,
+    hostile,
+    methods,
+    mixed,
+    scaling,
+    soak,
+)
 from loadtest.workloads.front_page import turns
 from loadtest.workloads.mixed import WHOLE
 from loadtest.workloads.scaling import KINDS
@@ -399,3 +409,16 @@ def test_a_crowd_is_heard_to_its_last_client() -> None:
         with hostile.connect_many(port, 20, b"hello") as clients:
             hostile.wait_for_text(clients, b"last")
         thread.join()
+
+
+def test_exports_are_measured_and_judged(tmp_path: Path) -> None:
+    rows = exports.measure(tmp_path, 5_000, 100, rounds=1)
+    assert [row["scenario"] for row in rows] == [*exports.FORMATS, "hugo", "hugo, unchanged"]
+    assert 50 < len(list((tmp_path / "files 1").iterdir())) < 100
+    assert all(20 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
+    assert exports.too_much(rows) == []
+    slow = rows[0] | {"seconds": 31.0, "rss_mib": 250.0}
+    assert exports.too_much([slow]) == [
+        "commentsvc: 31.0 s, over 30 s",
+        "commentsvc: 250 MiB, over 200 MiB",
+    ]

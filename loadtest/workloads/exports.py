@@ -1,0 +1,124 @@
+"""The command `export`: what taking a million comments out costs, in each format.
+
+The program is run as an operator runs it, on one core and without a server: the time until it ends,
+its CPU time, and the most memory that it held.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from commentsvc.settings import data_dir
+from loadtest.data import bulk
+from loadtest.harness.environment import prepare_empty, sum_up
+from loadtest.harness.install import PROGRAM
+from loadtest.harness.measurement import Row
+from loadtest.harness.programs import ProgramError
+from loadtest.harness.rounds import Extent
+from loadtest.report.command import finish
+
+WORDS: Final = 20  # of a comment
+FORMATS: Final = ("commentsvc", "wordpress", "disqus", "isso-json")
+HUGO_PAGES: Final = 5_000
+# What must not be exceeded: seconds for a million comments in our own format, and for all pages of
+# a Hugo blog; MiB of the process.
+SECONDS: Final = 30.0
+HUGO_SECONDS: Final = 10.0
+MEMORY: Final = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run of the program took: seconds, CPU seconds, MiB."""
+
+    seconds: float
+    cpu_seconds: float
+    rss_mib: float
+
+
+def export(data: Path, *words: str) -> Cost:
+    """Run the command. Raises ProgramError where it fails."""
+    begin = time.perf_counter()
+    process = subprocess.Popen([PROGRAM, "export", "--data", data, *words])
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise ProgramError(f"commentsvc export {' '.join(words)} failed")
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def make(data: Path, number: int) -> None:
+    """Make a data folder with so many comments of one site or two."""
+    data_dir.prepare(data)
+    click.echo(f"making {number} comments")
+    bulk.make(data / data_dir.DATABASE, number, WORDS, indexed=False)
+    sites = (
+        f'[[site]]\nname = "{name}"\norigins = ["https://{name}.example"]' for name in bulk.SITES
+    )
+    (data / data_dir.SETTINGS).write_text("\n".join(sites))
+
+
+def measure(folder: Path, number: int, pages: int, rounds: int) -> list[Row]:
+    """Export everything in each format, and as data files: all, and again without a change."""
+    many, some = folder / "many", folder / "some"
+    make(many, number)
+    make(some, pages * bulk.PAGES)
+    rows: list[Row] = []
+    for number in range(1, rounds + 1):
+        costs = {
+            name: export(many, str(folder / "file"), "--force", "--format", name)
+            for name in FORMATS
+        }
+        files = folder / f"files {number}"
+        for name in ("hugo", "hugo, unchanged"):
+            costs[name] = export(some, "--hugo", str(files), "--site", bulk.SITES[0])
+        rows += [
+            {"scenario": name, "round": number, "disturbed": False, **asdict(cost)}
+            for name, cost in costs.items()
+        ]
+    return rows
+
+
+def too_much(rows: Sequence[Row]) -> list[str]:
+    """Return what exceeds its bound, in words."""
+    found = []
+    for row in rows:
+        bound = HUGO_SECONDS if row["scenario"].startswith("hugo") else SECONDS
+        if row["scenario"] in ("commentsvc", "hugo") and row["seconds"] > bound:
+            found.append(f"{row['scenario']}: {row['seconds']:.1f} s, over {bound:.0f} s")
+        if row["rss_mib"] > MEMORY:
+            found.append(f"{row['scenario']}: {row['rss_mib']:.0f} MiB, over {MEMORY:.0f} MiB")
+    return found
+
+
+@click.command
+@click.option(
+    "--number", type=click.IntRange(1_000, 10_000_000), default=1_000_000, help="Of comments."
+)
+@click.option("--pages", type=click.IntRange(20, 100_000), default=HUGO_PAGES, help="For Hugo.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
+def main(number: int, pages: int, rounds: int) -> None:
+    """Exports of a million comments, and the data files of a Hugo blog with 5,000 pages.
+
+    Exits with 1 if our own format takes over 30 s, Hugo's files over 10 s, or any of them 200 MiB.
+    """
+    with prepare_empty(Extent(rounds)) as place:
+        os.sched_setaffinity(0, set(place.cores[:1]))  # the program inherits it
+        rows = measure(place.folder, number, pages, rounds)
+        about = place.about | {"comments": number, "pages": pages}
+    result = sum_up(about, {}, rows, lambda _: [])
+    lines = [
+        f"{one.name:<18} {one.medians['seconds']:6.1f} s, {one.medians['cpu_seconds']:6.1f} s CPU,"
+        f" {one.medians['rss_mib']:6.1f} MiB"
+        for one in result.summaries
+    ]
+    finish(result, "export", "\n".join(lines))
+    if exceeded := too_much(rows):
+        raise click.ClickException("; ".join(exceeded))
