@@ -38,7 +38,7 @@ from commentsvc.http.messages import Headers, HttpError, Request, Response, firs
 from commentsvc.http.operation import Operation, Query
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
-TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
+TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come back to
 SIGN_IN: Final = "sign-in"
 
@@ -57,9 +57,9 @@ class RequestContext(msgspec.Struct, frozen=True):
         return self.session
 
     @property
-    def form_token(self) -> str:
+    def csrf_token(self) -> str:
         """What each form of the page carries."""
-        return sessions.form_token(self.token)
+        return sessions.csrf_token(self.token)
 
 
 # Any: what a coroutine yields to the event loop is not ours to know.
@@ -168,7 +168,7 @@ class AccessControl:
             if context is None:
                 raise no_cookie()
             form = request.form()
-            if not sessions.is_form_token(first(form, TOKEN_FIELD), context.token):
+            if not sessions.is_csrf_token(first(form, TOKEN_FIELD), context.token):
                 raise foreign_form()
             return await handler(request, context, form)
 

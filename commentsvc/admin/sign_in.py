@@ -95,7 +95,7 @@ class SignIn:
         number = account.id
         if await self._database.read(two_factor.is_on, number):
             step = self._links.make(
-                STEP, account.name, context.form_token, expires=context.now + STEP_TIME
+                STEP, account.name, context.csrf_token, expires=context.now + STEP_TIME
             )
             return _code_form(context, step=step, to=to)
         return await self._let_in(request, context, account, to)
@@ -108,7 +108,7 @@ class SignIn:
         except LinkError:
             return _form(context, 403, to=to, problem=TOO_LATE)
         account = await self._database.read(accounts.find, name)
-        if account is None or browser != context.form_token:
+        if account is None or browser != context.csrf_token:
             return _form(context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(
@@ -147,7 +147,7 @@ def _code_form(
     context: RequestContext, status: int = 200, *, step: str, to: str, problem: str = ""
 ) -> Response:
     return render(
-        "code.html", status, form_token=context.form_token, step=step, to=to, problem=problem
+        "code.html", status, csrf_token=context.csrf_token, step=step, to=to, problem=problem
     )
 
 
@@ -163,7 +163,7 @@ def _form(
     return render(
         "sign-in.html",
         status,
-        form_token=context.form_token,
+        csrf_token=context.csrf_token,
         name=name,
         to=to,
         problem=problem,

@@ -113,14 +113,14 @@ def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
     return hashlib.blake2b(token.encode(), digest_size=size, person=purpose).digest()
 
 
-def form_token(token: str) -> str:
+def csrf_token(token: str) -> str:
     """What each form of a page carries for the cookie's `token`."""
-    return _digest(token, b"form", 16).hex()
+    return _digest(token, b"CSRF token", 16).hex()
 
 
-def is_form_token(sent: str, token: str) -> bool:
-    """Whether `sent` is `form_token(token)`, in a time that tells nothing about it."""
-    return hmac.compare_digest(sent.encode(errors="surrogatepass"), form_token(token).encode())
+def is_csrf_token(sent: str, token: str) -> bool:
+    """Whether `sent` is `csrf_token(token)`, in a time that tells nothing about it."""
+    return hmac.compare_digest(sent.encode(errors="surrogatepass"), csrf_token(token).encode())
 
 
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:

@@ -26,7 +26,7 @@ class Browser:
 
     name: str
     cookie: str
-    form: str
+    csrf_token: str
 
 
 def sign_in(data: Path, browsers: int = 1) -> list[Browser]:
@@ -65,5 +65,5 @@ def _add(
         if signed_in:
             sessions.begin(tx, token, moderator, "load test", now)
         pairs = (given.partition(";")[0] for given in (visit, cookies.known(moderator)))
-        made.append(Browser(name, "; ".join(pairs), sessions.form_token(token)))
+        made.append(Browser(name, "; ".join(pairs), sessions.csrf_token(token)))
     return made

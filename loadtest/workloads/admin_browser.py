@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 PATIENCE = 30.0  # seconds for an answer
-_TOKEN = re.compile(rb'name="form" value="([0-9a-f]+)"')
+_TOKEN = re.compile(rb'name="csrf_token" value="([0-9a-f]+)"')
 
 
 class Shown(NamedTuple):
@@ -52,7 +52,7 @@ class AdminBrowser:
 
     def post(self, page: str, fields: Mapping[str, object]) -> Shown:
         """Send a form; a field may have several values."""
-        body = urlencode({"form": self.token, **fields}, doseq=True).encode()
+        body = urlencode({"csrf_token": self.token, **fields}, doseq=True).encode()
         headers = {
             "Sec-Fetch-Site": "same-origin",
             "Content-Type": "application/x-www-form-urlencoded",

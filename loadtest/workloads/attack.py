@@ -147,7 +147,7 @@ def sign_in(port: int) -> Attack:
         "POST /moderation/sign-in HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\n"
         f"Cookie: {browser.cookie}\r\nContent-Type: application/x-www-form-urlencoded"
     )
-    body = f"form={browser.token}&name={MARK}&password=wrong"
+    body = f"csrf_token={browser.token}&name={MARK}&password=wrong"
     return Attack("sign-in, a wrong password", _from_networks(head, body, 403), GUESSES)
 
 

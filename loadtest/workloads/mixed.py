@@ -137,7 +137,7 @@ def get(target: str, browser: Browser | None = None) -> Request:
 
 def post(page: str, browser: Browser, **fields: str) -> Request:
     """Return a form of the moderators' pages, which is answered by another page to look at."""
-    body = urlencode({"form": browser.form, **fields})
+    body = urlencode({"csrf_token": browser.csrf_token, **fields})
     head = (
         f"POST /moderation/{page} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
         f"Cookie: {browser.cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n"

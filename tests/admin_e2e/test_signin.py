@@ -72,7 +72,7 @@ def attack(page: Page, service: Service, token: str) -> None:
             form.method = "post";
             form.action = action;
             const field = document.createElement("input");
-            field.name = "form";
+            field.name = "csrf_token";
             field.value = token;
             form.append(field);
             document.body.append(form);
@@ -87,7 +87,7 @@ def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
 ) -> None:
     """The blog is on another port of the same host: to the browser it is the same site, so the
     cookie goes with its requests. It even knows the form's token here."""
-    token = desk.locator("input[name=form]").first.get_attribute("value") or ""
+    token = desk.locator("input[name=csrf_token]").first.get_attribute("value") or ""
     folder = tmp_path_factory.mktemp("blog")
     (folder / "index.html").write_text("<!DOCTYPE html><title>Blog</title><p>Hi")
     with serve(folder) as blog:

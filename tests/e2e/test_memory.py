@@ -132,17 +132,17 @@ def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
     ours = (("Cookie", cookie), ("Sec-Fetch-Site", b"same-origin"), ("Content-Type", FORM))
     yield (), b""
     yield (), BODY
-    yield (("Content-Type", FORM),), b"form=x" + padding
-    yield (("Content-Type", FORM), ("Sec-Fetch-Site", b"same-origin")), b"form=x" + padding
+    yield (("Content-Type", FORM),), b"csrf_token=x" + padding
+    yield (("Content-Type", FORM), ("Sec-Fetch-Site", b"same-origin")), b"csrf_token=x" + padding
     yield (("Content-Type", FORM), ("Origin", b"https://other.example")), b"url=/a/" + padding
     yield (("Content-Type", FORM),), b"a=%zz" + padding
     yield (("Content-Type", b"multipart/form-data; boundary=b"),), b"--b" + BODY
     yield (("Content-Type", JSON),), b'{"message": "' + BODY
     yield (("Content-Type", JSON),), b'{"message": "%b"}' % BODY
     yield (("Content-Type", JSON), ("Origin", b"https://other.example")), b'{"url": "/a/"}'
-    yield ours, b"form=x" + padding
-    yield ours, b"id=123456&form=%b" % token + padding
-    yield ours, b"name=eve&password=wrong&act=x&one=x&form=%b" % token + padding
+    yield ours, b"csrf_token=x" + padding
+    yield ours, b"id=123456&csrf_token=%b" % token + padding
+    yield ours, b"name=eve&password=wrong&act=x&one=x&csrf_token=%b" % token + padding
 
 
 def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
@@ -214,7 +214,7 @@ def sign_in(service: Service) -> tuple[bytes, bytes]:
     made = command("moderator", "add", "ann", "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
     page = service.request("GET", "/moderation/sign-in")
-    fields = {"name": "ann", "password": PASSWORD, "form": form_token(page.body)}
+    fields = {"name": "ann", "password": PASSWORD, "csrf_token": csrf_token(page.body)}
     connection = service.connection()
     headers = {
         "Content-Type": FORM.decode(),
@@ -226,11 +226,11 @@ def sign_in(service: Service) -> tuple[bytes, bytes]:
     connection.close()
     cookie = "; ".join(one.partition(";")[0] for one in given)
     page = service.request("GET", "/moderation/account", Cookie=cookie)
-    return cookie.encode(), form_token(page.body).encode()
+    return cookie.encode(), csrf_token(page.body).encode()
 
 
-def form_token(page: bytes) -> str:
-    found = re.search(rb'name="form" value="([^"]+)"', page)
+def csrf_token(page: bytes) -> str:
+    found = re.search(rb'name="csrf_token" value="([^"]+)"', page)
     assert found, page
     return found[1].decode()
 

@@ -49,14 +49,14 @@ class Seat:
 
     def send(self, page: str, /, **fields: object) -> Response:
         """Send a form with its token."""
-        return self.post(page, {"form": self.form_token(), **fields})
+        return self.post(page, {"csrf_token": self.csrf_token(), **fields})
 
-    def form_token(self) -> str:
+    def csrf_token(self) -> str:
         """The token in the forms of the pages, for this browser's cookie."""
         page = self.get("sign-in")
         if page.status == 303:
             page = self.get(header(page, "Location"))
-        found = re.search(r'name="form" value="([0-9a-f]+)"', text(page))
+        found = re.search(r'name="csrf_token" value="([0-9a-f]+)"', text(page))
         assert found
         return found[1]
 

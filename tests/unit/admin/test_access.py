@@ -72,9 +72,9 @@ def test_a_form_of_another_page_is_refused_whatever_else_is_right(
     service: Served, seat: Seat, headers: dict[str, str]
 ) -> None:
     """The moderator's own cookie and token, sent from the blog or from elsewhere."""
-    token = seat.form_token()
+    token = seat.csrf_token()
     for page in pages(service, "POST"):
-        answer = seat.post(page, {"form": token}, **headers)
+        answer = seat.post(page, {"csrf_token": token}, **headers)
         assert answer.status == 403, page
         assert "not sent by the moderation pages" in text(answer)
     assert seat.is_signed_in()
@@ -94,12 +94,12 @@ def test_a_form_of_another_page_is_refused_whatever_else_is_right(
     ],
 )
 def test_an_old_browser_is_judged_by_its_origin(seat: Seat, origin: str, status: int) -> None:
-    token = seat.form_token()
+    token = seat.csrf_token()
     del_site = {"sec_fetch_site": "", "origin": origin}
     request = {name: value for name, value in del_site.items() if value or name == "origin"}
     answer = seat.service.form(
         "/moderation/sign-out",
-        f"form={token}",
+        f"csrf_token={token}",
         host="comments.example",
         cookie=f"{COOKIE}={seat.cookies[COOKIE]}",
         **request,
@@ -110,7 +110,7 @@ def test_an_old_browser_is_judged_by_its_origin(seat: Seat, origin: str, status:
 def test_a_form_without_any_word_of_its_page_is_refused(seat: Seat) -> None:
     answer = seat.service.form(
         "/moderation/sign-out",
-        f"form={seat.form_token()}",
+        f"csrf_token={seat.csrf_token()}",
         host="comments.example",
         cookie=f"{COOKIE}={seat.cookies[COOKIE]}",
     )
@@ -122,13 +122,13 @@ def test_a_form_without_its_token_is_refused(
     service: Served, seat: Seat, token: str | None
 ) -> None:
     for page in pages(service, "POST"):
-        fields = {} if token is None else {"form": token.encode(errors="surrogateescape")}
+        fields = {} if token is None else {"csrf_token": token.encode(errors="surrogateescape")}
         assert seat.post(page, fields).status in (400, 403), page
     assert seat.is_signed_in()
 
 
 def test_the_token_of_another_browser_is_refused(service: Served, seat: Seat) -> None:
-    assert seat.post("sign-out", {"form": Seat(service).form_token()}).status == 403
+    assert seat.post("sign-out", {"csrf_token": Seat(service).csrf_token()}).status == 403
     assert seat.is_signed_in()
 
 

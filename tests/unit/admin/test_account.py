@@ -81,7 +81,7 @@ def test_nobody_ends_the_session_of_another_moderator(service: Served, seat: Sea
 
 def test_what_a_browser_calls_itself_stays_text(service: Served, seat: Seat) -> None:
     hostile = Seat(service)
-    fields = {"form": hostile.form_token(), "name": "ann", "password": PASSWORD}
+    fields = {"csrf_token": hostile.csrf_token(), "name": "ann", "password": PASSWORD}
     hostile.post("sign-in", fields, user_agent="<script>alert(1)</script>")
     html = text(seat.get("account"))
     assert "<script>alert" not in html

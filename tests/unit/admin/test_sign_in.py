@@ -72,8 +72,8 @@ def test_signing_in_makes_a_new_cookie(service: Served, seat: Seat) -> None:
 
 
 def test_signing_in_again_ends_the_session_before(service: Served, seat: Seat) -> None:
-    token = seat.form_token()
-    fields = {"form": token, "name": "ann", "password": PASSWORD}
+    token = seat.csrf_token()
+    fields = {"csrf_token": token, "name": "ann", "password": PASSWORD}
     seat.post("sign-in", fields)
     first = dict(seat.cookies)
     seat.send("sign-in", name="ann", password=PASSWORD)
@@ -149,7 +149,7 @@ def test_one_network_cannot_try_many_names(service: Served, seat: Seat) -> None:
 def test_a_network_is_believed_from_trusted_proxies_only(service: Served, seat: Seat) -> None:
     for number in range(22):
         liar = Seat(service, "198.51.100.7")
-        fields = {"form": liar.form_token(), "name": f"n{number}", "password": "x"}
+        fields = {"csrf_token": liar.csrf_token(), "name": f"n{number}", "password": "x"}
         status = liar.post("sign-in", fields, x_forwarded_for=f"203.0.{number}.1").status
         assert status == (403 if number < 20 else 429)
 

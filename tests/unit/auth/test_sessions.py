@@ -107,11 +107,11 @@ def test_a_browser_is_known_as_the_moderators_until_the_password_changes() -> No
 
 
 def test_a_token_of_forms_belongs_to_one_cookie_and_tells_nothing_of_it() -> None:
-    assert sessions.is_form_token(sessions.form_token("a"), "a")
-    assert not sessions.is_form_token(sessions.form_token("b"), "a")
-    assert not sessions.is_form_token("", "a")
-    assert not sessions.is_form_token("\ud800", "a")
-    assert "token" not in sessions.form_token("token")
+    assert sessions.is_csrf_token(sessions.csrf_token("a"), "a")
+    assert not sessions.is_csrf_token(sessions.csrf_token("b"), "a")
+    assert not sessions.is_csrf_token("", "a")
+    assert not sessions.is_csrf_token("\ud800", "a")
+    assert "token" not in sessions.csrf_token("token")
 
 
 def test_a_token_is_a_session_once_it_began(database: Database) -> None:
