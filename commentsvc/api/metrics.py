@@ -66,7 +66,7 @@ class CoreCollector(Collector):
         yield _labelled(stats, "closed", "reason", "Connections that ended")
         buckets = [(_seconds(bound), float(count)) for bound, count in _latency(stats)]
         yield HistogramMetricFamily(
-            "commentsvc_core_miss_seconds",
+            "commentsvc_core_miss_duration_seconds",
             "Time from the end of a request that Python answers to its answer being sent",
             buckets=buckets,
             sum_value=stats["latency_sum"] / 1e6,

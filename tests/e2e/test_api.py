@@ -49,7 +49,7 @@ def test_the_metrics_tell_of_refusals_ends_and_times(service: Service) -> None:
     assert re.search(r'^commentsvc_core_refused_total\{status="501"\} [1-9]', text, re.M)
     assert re.search(r'^commentsvc_core_refused_total\{status="408"\} 0.0$', text, re.M)
     assert re.search(r'^commentsvc_core_closed_total\{reason="answered"\} [1-9]', text, re.M)
-    assert re.search(r'^commentsvc_core_miss_seconds_bucket\{le="0.000064"\} ', text, re.M)
+    assert re.search(r'^commentsvc_core_miss_duration_seconds_bucket\{le="0.000064"\} ', text, re.M)
 
 
 READS = [

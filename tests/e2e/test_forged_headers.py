@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.program import PATIENCE, Service
-from tests.wire.preface import preface
+from tests.wire.proxy_header import proxy_header
 
 FORGED = "203.0.113.9"
 TRUE = "198.51.100.7"
 # A stranger's own address, where he comes to us directly; loopback is not trusted then.
 OWN = "127.0.0.1"
 NOBODY = {"COMMENTSVC_SERVER_TRUSTED_PROXIES": "unix"}
-PREFACED = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"}
+PROXY_PROTOCOL = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"}
 FIRST_VERSION = f"PROXY TCP4 {FORGED} {TRUE} 5 443\r\n".encode()
-PREFACES = [preface(FORGED, tls=True), preface("2001:db8::9", tls=False), FIRST_VERSION]
+PROXY_HEADERS = [
+    proxy_header(FORGED, tls=True),
+    proxy_header("2001:db8::9", tls=False),
+    FIRST_VERSION,
+]
 
 ASKED = (
     b"GET /api/client HTTP/1.1\r\nHost: a\r\n"
@@ -42,12 +46,14 @@ def statuses(answers: bytes) -> list[str]:
     return [part[:3].decode() for part in answers.split(b"HTTP/1.1 ")[1:]]
 
 
-@pytest.mark.parametrize("environ", [NOBODY, NOBODY | PREFACED], ids=["fields", "preface"])
+@pytest.mark.parametrize(
+    "environ", [NOBODY, NOBODY | PROXY_PROTOCOL], ids=["fields", "proxy header"]
+)
 def test_a_stranger_cannot_say_who_he_is(
     environ: dict[str, str], data: Path, start: Callable[..., Service]
 ) -> None:
     service = start(data, environ=environ)
-    claims = PREFACES[:2] if environ != NOBODY else [b""]
+    claims = PROXY_HEADERS[:2] if environ != NOBODY else [b""]
     for claim in claims:
         answers = answer(service, [claim, ASKED * 2])
         assert answers.count(f'"address":"{OWN}"'.encode()) == 2, answers
@@ -57,24 +63,24 @@ def test_a_stranger_cannot_say_who_he_is(
 def test_a_client_behind_a_terminator_cannot_speak_for_it(
     data: Path, start: Callable[..., Service]
 ) -> None:
-    """It may send prefaces of its own, first or later: only the first bytes are a proxy's."""
-    service = start(data, environ=PREFACED)
-    own = preface(TRUE, tls=True)
+    """It may send PROXY headers of its own, first or later: only the first bytes are a proxy's."""
+    service = start(data, environ=PROXY_PROTOCOL)
+    own = proxy_header(TRUE, tls=True)
     answers = answer(service, [own, ASKED])
     assert f'"address":"{TRUE}"'.encode() in answers
-    for forged in PREFACES:
+    for forged in PROXY_HEADERS:
         assert statuses(answer(service, [own, forged, ASKED])) == ["400"]
         answers = answer(service, [own, ASKED, forged, ASKED])
         assert statuses(answers) == ["200", "400"]
         assert FORGED.encode() not in answers
 
 
-def test_where_nobody_speaks_for_others_a_preface_is_refused(
+def test_where_nobody_speaks_for_others_a_proxy_header_is_refused(
     data: Path, start: Callable[..., Service]
 ) -> None:
     """Also from a peer whose X-Forwarded-For would be believed."""
     service = start(data)
-    for forged in PREFACES:
+    for forged in PROXY_HEADERS:
         answers = answer(service, [forged, ASKED])
         assert statuses(answers) == ["400"]
         assert FORGED.encode() not in answers

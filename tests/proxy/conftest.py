@@ -52,15 +52,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def prefaced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
-    """The same behind a terminator of TLS, and the port where it knows plain HTTP."""
+def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
+    """The same behind a TLS terminator, and the port where it knows plain HTTP."""
     port = free_port()
-    with serving(tmp_path_factory.mktemp("prefaced"), prefaced_settings(port)) as service:
+    with serving(
+        tmp_path_factory.mktemp("by_proxy_header"), proxy_header_settings(port)
+    ) as service:
         yield service, port
 
 
-def prefaced_settings(port: int) -> dict[str, str]:
-    """What a service behind a terminator of TLS needs; it redirects plain HTTP at `port`."""
+def proxy_header_settings(port: int) -> dict[str, str]:
+    """What a service behind a TLS terminator needs; it redirects plain HTTP at `port`."""
     return {
         "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
         "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
@@ -128,7 +130,7 @@ def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
     """Each proxy in turn, in front of the service that it needs."""
     if request.param not in TLS_ONLY:
         return begin(CONFIGS[request.param])
-    service, port = request.getfixturevalue("prefaced")
+    service, port = request.getfixturevalue("by_proxy_header")
     return begin(CONFIGS[request.param], service, port if request.param == "hitch" else None)
 
 

@@ -10,7 +10,7 @@ from loadtest.harness.running import free_port
 from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, Place, nginx
 from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
-from tests.proxy.conftest import prefaced_settings, serving
+from tests.proxy.conftest import proxy_header_settings, serving
 from tests.proxy.proxies import HOST
 
 Begin = Callable[..., Client]
@@ -167,18 +167,20 @@ def test_faults_of_haproxy_are_found(
 
 
 @pytest.fixture(scope="module")
-def prefaced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
-    """The same behind a terminator of TLS, and the port where it knows plain HTTP."""
-    port, folder = free_port(), tmp_path_factory.mktemp("prefaced")
-    with serving(folder, {**prefaced_settings(port), "COMMENTSVC_SITE_ORIGINS": ORIGIN}) as service:
+def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
+    """The same behind a TLS terminator, and the port where it knows plain HTTP."""
+    port, folder = free_port(), tmp_path_factory.mktemp("by_proxy_header")
+    with serving(
+        folder, {**proxy_header_settings(port), "COMMENTSVC_SITE_ORIGINS": ORIGIN}
+    ) as service:
         yield service, port
 
 
 @pytest.mark.parametrize("name", TLS_ONLY)
 def test_a_terminator_of_tls_has_no_fault(
-    begin: Begin, examine: Examine, prefaced: tuple[Service, int], name: str
+    begin: Begin, examine: Examine, by_proxy_header: tuple[Service, int], name: str
 ) -> None:
-    service, port = prefaced
+    service, port = by_proxy_header
     front = begin(CONFIGS[name], service, port if name == "hitch" else None)
     done = examine(front, service=service)
     assert (done.code, faults(done)) == (0, []), done
@@ -196,30 +198,32 @@ def test_a_terminator_of_tls_has_no_fault(
 def test_a_fault_of_a_terminator_is_found(
     begin: Begin,
     examine: Examine,
-    prefaced: tuple[Service, int],
+    by_proxy_header: tuple[Service, int],
     check: str,
     old: str,
     new: str,
 ) -> None:
-    front = begin(changed(CONFIGS["haproxy-tcp"], old, new), prefaced[0])
-    done = examine(front, service=prefaced[0])
+    front = begin(changed(CONFIGS["haproxy-tcp"], old, new), by_proxy_header[0])
+    done = examine(front, service=by_proxy_header[0])
     assert (done.code, faults(done)) == (1, [check]), done
     assert old.split()[0] in done.out.partition(f"fault {check}:")[2]
 
 
 def test_hitch_without_the_redirect_of_the_service_is_told(
-    begin: Begin, examine: Examine, prefaced: tuple[Service, int]
+    begin: Begin, examine: Examine, by_proxy_header: tuple[Service, int]
 ) -> None:
-    done = examine(begin(CONFIGS["hitch"], prefaced[0]), service=prefaced[0])  # at another port
+    done = examine(
+        begin(CONFIGS["hitch"], by_proxy_header[0]), service=by_proxy_header[0]
+    )  # at another port
     assert (done.code, faults(done)) == (1, ["redirect"]), done
     assert "server.redirect_listen = " in done.out.partition("fault redirect:")[2]
 
 
 def test_a_terminator_that_does_not_agree_with_the_service_is_told(
-    begin: Begin, examine: Examine, service: Service, prefaced: tuple[Service, int]
+    begin: Begin, examine: Examine, service: Service, by_proxy_header: tuple[Service, int]
 ) -> None:
     silent = changed(CONFIGS["haproxy-tcp"], "send-proxy-v2-ssl", "")
-    done = examine(begin(silent, prefaced[0]))
+    done = examine(begin(silent, by_proxy_header[0]))
     assert done.code == 1
     assert "hangs up without a word" in done.err
     done = examine(begin(CONFIGS["haproxy-tcp"], service))
@@ -229,9 +233,9 @@ def test_a_terminator_that_does_not_agree_with_the_service_is_told(
 
 @pytest.mark.parametrize(("name", "said"), [("hitch", "hangs up"), ("haproxy", "answers 503")])
 def test_a_proxy_without_rights_to_the_socket_is_told_who_has_them(
-    begin: Begin, examine: Examine, prefaced: tuple[Service, int], name: str, said: str
+    begin: Begin, examine: Examine, by_proxy_header: tuple[Service, int], name: str, said: str
 ) -> None:
-    service, port = prefaced
+    service, port = by_proxy_header
     front = begin(CONFIGS[name], service, port if name == "hitch" else None)
     socket = Path(service.address.removeprefix("unix:"))
     mode, group = socket.stat().st_mode, socket.group()

@@ -176,7 +176,7 @@ def test_a_connection_is_kept(front: Client) -> None:
 def test_http_2_is_spoken(
     front: Client, authority_file: str, request: pytest.FixtureRequest
 ) -> None:
-    """But by the service, which is all that a terminator of TLS leads to."""
+    """But by the service, which is all that a TLS terminator leads to."""
     version = "1.1" if request.node.callspec.params["front"] in TLS_ONLY else "2"
     words = ["-sS", "--http2", "--cacert", authority_file, "-w", " %{http_version}"]
     there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.place.https}", f"https://{HOST}{COUNT}"]

@@ -35,7 +35,7 @@ def test_every_figure_of_the_core_is_shown_once(
     stats: dict[str, int], samples: dict[str, float]
 ) -> None:
     single = {n: v for n, v in stats.items() if not n.startswith("latency_") and n != "refusals"}
-    shown = [value for name, value in samples.items() if "miss_seconds" not in name]
+    shown = [value for name, value in samples.items() if "miss_duration_seconds" not in name]
     assert sorted(shown) == sorted(single.values()), "refusals is the sum of those with a status"
 
 
@@ -47,7 +47,7 @@ def test_refusals_and_closed_connections_have_their_reason_as_a_label(
 
 
 def test_the_histogram_of_misses_adds_up(stats: dict[str, int], samples: dict[str, float]) -> None:
-    name = "commentsvc_core_miss_seconds"
+    name = "commentsvc_core_miss_duration_seconds"
     assert samples[f"{name}_bucket0.000032"] == stats["latency_32"]
     assert samples[f"{name}_bucket0.000064"] == stats["latency_32"] + stats["latency_64"]
     assert samples[f"{name}_bucket16.777216"] == samples[f"{name}_count"] - stats["latency_inf"]

@@ -1,11 +1,11 @@
-"""Who a client is behind a terminator of TLS, on both sides of the seam and over a hand-over."""
+"""Who a client is behind a TLS terminator, on both sides of the seam and over a hand-over."""
 
 import pytest
 
 from commentsvc import _core
 from tests.bridge.application import TEXT, await_that, request, running
 from tests.core_server import core_server
-from tests.wire.preface import LOCAL, preface
+from tests.wire.proxy_header import LOCAL, proxy_header
 
 OPTIONS = {"proxy_protocol": True, "hsts": "max-age=1"}
 
@@ -18,7 +18,7 @@ def tell(call: _core.Request) -> None:
 @pytest.mark.parametrize("client", ["192.0.2.7", "2001:db8::9"])
 def test_a_request_tells_for_whom_its_peer_speaks(client: str) -> None:
     with running(tell, **OPTIONS) as app, app.dial() as proxy:
-        proxy.send(preface(client, tls=True) + request("/"))
+        proxy.send(proxy_header(client, tls=True) + request("/"))
         assert proxy.answer().body == f"127.0.0.1 for {client}".encode()
         proxy.send(request("/again"))
         assert proxy.answer().body == f"127.0.0.1 for {client}".encode()
@@ -26,7 +26,7 @@ def test_a_request_tells_for_whom_its_peer_speaks(client: str) -> None:
 
 def test_a_peer_may_speak_for_itself() -> None:
     with running(tell, **OPTIONS) as app, app.dial() as proxy:
-        proxy.send(preface("192.0.2.7", tls=True, command=LOCAL) + request("/"))
+        proxy.send(proxy_header("192.0.2.7", tls=True, command=LOCAL) + request("/"))
         assert proxy.answer().body == b"127.0.0.1 for "
 
 
@@ -45,7 +45,7 @@ def test_strangers_are_counted() -> None:
 def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
     """One has said whom it speaks for, one has yet to say it, and one never will."""
     with running(tell, **OPTIONS) as old, old.dial() as known, old.dial() as silent:
-        known.send(preface("192.0.2.7", tls=True) + request("/"))
+        known.send(proxy_header("192.0.2.7", tls=True) + request("/"))
         assert known.answer().fields["strict-transport-security"] == "max-age=1"
         await_that(lambda: old.server.stats()["connections"] == 2, "both")
         old.server.stop(1, for_handover=True)
@@ -57,7 +57,7 @@ def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
             answer = known.answer()
             assert answer.body == b"127.0.0.1 for 192.0.2.7"
             assert answer.fields["strict-transport-security"] == "max-age=1"
-            silent.send(preface("192.0.2.8", tls=False) + request("/"))
+            silent.send(proxy_header("192.0.2.8", tls=False) + request("/"))
             assert silent.answer().body == b"127.0.0.1 for 192.0.2.8"
 
 

@@ -1,4 +1,4 @@
-"""Prefaces of the PROXY protocol, version 2 (proxy-protocol.txt of HAProxy, section 2.2)."""
+"""Headers of the PROXY protocol, version 2 (proxy-protocol.txt of HAProxy, section 2.2)."""
 
 import socket
 
@@ -8,8 +8,8 @@ TCP4, TCP6 = 0x11, 0x21
 TLS = b"\x20\0\x05\1\0\0\0\0"
 
 
-def preface(client: str, *, tls: bool, command: int = PROXY) -> bytes:
-    """What a terminator of TLS sends first that speaks for `client`."""
+def proxy_header(client: str, *, tls: bool, command: int = PROXY) -> bytes:
+    """What a TLS terminator sends first that speaks for `client`."""
     six = ":" in client
     family = socket.AF_INET6 if six else socket.AF_INET
     address = socket.inet_pton(family, client)

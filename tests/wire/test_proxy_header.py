@@ -1,4 +1,4 @@
-"""The wire behind a terminator of TLS: a preface, and then HTTP as it is everywhere."""
+"""The wire behind a TLS terminator: a PROXY protocol header, and then HTTP as it is everywhere."""
 
 import socket
 from collections.abc import Iterable, Iterator
@@ -8,9 +8,9 @@ import pytest
 from tests.wire import probe
 from tests.wire.cases import Case, all_cases
 from tests.wire.player import PATIENCE, play
-from tests.wire.preface import LOCAL, SIGNATURE, preface
+from tests.wire.proxy_header import LOCAL, SIGNATURE, proxy_header
 
-BY_TLS = preface("192.0.2.7", tls=True)
+BY_TLS = proxy_header("192.0.2.7", tls=True)
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def address() -> Iterator[str]:
 
 
 class Behind:
-    """Puts a preface before the first bytes of a connection, in the same send."""
+    """Puts a PROXY protocol header before the first bytes of a connection, in the same send."""
 
     def __init__(self) -> None:
         self._said = False
@@ -31,7 +31,7 @@ class Behind:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=str)
-def test_a_case_behind_a_preface_is_answered_as_written(case: Case, address: str) -> None:
+def test_a_case_behind_a_proxy_header_is_answered_as_written(case: Case, address: str) -> None:
     play(case, address, Behind(), followed=False)
 
 
@@ -55,7 +55,7 @@ def said(address: str, data: bytes) -> bytes:
         SIGNATURE + b"\x21\x12\0\x0c" + bytes(12) + b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
-def test_what_is_no_preface_gets_no_word(data: bytes, address: str) -> None:
+def test_what_is_no_proxy_header_gets_no_word(data: bytes, address: str) -> None:
     assert said(address, data) == b""
 
 
@@ -63,9 +63,9 @@ def test_what_is_no_preface_gets_no_word(data: bytes, address: str) -> None:
     ("first", "promised"),
     [
         (BY_TLS, True),
-        (preface("2001:db8::9", tls=True), True),
-        (preface("192.0.2.7", tls=False), False),
-        (preface("192.0.2.7", tls=True, command=LOCAL), False),
+        (proxy_header("2001:db8::9", tls=True), True),
+        (proxy_header("192.0.2.7", tls=False), False),
+        (proxy_header("192.0.2.7", tls=True, command=LOCAL), False),
     ],
 )
 @pytest.mark.parametrize("target", ["/", "/stored/a", "/stored/a?", "/dropped", "/%"])
