@@ -159,6 +159,11 @@ def import_runs(data: Path) -> list[ImportRun]:
     return _read(data, store.runs)
 
 
+def is_imported(data: Path, source: str, digest: bytes) -> bool:
+    """Whether files of that format and digest were imported before. Raises DatabaseError."""
+    return _read(data, store.is_done, source, digest)
+
+
 def bans_listing(data: Path) -> list[Ban]:
     """All bans, the newest first. Raises DatabaseError."""
     return _read(data, bans.listing)

@@ -20,7 +20,9 @@ from commentsvc.cli.common import Failure, config_option, data_option, find_sett
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
+    from commentsvc.cli.client import Writer
     from commentsvc.imports.prepare import ImportSource
+    from commentsvc.imports.stage import Stage
 
 # Comments that are stored in one transaction. While a server runs, submissions wait for it.
 ALONE: Final = 5_000
@@ -41,6 +43,7 @@ FORMATS: Final = (
     "giscus",
     "staticman",
     "schnack",
+    "commentsvc",
 )
 
 
@@ -157,15 +160,23 @@ def import_(
             prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)
         number = stage.settle(locate, database)
         run = None
-        if number and not dry_run:
+        if not dry_run and (number or _has_news(data, found, stage)):
             sites = tuple(site.name for site in settings.sites)
-            run = _store(data, found, sites, stage.path, number)
+            run = _store(data, found, stage, (site, sites))
         for line in report.summary(stage, dry=dry_run):
             click.echo(line)
         if report_file:
             report.write(report_file, stage.rows(database))
     if run is not None:
         click.echo(f"This is import {run}. To take it back: commentsvc import --undo {run}")
+
+
+def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:
+    """Return whether records that are no comments are to be stored."""
+    from commentsvc.cli import client
+
+    name, digest = found.format.NAME, found.digest()
+    return bool(stage.other_count()) and not client.is_imported(data, name, digest)
 
 
 def _aliases(path: Path | None) -> dict[str, str]:
@@ -222,27 +233,49 @@ def _progress(label: str, length: int) -> Iterator[Advance]:
 
 
 def _store(
-    data: Path, found: "ImportSource", sites: tuple[str, ...], stage: Path, number: int
+    data: Path, found: "ImportSource", stage: "Stage", sites: tuple[str, tuple[str, ...]]
 ) -> int:
-    """Store the comments of the stage; return the number of the import."""
-    from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import BeginImport, FinishImport, StoreImported
+    """Store what the stage has; return the number of the import.
 
-    names = ", ".join(file.name for file in found.files)
-    with client.Writer(data) as writer, _progress("storing", number) as advance:
-        begin = BeginImport(found.format.NAME, names[:500], found.digest(), sites)
+    `sites` are the site that was named, "" for none, and all sites of the settings.
+    """
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import (
+        BeginImport,
+        FinishImport,
+        StoreImported,
+        StoreImportedRecords,
+    )
+
+    chosen, known = sites
+    path = str(stage.path.absolute())
+    names = ", ".join(file.name for file in found.files)[:500]
+    with client.Writer(data) as writer:
+        begin = BeginImport(found.format.NAME, names, found.digest(), known)
         [run] = writer.write(begin).changed
-        first = 1
-        while first <= number:
-            last = first + (ALONE if writer.is_alone else BESIDE_SERVER) - 1
-            begun = time.monotonic()
-            writer.write(StoreImported(run, str(stage.absolute()), first, min(last, number)))
-            if not writer.is_alone:  # leave as much time to readers and submissions
-                time.sleep(time.monotonic() - begun)
-            advance(min(last, number), min(last, number))
-            first = last + 1
+        with _progress("storing", stage.ready_count()) as advance:
+            for first, last in _pieces(writer, stage.ready_count()):
+                writer.write(StoreImported(run, path, first, last))
+                advance(last, last)
+        for first, last in _pieces(writer, stage.other_count()):
+            writer.write(StoreImportedRecords(run, path, first, last, chosen))
         writer.write(FinishImport(run))
     return run
+
+
+def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:
+    """Give the first and the last of each piece of `number` rows.
+
+    While a server runs, its readers and submissions get as much time as the import.
+    """
+    first = 1
+    while first <= number:
+        last = min(first + (ALONE if writer.is_alone else BESIDE_SERVER) - 1, number)
+        begun = time.monotonic()
+        yield first, last
+        if not writer.is_alone:
+            time.sleep(time.monotonic() - begun)
+        first = last + 1
 
 
 def _undo(data: Path, run: int) -> None:

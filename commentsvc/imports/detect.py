@@ -9,6 +9,7 @@ from commentsvc.imports import (
     disqus,
     giscus,
     isso,
+    native,
     remark42,
     schnack,
     stacosys,
@@ -47,6 +48,7 @@ _MODULES: Final[tuple[Format, ...]] = (
     giscus,
     staticman,
     schnack,
+    native,
 )
 FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in _MODULES}
 

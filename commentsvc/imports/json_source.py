@@ -125,7 +125,7 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
 
     Raises ImportFailed, or what `skip` raises.
     """
-    for number, line in _lines(source, skip):
+    for number, line in raw_lines(source, skip):
         try:
             found = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -137,7 +137,13 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
             skip(InvalidInput(f"line {number}", "this is no JSON object"))
 
 
-def _lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, bytes]]:
+def raw_lines(
+    source: SourceFile, skip: Callable[[InvalidInput], None]
+) -> Iterator[tuple[int, bytes]]:
+    """Give the lines of a file that are not empty, with their numbers.
+
+    Raises ImportFailed, or what `skip` raises.
+    """
     number, rest, too_long = 0, b"", False
     with source.open() as stream:
         while data := stream.read(PIECE):

@@ -29,16 +29,16 @@ class PageFinder:
         self._has_origins = any(site.origins for site in sites)
         self._moved = {**{_form(old): new for old, new in moved.items()}, **moved}
 
-    def __call__(self, url: str) -> Located:
-        """Return the page of `url`."""
+    def __call__(self, url: str, site: str = "") -> Located:
+        """Return the page of `url`, of the site called `site` where that is known."""
         url = self._moved.get(url) or self._moved.get(_form(url)) or url
         if not url:
             return Located("", "", "its page has no address in the file")
         try:
-            return Located(*self._sites.locate(url, self._name))
+            return Located(*self._sites.locate(url, self._name or site))
         except UrlError as error:
             exact = origin(url.partition("?")[0]) if url.lower().startswith(_ABSOLUTE) else ""
-            if not exact:
+            if not exact or site:
                 return Located("", "", f"its page has the address {url[:200]}: {error}")
         return self._by_path(url, exact)
 

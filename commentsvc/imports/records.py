@@ -36,13 +36,17 @@ class InvalidInput(ImportFailed):
 
 
 class ImportedPage(msgspec.Struct, frozen=True, gc=False):
-    """A page, or thread, of the source. `key` is what its comments name it by."""
+    """A page, or thread, of the source. `key` is what its comments name it by.
+
+    `site` is the name of the site that it is of, where the source knows our sites.
+    """
 
     key: str
     url: str
     position: str
     title: str = ""
     closed: bool = False
+    site: str = ""
 
 
 class ImportedComment(msgspec.Struct, frozen=True, gc=False):
@@ -54,7 +58,8 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     comment from all others of this source, again in the next export. `avatar` is the MD5 digest of
     the address, where the source has no more.
     With a `drop`, the reason, only the place of the comment is kept, where it is answered.
-    `anchor` is what links to the comment name it by there, without #.
+    `anchor` is what links to the comment name it by there, without #. `ours` is the whole line of a
+    comment of our own export, from which the rest is read, and `html` its HTML.
     """
 
     position: str
@@ -75,6 +80,14 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     votes: int = 0
     drop: str = ""
     anchor: str = ""
+    html: str = ""
+    ours: bytes = b""
+
+
+class OtherRecord(msgspec.Struct, frozen=True, gc=False):
+    """A line of our own export that is no comment."""
+
+    line: bytes
 
 
 class ParseOptions(msgspec.Struct, frozen=True):
@@ -88,5 +101,5 @@ class ParseOptions(msgspec.Struct, frozen=True):
     skip: Callable[[InvalidInput], None]
 
 
-Record: TypeAlias = ImportedPage | ImportedComment
+Record: TypeAlias = ImportedPage | ImportedComment | OtherRecord
 Records: TypeAlias = Iterator[Record]

@@ -13,9 +13,11 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site, page_title
 from commentsvc.imports import texts
 from commentsvc.imports.records import (
@@ -23,6 +25,7 @@ from commentsvc.imports.records import (
     TEXT_LIMIT,
     ImportedComment,
     ImportedPage,
+    OtherRecord,
     Record,
 )
 from commentsvc.model import DELETED
@@ -38,20 +41,21 @@ CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE page (id INTEGER PRIMARY KEY, site TEXT, url TEXT, title TEXT, closed INTEGER,
     UNIQUE (site, url));
 CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TEXT, title TEXT,
-    closed INTEGER, page INTEGER, reason TEXT, note TEXT);
+    closed INTEGER, site TEXT, page INTEGER, reason TEXT, note TEXT);
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
     outcome TEXT, reason TEXT);
 CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, published INTEGER, edited INTEGER,
     votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, source TEXT, html TEXT,
-    is_html INTEGER, anchor TEXT);
+    is_html INTEGER, anchor TEXT, ours BLOB);
+CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 # What is in the way of an item: `outcome` is one of these, or NULL for what is to be stored.
 MERGED: Final = "merged"
@@ -71,9 +75,9 @@ _CIRCLE: Final = (
 )
 READY: Final = (
     "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
-    " i.status, b.created, coalesce(b.published, b.created), b.edited, b.votes, b.author, b.email,"
+    " i.status, b.created, b.published, b.edited, b.votes, b.author, b.email,"
     " b.avatar, b.author_site, b.source,"
-    " b.html, b.is_html, b.anchor, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
+    " b.html, b.is_html, b.anchor, b.ours, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )
@@ -91,7 +95,7 @@ class ReadyComment(NamedTuple):
     closed: int
     status: str
     created: int
-    published: int
+    published: int | None
     edited: int | None
     votes: int
     author: str
@@ -102,6 +106,7 @@ class ReadyComment(NamedTuple):
     html: str
     is_html: int
     anchor: str
+    ours: bytes
     source_id: str
 
 
@@ -120,8 +125,8 @@ class StagedRow(NamedTuple):
 class Locate(Protocol):
     """Finds the page of ours that a url of the source means."""
 
-    def __call__(self, url: str) -> "Located":
-        """Return where it is, or why nowhere."""
+    def __call__(self, url: str, site: str = "") -> "Located":
+        """Return where it is, or why nowhere; `site` is its site's name, where that is known."""
 
 
 class Located(NamedTuple):
@@ -171,8 +176,8 @@ class Stage:
         """Put in a page or a comment."""
         if isinstance(record, ImportedPage):
             self._db.execute(
-                "INSERT INTO thread (id, file, position, url, title, closed)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO thread (id, file, position, url, title, closed, site)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     self._thread(record.key),
                     self._file,
@@ -180,8 +185,11 @@ class Stage:
                     record.url.strip(),
                     page_title(record.title),
                     record.closed,
+                    record.site,
                 ),
             )
+        elif isinstance(record, OtherRecord):
+            self._db.execute("INSERT INTO other (line) VALUES (?)", (record.line,))
         else:
             self._add_comment(record)
 
@@ -213,15 +221,17 @@ class Stage:
                 comment.id,
                 comment.parent,
                 self._thread(comment.page),
-                created,
+                int(comment.id) if comment.ours else created,
                 DELETED if dropped else comment.status,
                 dropped or None,
                 key,
             )
         )
         self._bodies.append(
-            (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor)
+            (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor, b"")
             if dropped
+            else self._our_body(number, comment)
+            if comment.ours
             else self._body(number, created, comment, text)
         )
         if len(self._items) >= PIECE:
@@ -232,8 +242,12 @@ class Stage:
         nothing = texts.CommentText("", "", False)
         if comment.drop:
             return comment.drop, nothing
+        if comment.ours and comment.status == DELETED:
+            return "", nothing  # it can still be undone there, and so here
         if comment.status not in self._statuses:
             return f"it is {comment.status}, which --status leaves out", nothing
+        if comment.ours:
+            return "", nothing
         if len(comment.text) > TEXT_LIMIT:
             return f"its text is longer than {TEXT_LIMIT:,} characters", nothing
         text = texts.read(comment.text, comment.markup)
@@ -268,6 +282,26 @@ class Stage:
             text.html,
             text.kept,
             comment.anchor,
+            b"",
+        )
+
+    def _our_body(self, number: int, comment: ImportedComment) -> tuple[Any, ...]:
+        """The body of a comment of our own export, which was checked when it was written."""
+        return (
+            number,
+            comment.created,
+            comment.published,
+            comment.edited,
+            comment.votes,
+            comment.author,
+            comment.email,
+            comment.avatar,
+            comment.site,
+            comment.text,
+            markdown.clean(comment.html),
+            comment.markup == "html",
+            comment.anchor,
+            comment.ours,
         )
 
     def _note(self, number: int, text: str) -> None:
@@ -310,14 +344,16 @@ class Stage:
             self._find_present(database)
         self._order()
         run("COMMIT")
-        return int(run("SELECT count(*) FROM ready").fetchone()[0])
+        return self.ready_count()
 
     def _find_pages(self, locate: Locate) -> None:
         pages: dict[tuple[str, str], int] = {}
         found: list[tuple[int | None, str | None, str | None, int]] = []
-        rows = self._db.execute("SELECT id, url, title, closed FROM thread ORDER BY id").fetchall()
-        for thread, url, title, closed in rows:
-            place = locate(url)
+        rows = self._db.execute(
+            "SELECT id, url, site, title, closed FROM thread ORDER BY id"
+        ).fetchall()
+        for thread, url, site, title, closed in rows:
+            place = locate(url, site)
             if place.reason:
                 found.append((None, place.reason, None, thread))
                 continue
@@ -365,6 +401,13 @@ class Stage:
             (PRESENT,),
         )
 
+        self._db.execute(
+            "UPDATE item SET outcome = ? WHERE outcome IS NULL AND n IN (SELECT i.n FROM item AS i"
+            " JOIN body AS b ON b.n = i.n JOIN service.comment AS c ON c.id = i.rank"
+            " WHERE b.ours <> x'' AND c.created_at = b.created)",
+            (PRESENT,),
+        )  # our own export, imported where it was made
+
     def _attach(self, database: Path) -> None:
         """Let queries see our database as `service`; it is not written."""
         names = [name for _, name, _ in self._db.execute("PRAGMA database_list")]
@@ -386,6 +429,14 @@ class Stage:
             self._note(last, "it answers itself, by others: it stands on the first level")
             run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), circle)
         run("INSERT INTO ready (n) SELECT n FROM placed ORDER BY rank, depth, n")
+
+    def ready_count(self) -> int:
+        """Return how many comments are to be stored, once it is settled."""
+        return int(self._db.execute("SELECT count(*) FROM ready").fetchone()[0])
+
+    def other_count(self) -> int:
+        """Return how many records besides comments there are."""
+        return int(self._db.execute("SELECT count(*) FROM other").fetchone()[0])
 
     def counts(self) -> Counter[str]:
         """Return how many comments have each outcome, "stored" for those that are to be stored.
@@ -450,10 +501,20 @@ class Stage:
         self.path.unlink(missing_ok=True)
 
 
+def other_lines(path: Path, first: int, last: int) -> list[bytes]:
+    """Return lines of our own export that are no comments from the stage at `path`."""
+    with closing(_reading(path)) as connection:
+        rows = connection.execute(
+            "SELECT line FROM other WHERE number BETWEEN ? AND ? ORDER BY number", (first, last)
+        )
+        return [line for (line,) in rows]
+
+
 def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
     """Return the comments of the stage at `path` that are to be stored, from `first` to `last`."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
+    with closing(_reading(path)) as connection:
         return [ReadyComment(*row) for row in connection.execute(READY, (first, last))]
-    finally:
-        connection.close()
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

@@ -14,9 +14,10 @@ from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.imports import stage
+from commentsvc.imports import native_store, stage
 from commentsvc.imports.stage import ReadyComment
 from commentsvc.model import AGING, APPROVED, CLOSED, site_tag, thread_tag
+from commentsvc.spam import bans
 
 _FIND_KEY: Final = (
     "SELECT c.id, c.thread_id FROM imported_comment AS i JOIN comment AS c ON c.id = i.comment_id"
@@ -83,6 +84,17 @@ def runs(reader: Reader) -> list[ImportRun]:
     return [ImportRun(*row) for row in reader.execute(_RUNS).fetchall()]
 
 
+def is_done(reader: Reader, source: str, digest: bytes) -> bool:
+    """Return whether an import of files with that digest is complete, and was not taken back."""
+    return bool(
+        reader.execute(
+            "SELECT 1 FROM import_run WHERE source = ? AND digest = ?"
+            " AND finished_at IS NOT NULL AND undone_at IS NULL",
+            (source, digest),
+        ).fetchone()
+    )
+
+
 def begin(tx: Transaction, source: str, files: str, digest: bytes, now: int) -> int:
     """Return the id of the import of these files: of one that was not finished, or a new one.
 
@@ -113,7 +125,8 @@ def finish(tx: Transaction, import_id: int, now: int) -> None:
 def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now: int) -> int:
     """Store a piece of the stage at `path`; return how many comments were new.
 
-    What is dated later than `now` (Unix milliseconds) gets that date: it would stay the newest.
+    What another system dates later than `now` (Unix milliseconds) gets that date: it would stay
+    the newest.
     Raises UnknownSite.
     """
     rows = [
@@ -122,18 +135,19 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
         if not tx.execute(_HAS_KEY, (row.key,)).fetchone()
     ]
     pages = _Pages(tx, import_id)
-    [(number,)] = tx.execute(_LAST_ID).fetchall()
+    numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
     ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
-    comments, imported = [], []
+    comments, imported, details = [], [], []
     shown: Counter[ThreadRef] = Counter()
     for row in rows:
-        number += 1
+        number = numbers.next(row)
         ref = pages.find(row)
         ids[row.key] = (number, ref.thread_id)
         approved = row.status == APPROVED
         if approved:
             shown[ref] += 1
         parent = row.parent_key and (ids.get(row.parent_key) or _find(tx, row.parent_key))
+        created, published = _dates(row, now)
         comments.append(
             (
                 number,
@@ -141,18 +155,71 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 ref.thread_id,
                 parent[0] if parent and parent[1] == ref.thread_id else None,
                 row.status,
-                min(row.created, now),
-                min(row.published, now) if approved else None,
+                created,
+                published,
                 row.edited,
                 row.votes,
                 *(row.author, row.email, row.avatar, row.author_site, row.source, row.html),
             )
         )
         imported.append((number, import_id, row.key, row.anchor, row.is_html))
+        if row.ours:
+            details.append((row.ours, number, ref))
     tx.execute_many(_INSERT, comments)
     tx.execute_many(_INSERT_IMPORTED, imported)
+    tx.execute_many(
+        "UPDATE thread SET imported = 1 WHERE id = ? AND NOT imported",
+        [(thread,) for thread in {ids[row.key][1] for row in rows if row.anchor}],
+    )
+    for line, comment_id, ref in details:
+        native_store.add_details(tx, line, comment_id, ref, keeps_ids=numbers.keeps_ids)
     add_to_counts(tx, shown)
     return len(rows)
+
+
+def add_others(
+    tx: Transaction, import_id: int, path: Path, first: int, last: int, site: str
+) -> None:
+    """Store a piece of what our own export has besides comments: into `site`, or "" its own."""
+    keeps_ids = _keeps_ids(tx, import_id)
+    for line in stage.other_lines(path, first, last):
+        native_store.add_other(tx, line, site, keeps_ids=keeps_ids)
+    tx.purge(bans.TAG)
+
+
+def _keeps_ids(tx: Transaction, import_id: int) -> bool:
+    row = tx.execute("SELECT keeps_ids FROM import_run WHERE id = ?", (import_id,)).fetchone()
+    return bool(row and row[0])
+
+
+def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
+    """Return when a comment was created, and published."""
+    if row.ours:
+        return row.created, row.published
+    if row.status != APPROVED:
+        return min(row.created, now), None
+    published = row.created if row.published is None else row.published
+    return min(row.created, now), min(published, now)
+
+
+class _Numbers:
+    """Gives comments their ids: those of our own export, where it may keep them, or the next."""
+
+    def __init__(self, tx: Transaction, *, keeps_ids: bool) -> None:
+        self.keeps_ids = keeps_ids
+        self._tx = tx
+        self._last = int(tx.execute(_LAST_ID).fetchone()[0])
+        self._given: set[int] = set()
+
+    def next(self, row: ReadyComment) -> int:
+        number = self._last + 1
+        if row.ours and self.keeps_ids:
+            wanted = int(row.source_id)
+            if wanted not in self._given and native_store.is_free(self._tx, wanted):
+                number = wanted
+            self._given.add(number)
+        self._last = max(self._last, number)
+        return number
 
 
 def _find(tx: Transaction, key: bytes) -> tuple[int, int] | None:
@@ -190,7 +257,7 @@ class _Pages:
         noted = run(_NOTE_THREAD, (self._import_id, thread_id, is_new))
         if noted.rowcount:
             run(
-                "UPDATE thread SET title = ?, state = ?, imported = 1 WHERE id = ?",
+                "UPDATE thread SET title = ?, state = ? WHERE id = ?",
                 (title or comment.title, becomes, thread_id),
             )
             self._tx.purge(thread_tag(comment.site, url))

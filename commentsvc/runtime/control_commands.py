@@ -241,6 +241,24 @@ class StoreImported(ControlCommand, frozen=True):
         return CommandResult(moved=store.add(tx, self.id, path, self.first, self.last, now))
 
 
+class StoreImportedRecords(ControlCommand, frozen=True):
+    """Store the other records of the stage, from `first` to `last`: into `site`, or "" their own.
+
+    Only our own export has such.
+    """
+
+    id: Id
+    stage: str
+    first: int
+    last: int
+    site: str
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        store.add_others(tx, self.id, Path(self.stage), self.first, self.last, self.site)
+        return CommandResult()
+
+
 class FinishImport(ControlCommand, frozen=True):
     """Note that the import `id` is complete."""
 
@@ -283,6 +301,7 @@ Order = (
     | ManageAccount
     | BeginImport
     | StoreImported
+    | StoreImportedRecords
     | FinishImport
     | UndoImport
 )

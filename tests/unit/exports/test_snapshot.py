@@ -32,35 +32,40 @@ R = TypeVar("R", bound=msgspec.Struct)
 PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name")
 
 
+def fill(database: Database) -> None:
+    """Make two sites; on the first a reply, votes, a history, an alias, a ban of each sort."""
+    database.write_now(queries.sync_sites, ["blog", "other"])
+    add(
+        database,
+        author="Ann",
+        email="ann@blog.example",
+        author_site="https://aunt.example",
+        title="A post",
+        network=b"\x01\x02",
+        notify=True,
+        score=2,
+        reasons="the author has a bad name (+2)",
+        token_hash=b"secret of an edit token",
+    )
+    add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")
+    add(database, now=NOW + HOUR, site="other", url="/elsewhere/", author="Cleo")
+    decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
+    database.write_now(actions.undo_last, [2], "Mo", NOW + 3 * HOUR)
+    decide(database, SPAM, 2, now=NOW + 4 * HOUR)
+    database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
+    database.write_now(voting.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
+    database.write_now(voting.vote, 1, "another", -1, [], NOW + 6 * HOUR)
+    database.write_now(threads.add_alias, "blog", "/post/", "/old/")
+    database.write_now(threads.set_state, "blog", "/post/", "closed")
+    for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
+        database.write_now(bans.add, kind, value, "Mo", NOW, NOW + HOUR)
+
+
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Two sites; on the first a reply, votes, a history, an alias, a ban of each sort."""
+    """A database in which everything occurs."""
     with opened(tmp_path_factory.mktemp("data")) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
-        add(
-            database,
-            author="Ann",
-            email="ann@blog.example",
-            author_site="https://aunt.example",
-            title="A post",
-            network=b"\x01\x02",
-            notify=True,
-            score=2,
-            reasons="the author has a bad name (+2)",
-            token_hash=b"secret of an edit token",
-        )
-        add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")
-        add(database, now=NOW + HOUR, site="other", url="/elsewhere/", author="Cleo")
-        decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
-        database.write_now(actions.undo_last, [2], "Mo", NOW + 3 * HOUR)
-        decide(database, SPAM, 2, now=NOW + 4 * HOUR)
-        database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
-        database.write_now(voting.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
-        database.write_now(voting.vote, 1, "another", -1, [], NOW + 6 * HOUR)
-        database.write_now(threads.add_alias, "blog", "/post/", "/old/")
-        database.write_now(threads.set_state, "blog", "/post/", "closed")
-        for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
-            database.write_now(bans.add, kind, value, "Mo", NOW, NOW + HOUR)
+        fill(database)
         yield database
 
 

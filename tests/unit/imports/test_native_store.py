@@ -1,0 +1,168 @@
+"""Our own export: into an empty service and out again it is the same, byte for byte."""
+
+import io
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from commentsvc.cli import client, main
+from commentsvc.comments import queries, threads
+from commentsvc.db.database import Database
+from commentsvc.exports import ndjson, snapshot
+from commentsvc.exports.output import Output
+from commentsvc.imports import store
+from commentsvc.model import DELETED
+from tests.unit.database_fixture import NOW, add, decide, opened
+from tests.unit.exports.test_snapshot import fill
+from tests.unit.imports.import_samples import DISQUS
+
+SETTINGS = '[[site]]\norigins = ["https://blog.example"]\n[[site]]\nname = "other"\n'
+
+
+def exported(database: Database) -> bytes:
+    file = io.BytesIO()
+    output = Output(file)
+
+    def write(reader: object) -> None:
+        ndjson.write(snapshot.records(reader, snapshot.Selection()), output)  # type: ignore[arg-type] # a Reader
+
+    database.read_now(write)
+    output.flush()
+    return file.getvalue()
+
+
+def run(data: Path, *words: object) -> Result:
+    data.mkdir(exist_ok=True)
+    (data / "commentsvc.toml").write_text(SETTINGS)
+    return CliRunner().invoke(main.main, ["import", "--data", str(data), *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of all there is: also comments of other systems, deleted and late ones."""
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "disqus.xml").write_text(DISQUS)
+    assert run(folder, "disqus", folder / "disqus.xml").exit_code == 0
+    with opened(folder) as database:
+        # The fixture's first comment has the id 1.
+        database.write_now(lambda tx: tx.execute("UPDATE import_run SET keeps_ids = 0"))
+        add(database, url="/deleted/", now=NOW + 1)
+        decide(database, DELETED, 4)
+        add(database, url="/empty/", status="pending", html="<p>x</p>")
+    with opened(tmp_path_factory.mktemp("filled")) as database:
+        fill(database)
+        (folder / "filled.ndjson").write_bytes(exported(database))
+    with opened(folder) as database:
+        path = folder / "export.ndjson"
+        path.write_bytes(exported(database))
+    return path
+
+
+@pytest.mark.parametrize("name", ["export.ndjson", "filled.ndjson"])
+@pytest.mark.parametrize("piece", [1, 5_000])
+def test_export_import_export_gives_the_same_bytes(
+    export: Path, tmp_path: Path, name: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commentsvc.cli.imports.ALONE", piece)
+    path = export.with_name(name)
+    done = run(tmp_path / "new", "auto", path)
+    assert done.exit_code == 0, done.output
+    with opened(tmp_path / "new") as database:
+        again = exported(database)
+    assert again == path.read_bytes()
+    assert client.check(tmp_path / "new") == []
+
+
+def test_a_second_import_changes_nothing(export: Path, tmp_path: Path) -> None:
+    data, path = tmp_path / "new", export.with_name("filled.ndjson")
+    for _ in range(2):
+        done = run(data, "commentsvc", path)
+        assert done.exit_code == 0
+    assert "already there          3" in done.output
+    assert len(client.import_runs(data)) == 1
+
+
+def test_an_export_is_not_doubled_where_it_was_made(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        fill(database)
+        data = exported(database)
+    path = tmp_path / "export.ndjson"
+    path.write_bytes(data)
+    assert "already there          3" in run(tmp_path, "auto", path).output
+    with opened(tmp_path) as database:
+        assert exported(database) == data
+
+
+def test_a_service_with_comments_gives_new_ids(export: Path, tmp_path: Path) -> None:
+    data = tmp_path / "used"
+    data.mkdir()
+    with opened(data) as database:
+        add(database, url="/own/", now=NOW - 1)
+    done = run(data, "commentsvc", export.with_name("filled.ndjson"))
+    assert done.exit_code == 0, done.output
+    with opened(data) as database:
+        entries = database.read_now(queries.listing, None, 10)
+        places = {entry.comment.id: (entry.site, entry.url) for entry in entries}
+        assert places == {
+            1: ("blog", "/own/"),
+            2: ("blog", "/post/"),
+            3: ("blog", "/post/"),
+            4: ("other", "/elsewhere/"),
+        }
+        reply = database.read_now(queries.find, 3)
+        assert reply
+        assert reply.comment.parent_id == 2
+        [listed] = [
+            each for each in database.read_now(threads.listing, "", 9, None) if each.aliases
+        ]
+        assert (listed.url, listed.aliases, listed.state) == ("/post/", ("/old/",), "closed")
+        assert b'"kind":"word"' in exported(database)
+        assert b'"training_token"' not in exported(database)
+    assert client.check(data) == []
+
+
+def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -> None:
+    """Without its own site it says so; with --site all of it goes there."""
+    text = export.read_text().replace('"site":"blog"', '"site":"old"')
+    path = tmp_path / "old.ndjson"
+    path.write_text(text)
+    done = run(tmp_path / "new", "auto", path)
+    assert "There is no site of this name; known: blog, other." in done.output
+    done = run(tmp_path / "new", "auto", path, "--site", "other")
+    assert done.exit_code == 0
+    with opened(tmp_path / "new") as database:
+        assert database.read_now(queries.site_count, "other") == 1
+        assert len(database.read_now(store.runs)) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"type":"end"', '"type":"ban"', "this is no record of ours"),
+        ('"version":1', '"version":2', "is of version 2 of the format"),
+        ('"status":"deleted"', '"status":"gone"', "this is no record of ours"),
+        ("\n", "\n{]\n", "line 2: this is no record of ours"),
+    ],
+)
+def test_a_broken_export_is_named_by_its_line(
+    export: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "broken.ndjson"
+    path.write_text(export.read_text().replace(old, new, 1))
+    done = run(tmp_path / "new", "commentsvc", path)
+    assert done.exit_code == 1
+    assert message in done.output
+
+
+def test_html_of_an_export_is_sanitised(export: Path, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.ndjson"
+    path.write_text(export.read_text().replace('"<p>x</p>"', '"<p>x</p><script>y</script>"'))
+    assert run(tmp_path / "new", "commentsvc", path).exit_code == 0
+    assert {"<p>x</p>"} <= {each.comment.html for each in client.listing(tmp_path / "new", None, 9)}
+
+
+def test_an_export_that_was_cut_off_is_named(export: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.ndjson"
+    path.write_text(export.read_text().rpartition('{"type":"end"')[0])
+    assert "the file is cut off" in run(tmp_path / "new", "commentsvc", path).output
