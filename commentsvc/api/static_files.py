@@ -1,4 +1,4 @@
-"""Files: the widget's, and those of a demo blog.
+"""Files: the widget's, and those of a demo blog; without one, a page for who opens the root.
 
 All are found once, at the start, and a request only looks a name up: no path that a client sends
 ever reaches the file system. The shipped files are in memory; those of a demo blog are read when
@@ -24,6 +24,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
+from commentsvc.util import templates
 from commentsvc.util.i18n import languages
 
 TAG = ("static",)
@@ -100,13 +101,17 @@ class Files:
         for tag, language in languages().items():
             self._shipped[f"locales/{tag}.json"] = language.widget_json
         self._blog = blog_paths(blog) if blog else {}
+        root = templates.environment("").get_template("root.html")
+        self._root = root.render(sites=settings.sites).encode()
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog takes every path and comes last."""
-        routes = [route(STATIC, self.static)]
-        if self._blog:
-            routes.append(Route("GET", "/{path}", self.blog))
-        return routes
+        last = Route("GET", "/{path}", self.blog) if self._blog else Route("GET", "/", self.root)
+        return [route(STATIC, self.static), last]
+
+    def root(self, _: Request) -> Response:
+        """GET /: 200 with a page that says what this is. Stored."""
+        return Response(200, (("Content-Type", TYPES[".html"]), *self._public), self._root, TAG)
 
     def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for all else. Stored."""

@@ -71,6 +71,7 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
             f"mail/erase?t={links.make('erase', EMAIL, 1, expires=expires)}",
             "embed/thread?url=/p/&view=page",
             "embed/thread?url=/p/&view=page&lang=ar",
+            "",
         ):
             page.goto(f"/{target}")
             assert_fine(page)

@@ -219,9 +219,15 @@ def test_a_page_that_vanished_is_not_found(service: Served, blog: Path) -> None:
     assert service.get("/p/").status == 404
 
 
-def test_without_a_blog_there_is_nothing_at_the_root(tmp_path: Path) -> None:
+def test_who_opens_the_bare_root_is_told_in_html_what_it_is(tmp_path: Path) -> None:
     with served(tmp_path) as service:
-        assert service.get("/").status == 404
+        answer = service.get("/")
+        assert answer.status == 200
+        assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
+        html = answer.body.decode()
+        assert '<a href="https://blog.example/">A blog</a> and notes.' in " ".join(html.split())
+        assert '<a href="moderation">' in html
+        assert service.get("/nothing").status == 404
 
 
 def test_a_folder_may_be_named_through_a_link(tmp_path: Path, blog: Path) -> None:
