@@ -44,6 +44,7 @@ export class CommentForm {
   #known = h("p.hint"); // stands for #identity while that is hidden
   #charactersLeft = h("small");
   #preview = h("div.preview", { role: "status", dir: "auto" });
+  #previewButton = h("button.link", { type: "button" });
   #error = h("p.error", { role: "alert" });
   #sendButton = h("button.button");
 
@@ -122,10 +123,11 @@ export class CommentForm {
   #addButtons() {
     const { messages, parent, own } = this.#about;
     this.#sendButton.textContent = messages[own ? "save" : "send"];
-    const onclick = () => this.#showPreview();
-    const preview = h("button.link", { type: "button", onclick }, messages.preview);
+    this.#previewButton.textContent = messages.preview;
+    this.#previewButton.onclick = () => this.#togglePreview();
+    this.#setPreview("");
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
-    const buttons = h("div.actions", {}, this.#sendButton, preview, cancel);
+    const buttons = h("div.actions", {}, this.#sendButton, this.#previewButton, cancel);
     this.element.append(this.#preview, this.#error, buttons);
   }
 
@@ -144,7 +146,7 @@ export class CommentForm {
 
   #change(field) {
     this.#mark(field.name, "");
-    this.#preview.textContent = "";
+    this.#setPreview("");
     this.#countCharacters();
     this.#keep();
   }
@@ -178,12 +180,18 @@ export class CommentForm {
     token.solution = token.proof_of_work && (await solve(token.proof_of_work));
   }
 
-  async #showPreview() {
+  #setPreview(html) {
+    setHTML(this.#preview, html);
+    this.#previewButton.ariaExpanded = Boolean(html);
+  }
+
+  async #togglePreview() {
     const { message } = this.element;
+    if (this.#preview.firstChild) return this.#setPreview("");
     if (!message.reportValidity()) return;
     try {
       const { html } = await send("POST", "preview", { message: message.value });
-      setHTML(this.#preview, html);
+      this.#setPreview(html);
     } catch (failure) {
       this.#explain(failure);
     }

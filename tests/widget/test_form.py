@@ -240,7 +240,7 @@ def test_the_page_hears_what_happened(page: Page, form: Locator) -> None:
     assert page.evaluate("window.heard") == ["commentsvc-form", "approved", 101]
 
 
-def test_a_preview_shows_what_the_service_makes_of_the_text(
+def test_a_preview_shows_what_the_service_makes_of_the_text_and_closes(
     page: Page, form: Locator, message: Locator, answers: Answers
 ) -> None:
     preview = form.get_by_role("button", name="Preview")
@@ -248,6 +248,12 @@ def test_a_preview_shows_what_the_service_makes_of_the_text(
     expect(message).to_be_focused()
     message.fill("*so*")
     answers.refuse("POST", 200, body='{"html": "<p><em>so</em></p>"}')
+    preview.click()
+    expect(form.get_by_role("status").locator("em")).to_have_text("so")
+    expect(preview).to_have_attribute("aria-expanded", "true")
+    preview.click()
+    expect(form.get_by_role("status")).to_be_empty()
+    expect(preview).to_have_attribute("aria-expanded", "false")
     preview.click()
     expect(form.get_by_role("status").locator("em")).to_have_text("so")
     message.press("End")
