@@ -39,7 +39,7 @@ function voteButtons(messages, { id, votes }, voting) {
   return [button(1, "▲", messages.up), h("span.votes", {}, votes || ""), down];
 }
 
-/** Return the element of a comment. It names `answered`, its parent, if that is not above it */
+/** Return the element of a comment; it names `answered`, unless that is above it */
 export function renderComment({ messages, closed, voting }, comment, answered) {
   const { own, note, author, isWaiting } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);

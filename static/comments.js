@@ -28,7 +28,7 @@ export class CommentThread extends HTMLElement {
   #order = h("select", { name: "sort" });
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
-  #box; // a field that becomes a form
+  #box; // becomes a form
 
   #observer = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -72,7 +72,7 @@ export class CommentThread extends HTMLElement {
     this.#offer("show");
   }
 
-  /** Show a button that loads comments: those after a cursor, or all */
+  /** Show a button that loads all comments, or those after a cursor */
   #offer(text, after) {
     this.#more.textContent = this.messages[text];
     this.#more.onclick = () => this.load(after);
