@@ -48,6 +48,7 @@ from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
+from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
@@ -250,7 +251,9 @@ async def _tell(database: Database, settings: Settings) -> None:
     await database.write(outbox_queue.sync_targets, targets)
 
 
-def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequence[Route]) -> Router:
+def _router(
+    service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequence[Route]
+) -> MissLimiter:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
     settings = service.settings
     cors = CorsPolicy(settings.sites)
@@ -270,7 +273,8 @@ def _router(service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequenc
         *others,
     ]
     description = ApiDescription(settings, routes)
-    return Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
+    router = Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
+    return MissLimiter(router, settings.server, service.clock)
 
 
 @contextmanager

@@ -215,7 +215,8 @@ class CommentsApi:
         else:
             number = self._database.read_now(queries.site_count, site)
             tag = site_tag(site)
-        return Response(200, self._json, b'{"count":%d}' % number, (tag,))
+        tags = operation.tags(request, tag)
+        return Response(200, self._json, b'{"count":%d}' % number, tags)
 
     def counts(self, request: Request) -> Response:
         """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
@@ -260,16 +261,24 @@ class CommentsApi:
                 return queries.changed(reader, place, since, limit, open_for)
             return queries.list_comments(reader, place, sort, limit, after, open_for)
 
+        def tags(page: CommentList) -> tuple[str, ...]:
+            return operation.tags(request, thread_tag(place.site, page.thread.url))
+
         if since is None and sort != "top" and limit <= SHORT:
             page = self._database.read_now(Reader.whole, work)
-            return self._show_list(page, place)
-        return self._read_list(work, place)
+            return self._show_list(page, place, tags(page))
+        return self._read_list(work, place, tags)
 
-    async def _read_list(self, work: Callable[[Reader], CommentList], place: PageRef) -> Response:
-        return self._show_list(await self._database.read(work), place)
+    async def _read_list(
+        self,
+        work: Callable[[Reader], CommentList],
+        place: PageRef,
+        tags: Callable[[CommentList], tuple[str, ...]],
+    ) -> Response:
+        page = await self._database.read_for_public(work)
+        return self._show_list(page, place, tags(page))
 
-    def _show_list(self, page: CommentList, place: PageRef) -> Response:
-        tags = (thread_tag(place.site, page.thread.url),)
+    def _show_list(self, page: CommentList, place: PageRef, tags: tuple[str, ...]) -> Response:
         return Response(200, self._list, encode(self._listed(page, place.site)), tags)
 
     def _listed(self, page: CommentList, site: str) -> ListedComments:

@@ -178,7 +178,7 @@ class Feeds:
         query = operation.read(request)
         site, url = self._sites.place(query.url, query.site)
         limit = self._settings.feed.entries
-        now_at, entries = await self._database.read(_latest, site, url, limit)
+        now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
         known = next(each for each in self._settings.sites if each.name == site)
         source = Source(
             site,
@@ -189,7 +189,8 @@ class Feeds:
         )
         tag = thread_tag(site, now_at) if url else site_tag(site)
         headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
-        return Response(200, headers, render(make_feed(source, entries)), (tag,))
+        tags = operation.tags(request, tag)
+        return Response(200, headers, render(make_feed(source, entries)), tags)
 
     def _address(self, path: str, url: str, site: str) -> str:
         """Return the address of a feed, "" where the service does not know its own."""

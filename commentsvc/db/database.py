@@ -2,14 +2,16 @@
 
 One thread, the `writer`, holds the only connection that writes; it groups what waits
 into transactions. Readers are `query_only` connections, one for `read_now` and one per reader OS
-thread. In WAL mode they neither wait for the writer nor hold it up, and what they begin after an
-acknowledgement sees what was acknowledged.
+thread. Reads of the public have reader threads of their own: however many wait, neither moderators
+nor submissions wait with them. In WAL mode readers neither wait for the writer nor hold it up, and
+what they begin after an acknowledgement sees what was acknowledged.
 """
 
 import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec
 
@@ -31,7 +33,7 @@ from commentsvc.settings.schema import DatabaseSettings
 
 P = ParamSpec("P")
 
-READERS: Final = 2  # threads for reads too long for the loop; SQLite reads rarely wait
+READERS: Final = 2  # threads of each kind, for reads too long for the loop; they rarely wait
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
 DEFAULTS: Final = DatabaseSettings()
@@ -67,6 +69,7 @@ class Database:
         self._patience = patience
         self._writes = WorkQueue(settings.queue)
         self._reads = WorkQueue(settings.queue)
+        self._public_reads = WorkQueue(settings.queue)
         self._runners: list[threading.Thread] = []
         self._connections: list[sqlite3.Connection] = []
         self._inline: Reader | None = None
@@ -83,7 +86,11 @@ class Database:
                 f"wal_autocheckpoint={self._settings.checkpoint_pages}",
                 f"cache_size=-{WRITER_CACHE}",
             )
-            readers = [self._keep(self._patience, "query_only=1") for _ in range(READERS)]
+            readers = [
+                (reads, self._keep(self._patience, "query_only=1"))
+                for reads in (self._reads, self._public_reads)
+                for _ in range(READERS)
+            ]
             self._inline = Reader(self._keep(LOOP_PATIENCE, "query_only=1"))
         except sqlite3.Error as error:
             self._disconnect()
@@ -93,10 +100,10 @@ class Database:
             raise DatabaseUnusable(f"{self._path} cannot be opened ({error})") from error
         writing.text_factory = decode  # what is damaged can be moderated; the writer reads little
         self._start("writer", self._run_writer, writing)
-        for number, connection in enumerate(readers, 1):
-            self._start(f"reader-{number}", self._run_reader, connection)
-        self._writes.open()
-        self._reads.open()
+        for number, (reads, connection) in enumerate(readers, 1):
+            self._start(f"reader-{number}", partial(self._run_reader, reads), connection)
+        for queue in (self._writes, self._reads, self._public_reads):
+            queue.open()
 
     async def write(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
@@ -132,9 +139,20 @@ class Database:
     async def read(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on a reader, all of it on one state of the database. Raises DatabaseError."""
+        """Run `work` on a reader, all of it on one state of the database. Raises DatabaseError.
+
+        It is for moderators, submissions and our own work.
+        """
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._reads.put(job)
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+
+    async def read_for_public(
+        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `read`, on other readers: for what anybody may ask for without signing in."""
+        job = Job(work, args, kwargs, asyncio.get_running_loop())
+        self._public_reads.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
     def read_now(
@@ -163,6 +181,7 @@ class Database:
     def close_now(self) -> None:
         """As `close`, blocking the caller."""
         self._reads.close()
+        self._public_reads.close()
         self._writes.close()
         self._inline = None
         while self._runners:
@@ -190,9 +209,9 @@ class Database:
     def _run_writer(self, connection: sqlite3.Connection) -> None:
         writer.run(connection, self._writes, self._purge, self._announce, self.write_health)
 
-    def _run_reader(self, connection: sqlite3.Connection) -> None:
+    def _run_reader(self, reads: WorkQueue, connection: sqlite3.Connection) -> None:
         reader = Reader(connection)
-        while jobs := self._reads.take(1):
+        while jobs := reads.take(1):
             [job] = jobs
             try:
                 try:

@@ -250,7 +250,8 @@ class TrustedProxies:
             return client
         forwarded = request.header("x-forwarded-for")
         if forwarded is None:
-            return _without_port((request.header("x-real-ip") or "").strip()) or client
+            real = request.header("x-real-ip")
+            return (real and _without_port(real.strip())) or client
         hops = forwarded.split(",")
         for hop in reversed(hops[-FORWARDED_HOPS:]):
             address = _without_port(hop.strip())

@@ -83,6 +83,24 @@ class Operation(Generic[Q]):
         """Read the query of a request. Raise HttpError 400 that names the parameters at fault."""
         return _QueryReader(self.query, self.ignores_unknown).read
 
+    def tags(self, request: Request, *tags: str) -> tuple[str, ...]:
+        """Return the `tags` of an answer, none where the query has a parameter that is ignored.
+
+        Such an answer is not cached: anybody could think of new values for ever.
+        """
+        query = request.query
+        if "token=" in query and "token" in self._names:
+            return ()
+        if self.ignores_unknown and query:
+            names = [pair.partition("=")[0] for pair in query.split("&")]
+            if len(set(names)) < len(names) or not self._names.issuperset(names):
+                return ()
+        return tags
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(each.name for each in msgspec.structs.fields(self.query))
+
 
 class _QueryReader(Generic[Q]):
     """Reads queries as `declared`. The usual query has each parameter once, by its plain name."""

@@ -9,9 +9,10 @@ a small page of its own, which on a mistake holds the form again with everything
 To answer a comment, and for more than one list of them, buttons lead to that page as well: they are
 of a form and no links, for which the policy holds that is told of below.
 
-A fragment lands in pages of other origins, where a path alone would lead to the blog: `base` names
-the address under which the embedding page reaches this service. Where the fragment is opened
-by itself, its policy lets the form go nowhere but here, so a forged `base` leads nobody away.
+A fragment lands in pages of other origins, where a path alone would lead to the blog: its form
+leads to `server.public_url`. Who embeds it may say by `base` where it expects the service, and is
+told when that is another address; so nobody can have a form lead elsewhere, or have one page
+rendered for ever new addresses.
 """
 
 from functools import cache
@@ -77,11 +78,8 @@ from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 OVERLAP = MINUTE_MS
 KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
 
+WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", "text/html; charset=utf-8")
-BASE = (
-    r"^https?://(?:[A-Za-z0-9À-ÖØ-öø-ʯ._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
-    r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@/%-]*)?(?![\s\S])"
-)
 POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
@@ -126,11 +124,10 @@ class ThreadQuery(PageQuery, frozen=True):
     base: Annotated[
         str,
         Meta(
-            description="The address under which the page that embeds the fragment reaches this"
-            " service; for the form.",
-            pattern=BASE,
+            description="The address of this service, as its settings have it"
+            " (`server.public_url`). The form leads there, whether this is given or not.",
             max_length=SITE_LENGTH,
-            extra={"message": "This must be the http(s) address of the comment service."},
+            extra={"message": WRONG_BASE},
         ),
     ] = ""
     view: (
@@ -216,6 +213,7 @@ class Embed:
         self._serializer = serializer
         self._most = settings.comments.list_limit
         self._origins = origins(settings.sites)
+        self._base = settings.server.public_url.rstrip("/")
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         templates = _environment()
@@ -236,23 +234,25 @@ class Embed:
     async def thread(self, request: Request) -> Response:
         """GET /embed/thread?url=U[&lang=L&base=B&view=page&closed=yes]: 200, thread and form, HTML.
 
-        It is a fragment, or a whole page with `view=page`. `base` is this service's address for
-        the form; a fragment without it means the page's own host. `lang` is the page's language;
-        one that we do not speak is English. A closed page has no form, nor
+        It is a fragment, or a whole page with `view=page`. A fragment's form leads to
+        `server.public_url`, without which it means the page's own host. `lang` is the page's
+        language; one that we do not speak is English. A closed page has no form, nor
         one that says so by `closed`. Its buttons ask for the page again: with `after`, the cursor
         of the next comments, or with `parent`, the id of the one that the form is to answer. 400
         for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
         its age may show a form until a comment changes; what is sent then is refused.
         """
         given = THREAD.read(request)
+        if given.base.rstrip("/") not in ("", self._base):
+            raise HttpError(400, "invalid", "Please look at: base.", {"base": WRONG_BASE})
         place = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.open_for(place.site), given.after or None
-        page = await self._database.read(
+        page = await self._database.read_for_public(
             queries.list_comments, place, "oldest", self._most, after, open_for
         )
         title = ""
         if given.view:
-            title = await self._database.read(queries.page_title, page.thread.id)
+            title = await self._database.read_for_public(queries.page_title, page.thread.id)
         html = self._show(
             given, find_language(requested_language(request.query)), place, page, title
         )
@@ -270,7 +270,7 @@ class Embed:
         shown = self._serializer.items(page.items, place.site)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
-        folder = "" if given.view and not given.base else f"{given.base.rstrip('/')}/embed/"
+        folder = "" if given.view else f"{self._base}/embed/"
         template = self._standalone if given.view else self._thread
         return templating.render(
             template,

@@ -57,6 +57,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     max_streams: Annotated[int, whole(0, 1_000_000)] = 5_000
     max_network_streams: Annotated[int, whole(0, 1_000_000)] = 500
     stream_heartbeat: Annotated[int, whole(1, 3_600, "seconds")] = 15
+    miss_limit: Annotated[str, RATE] = "6000/minute"
     max_waiting_requests: Annotated[int, whole(16, 65_536)] = 1_024
     keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75
     head_timeout: Annotated[int, whole(1, 600, "seconds")] = 10

@@ -10,15 +10,17 @@ made from the secret key: nothing has to be stored, and rotating that key parts 
 
 import hashlib
 import socket
+from functools import lru_cache
 from typing import Final
 
 from commentsvc.util.timestamps import DAY_MS
 
-KNOWN: Final = 1_000  # hashes that need not be made again
+KNOWN: Final = 1_000  # networks and hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)
 
 
+@lru_cache(KNOWN)
 def network(address: str) -> bytes:
     """Give the network of an IP address: its IPv4 /24 or IPv6 /56.
 

@@ -1,4 +1,4 @@
-"""Rate limit: how often one network, or all of a site's readers together, may submit.
+"""Rate limit: how often one network, or all of a site's readers together, may do something.
 
 A token bucket for each key holds as many tokens as the rate names and fills evenly, so that a
 reader may write three comments in a row, but nobody writes for ever. A bucket is two numbers. The
@@ -25,24 +25,37 @@ class RateLimiter:
         A rate is ``10/minute`` (second, hour, day) or ``off``.
         """
         # A key's credit, and the moment of it. A token costs as much credit as a unit has
-        # milliseconds, and in each of them the credit grows by one for each token of a unit.
-        self._buckets: LRUCache[bytes | str, tuple[int, int]] = LRUCache(BUCKETS)
+        # milliseconds, and in each of them the credit grows by one for each token of a unit. It is
+        # negative while the key owes some.
+        self._buckets: LRUCache[bytes | str, list[int]] = LRUCache(BUCKETS)
         self._tokens = self._token = 0
         if rate != "off":
             count, _, unit = rate.partition("/")
             self._tokens = int(count) * times
             self._token = _UNITS_MS[unit]
 
-    def take(self, key: bytes | str, now_ms: int) -> int:
-        """Take a token of `key`, a network or a site: 0 if it had one, else seconds to wait.
+    def take(self, key: bytes | str, now_ms: int, cost: float = 1.0) -> int:
+        """Take `cost` tokens of `key`, a network or a site: 0 if it had them, else seconds to wait.
 
         `now_ms` is monotonic; a clock that goes back only delays the filling.
         """
         if not self._tokens:
             return 0
         full = self._tokens * self._token
-        credit, since = self._buckets.get(key, (full, now_ms))
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = [full, now_ms]
+        credit, since = bucket
         credit = min(full, credit + max(0, now_ms - since) * self._tokens)
-        missing = self._token - credit
-        self._buckets[key] = (credit if missing > 0 else -missing, now_ms)
+        missing = round(cost * self._token) - credit
+        bucket[:] = (credit if missing > 0 else -missing, now_ms)
         return max(0, ceil(missing / (self._tokens * 1_000)))
+
+    def charge(self, key: bytes | str, cost: float) -> None:
+        """Take `cost` tokens more for what `key` has begun, whether it has them or not.
+
+        A negative cost gives some back.
+        """
+        bucket = self._buckets.get(key)
+        if bucket is not None:
+            bucket[0] -= round(cost * self._token)

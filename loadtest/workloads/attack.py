@@ -131,7 +131,7 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
         _get(
             "list by votes, a miss", f"/api/comments?url={url}&sort=top&limit={LIST}&token={MARK}"
         ),
-        _get("embedded thread, a miss", f"/embed/thread?url={url}&base=http://{MARK}.example/"),
+        _get("embedded thread, a miss", f"/embed/thread?url={url}&parent=1{MARK}"),
         _get("feed, a miss", f"/feed.atom?url={url}&x={MARK}"),
         _get("form token", f"/api/form-token?url={url}"),
         _get("metrics", "/metrics"),

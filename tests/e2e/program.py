@@ -202,9 +202,11 @@ class Service:
 
 
 @contextlib.contextmanager
-def serving(data: Path, environ: Mapping[str, str]) -> Iterator[Service]:
+def serving(
+    data: Path, environ: Mapping[str, str], listen: str = "127.0.0.1:0"
+) -> Iterator[Service]:
     """A service that is ready, and ended afterwards."""
-    running = Service(data, environ=environ)
+    running = Service(data, environ=environ, listen=listen)
     try:
         yield running.wait_until_ready()
     finally:

@@ -205,7 +205,9 @@ def resident(service: Service) -> int:
 @pytest.fixture
 def service(data: Path) -> Iterator[Service]:
     """A server whose rate limit refuses nothing before the handlers do."""
-    with serving(data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off"}) as service:
+    with serving(
+        data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_SERVER_MISS_LIMIT": "off"}
+    ) as service:
         yield service
 
 

@@ -18,6 +18,7 @@ from commentsvc.cli.alias_import import AliasedPage
 from commentsvc.comments import threads
 from commentsvc.exports import hugo as exports_hugo
 from commentsvc.model import DELETED
+from loadtest.harness.running import free_ports
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -260,10 +261,15 @@ def test_it_fits_the_slot_of_a_theme(site: Site, theme: str) -> None:
 
 
 def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> None:
-    settings = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
+    listen = f"127.0.0.1:{free_ports()[0]}"
+    settings = {
+        "COMMENTSVC_MODERATION_POLICY": "none",
+        "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+        "COMMENTSVC_SERVER_PUBLIC_URL": f"http://{listen}",
+    }
     site.post("one")
     site.post("old", "commentsClosed: true")
-    with serving(tmp_path / "data", settings) as service:
+    with serving(tmp_path / "data", settings, listen) as service:
         service.submit("/notes/posts/one/", "Built *in*", author="Rosa & <b>Weber</b>")
         files = site.build(service.address, more="build = true\n")
         wiring = 'defaultContentLanguage = "de"\n' + THEME

@@ -1,11 +1,14 @@
 """reviewing: lists, decisions, and the way back."""
 
+import asyncio
 import re
+import threading
 
 import pytest
 
 from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import search
+from commentsvc.db.sqlite import Reader
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add
@@ -27,6 +30,28 @@ def listed(html: str) -> list[int]:
     return [
         int(number) for number in re.findall(r'<article class="card comment" id="c(\d+)"', html)
     ]
+
+
+def test_a_flood_of_reads_holds_up_neither_submissions_nor_moderators(service: Served) -> None:
+    """Many more long reads than there are readers, none of which ends before the others."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long(_: Reader) -> bool:
+        begun.set()
+        return go_on.wait(30)
+
+    async def flood() -> None:
+        await asyncio.gather(*(service.database.read_for_public(long) for _ in range(50)))
+
+    attack = threading.Thread(target=asyncio.run, args=(flood(),))
+    attack.start()
+    try:
+        assert begun.wait(30)
+        assert service.submit("In the midst of it").status == 201
+        assert seated(service).get("queue").status == 200
+    finally:
+        go_on.set()
+        attack.join()
 
 
 def test_the_queue_shows_what_waits_the_newest_first(service: Served, seat: Seat) -> None:

@@ -121,6 +121,28 @@ def test_what_strangers_ask_for_may_have_more_parameters(service: Served, path: 
     assert service.get(f"{path}?url=/p/&token=x&_=1&url=/q/").status == 200
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/feed.atom?url=/p/&utm_source=x",
+        "/feed.json?url=/p/&url=/q/",
+        "/feed.rss?x",
+        "/comments?url=/p/&x=1",
+        "/comments/count?url=/p/&token=x",
+        "/api/comments?url=/p/&token=x",
+        "/api/comments?url=/p/&limit=1000&token=x",
+        "/api/comments/count?token=x",
+    ],
+)
+def test_answers_to_queries_without_end_are_not_stored(service: Served, target: str) -> None:
+    """Else anybody could fill the cache with one page, by values that nobody reads."""
+    asked = service.get(target)
+    assert (asked.status, asked.tags) == (200, ())
+    path, _, query = target.partition("?")
+    plain = "url=/p/" if "url=" in query or path == "/comments" else ""
+    assert service.get(f"{path}?{plain}").tags != ()
+
+
 def test_a_list_shows_a_page_oldest_first(service: Served) -> None:
     for text in ("first", "second", "third"):
         service.submit(text)

@@ -22,6 +22,8 @@ from commentsvc.db.sqlite import (
 from commentsvc.settings.schema import DatabaseSettings
 from tests.unit.database_fixture import held, opened, site, sites
 
+PATIENCE = 30.0  # seconds
+
 
 def test_a_read_after_the_answer_sees_what_was_acknowledged(tmp_path: Path) -> None:
     async def main(database: Database) -> None:
@@ -95,6 +97,27 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
         assert before == after == ["blog"]
         assert thread.startswith("reader")
         assert database.read_now(sites) == ["blog", "between"]
+
+    with opened(tmp_path) as database:
+        asyncio.run(main(database))
+
+
+def test_reads_of_the_public_hold_up_nobody_else(tmp_path: Path) -> None:
+    """Many more than there are readers for, none of which ends before the others are answered."""
+    go_on = threading.Event()
+
+    def long(_: Reader) -> bool:
+        return go_on.wait(PATIENCE)
+
+    async def main(database: Database) -> None:
+        flood = [asyncio.ensure_future(database.read_for_public(long)) for _ in range(50)]
+        await asyncio.sleep(0)
+        try:
+            assert await asyncio.wait_for(database.read(sites), PATIENCE) == ["blog"]
+            assert await asyncio.wait_for(database.write(site("new")), PATIENCE) == "new"
+        finally:
+            go_on.set()
+        assert all(await asyncio.gather(*flood))
 
     with opened(tmp_path) as database:
         asyncio.run(main(database))

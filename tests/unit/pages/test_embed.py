@@ -87,16 +87,15 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
 
 
 def test_a_comment_is_answered_without_a_script(service: Served) -> None:
-    """A button of a form, not a link: the policy then keeps it here whatever `base` says."""
+    """A button of a form, not a link: the policy then keeps it here."""
     service.submit("Hi", author="<Ann>")
-    html = service.get("/embed/thread?url=/p/&base=https://c.example").body.decode()
+    html = service.get("/embed/thread?url=/p/").body.decode()
     assert re.findall("<button [^>]*Reply to [^>]*>", html) == [
         '<button class="commentsvc-link" form="commentsvc-reply" name="parent" value="1"'
         ' aria-label="Reply to &lt;Ann&gt;">'
     ]
-    action = "https://c.example/embed/thread#commentsvc-form"
+    action = "/embed/thread#commentsvc-form"
     assert f'<form id="commentsvc-reply" action="{action}">' in html
-    assert 'href="https://c.example' not in html
     page = service.get("/embed/thread?url=/p/&view=page&parent=1").body
     assert "Reply to &lt;Ann&gt;</h3>" in page.decode()
     assert Outline(page).values()["parent"] == "1"
@@ -149,15 +148,28 @@ def test_the_thread_can_be_a_page_of_its_own(service: Served) -> None:
     [
         ("", "/embed/thread"),
         ("&site=notes", "/embed/thread?site=notes"),
-        ("&base=https://c.example/", "https://c.example/embed/thread"),
-        ("&base=https://c.example/x&site=blog", "https://c.example/x/embed/thread?site=blog"),
         ("&view=page&site=notes", "thread?site=notes"),
-        ("&view=page&base=https://c.example/x", "https://c.example/x/embed/thread"),
     ],
 )
 def test_the_form_is_posted_to_this_service(service: Served, query: str, action: str) -> None:
     html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
     assert f'method="post" action="{action}"' in html
+
+
+def test_the_address_of_the_form_comes_from_the_settings(tmp_path: Path) -> None:
+    server = msgspec.structs.replace(SETTINGS.server, public_url="https://c.example/x/")
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, server=server)) as service:
+        for query, action in {
+            "": "https://c.example/x/embed/thread",
+            "&base=https://c.example/x": "https://c.example/x/embed/thread",
+            "&base=https://c.example/x/&site=notes": "https://c.example/x/embed/thread?site=notes",
+            "&view=page&base=https://c.example/x": "thread",
+        }.items():
+            html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
+            assert f'method="post" action="{action}"' in html
+        answer = service.get("/embed/thread?url=/p/&base=https://c.example/y")
+        assert (answer.status, answer.tags) == (400, ())
+        assert b"server.public_url" in answer.body
 
 
 @pytest.mark.parametrize(
@@ -167,8 +179,8 @@ def test_the_form_is_posted_to_this_service(service: Served, query: str, action:
         ("?url=/p/&site=other", ["site"]),
         ("?url=/p/&base=javascript:alert(1)", ["base"]),
         ("?url=/p/&base=//evil.example", ["base"]),
-        ("?url=/p/&base=https://c.example/?x", ["base"]),
-        ("?url=/p/&base=x&view=all", ["base", "view"]),
+        ("?url=/p/&base=https://c.example", ["base"]),
+        ("?url=/p/&lang=x&view=all", ["lang", "view"]),
         ("?url=/p/&closed=1", ["closed"]),
         ("?url=/p/&parent=x", ["parent"]),
     ],

@@ -1,0 +1,127 @@
+"""miss_limit: reads beyond the cache cost a network what they cost us; hits never come here."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
+from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
+from commentsvc.http.router import Route, Router
+from commentsvc.settings.schema import ServerSettings
+from tests.unit.settable_clock import SettableClock
+
+OURS, OTHER = "192.0.2.1", "198.51.100.1"
+
+
+async def long_answer(_: Request) -> Response:
+    """What a thread of 160 KB is answered with, after a while."""
+    await asyncio.sleep(0)
+    return Response(200, (), bytes(20 * SIZE), ("tag",))
+
+
+async def failing(_: Request) -> Response:
+    await asyncio.sleep(0)
+    raise HttpError(404, "not_found", "There is nothing.")
+
+
+def short_answer(_: Request) -> Response:
+    return Response(200, (), b"{}", ("tag",))
+
+
+class Limited:
+    """A router behind a limit, and its clock."""
+
+    def __init__(self, limit: str) -> None:
+        self.clock = SettableClock(0)
+        routes = [
+            Route(method, path, handler)
+            for path, handler in (
+                ("/short", short_answer),
+                ("/long", long_answer),
+                ("/failing", failing),
+                ("/moderation/queue", short_answer),
+            )
+            for method in ("GET", "POST")
+        ]
+        router = Router(routes, CorsPolicy(()), lambda e: e if isinstance(e, HttpError) else None)
+        settings = ServerSettings(miss_limit=limit)
+        self._limiter = MissLimiter(router, settings, self.clock)
+
+    def begin(
+        self, path: str, peer: str = OURS, method: str = "GET"
+    ) -> Response | Deferred | Awaitable[Response]:
+        request = Request(method, path, "", b"", peer, lambda _: None)
+        return self._limiter.handle(request)
+
+    async def ask(self, path: str, peer: str = OURS, method: str = "GET") -> int:
+        answer = self.begin(path, peer, method)
+        assert not isinstance(answer, Deferred)
+        response = answer if isinstance(answer, Response) else await answer
+        return response.status
+
+
+@pytest.fixture
+def limited() -> Limited:
+    return Limited("50/minute")
+
+
+def test_a_network_beyond_its_limit_is_told_to_wait(limited: Limited) -> None:
+    async def main() -> None:
+        assert [await limited.ask("/short") for _ in range(401)] == [200] * 400 + [429]
+        assert await limited.ask("/short", "192.0.2.99") == 429
+        assert await limited.ask("/short", OTHER) == 200
+        refused = limited.begin("/short")
+        assert isinstance(refused, Response)
+        assert dict(refused.headers)["Retry-After"] == "1"
+        assert b"too_many_reads" in refused.body
+        limited.clock.elapsed += 1_000
+        assert await limited.ask("/short") == 200
+
+    asyncio.run(main())
+
+
+def test_a_long_answer_costs_more(limited: Limited) -> None:
+    async def main() -> None:
+        assert [await limited.ask("/long") for _ in range(4)] == [200, 200, 200, 429]
+
+    asyncio.run(main())
+
+
+def test_many_at_once_do_not_pass_as_few(limited: Limited) -> None:
+    async def main() -> None:
+        begun = [limited.begin("/long") for _ in range(100)]
+        later = [
+            asyncio.ensure_future(each)
+            for each in begun
+            if not isinstance(each, Response | Deferred)
+        ]
+        await asyncio.gather(*later)
+        assert len(later) <= 50 / LATER + 1
+
+    asyncio.run(main())
+
+
+def test_what_fails_costs_little(limited: Limited) -> None:
+    async def main() -> None:
+        assert {await limited.ask("/failing") for _ in range(300)} == {404}
+
+    asyncio.run(main())
+
+
+def test_moderators_and_writes_are_not_counted(limited: Limited) -> None:
+    async def main() -> None:
+        while await limited.ask("/short") == 200:
+            pass
+        assert await limited.ask("/moderation/queue") == 200
+        assert await limited.ask("/short", method="POST") == 200
+
+    asyncio.run(main())
+
+
+def test_off_counts_nothing() -> None:
+    async def main() -> None:
+        limited = Limited("off")
+        assert {await limited.ask("/long") for _ in range(100)} == {200}
+
+    asyncio.run(main())
