@@ -34,11 +34,11 @@ def as_http(error: Exception) -> HttpError | None:
             message = "This is not where a list can go on. Start again without `after`."
             return HttpError(400, "invalid", message, {"after": message})
         case DatabaseFull():
-            message = "Comments cannot be stored just now: the server's disk is full or failing."
-            return HttpError(503, "storage", message, headers=(("Retry-After", FULL_SECONDS),))
+            full = _("Comments cannot be stored just now: the server's disk is full or failing.")
+            return HttpError(503, "storage", full, headers=(("Retry-After", FULL_SECONDS),))
         case DatabaseError():
-            message = "The server is busy. Please try again in a few seconds."
-            return HttpError(503, "busy", message, headers=(("Retry-After", BUSY_SECONDS),))
+            busy = _("The server is busy. Please try again in a few seconds.")
+            return HttpError(503, "busy", busy, headers=(("Retry-After", BUSY_SECONDS),))
     return None
 
 

@@ -5,8 +5,11 @@ common is here; what becomes of a submission is decided by `commentsvc.submissio
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
+
+import msgspec
 
 from commentsvc.api.serialize import Invitation
 from commentsvc.comments.submission import Submission
@@ -23,6 +26,8 @@ from commentsvc.http.messages import (
 from commentsvc.spam.score import Verdict
 from commentsvc.submissions import Accepted, SubmissionService
 from commentsvc.util.client_network import network
+from commentsvc.util.i18n import Message, requested_language
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 T = TypeVar("T")
@@ -33,8 +38,8 @@ PREVIEWS: Final = "60/minute"
 # Attempts for each comment that a network may send: people have to correct themselves.
 ATTEMPTS: Final = 6
 
-TOO_FAST: Final = "You're going a little fast. Try again in {} seconds."
-TOO_MANY_PREVIEWS: Final = "Too many previews. Try again in {} seconds."
+TOO_FAST: Final = _("You're going a little fast. Try again in %(seconds)s seconds.")
+TOO_MANY_PREVIEWS: Final = _("Too many previews. Try again in %(seconds)s seconds.")
 
 
 class HttpSubmissions:
@@ -76,7 +81,7 @@ class HttpSubmissions:
         Raise HttpError 403 or 429, CommentsError, DatabaseError; then nothing is stored.
         """
         headers, place = self._check(request, submission)
-        return await self._submissions.submit(submission, place), headers
+        return await self._submissions.submit(_mailed(submission, request), place), headers
 
     def begin(
         self,
@@ -91,7 +96,7 @@ class HttpSubmissions:
         headers, place = self._check(request, submission)
         later = Deferred()
         done = partial(_give, later, lambda accepted: answer(accepted, headers))
-        self._submissions.begin(submission, place, done)
+        self._submissions.begin(_mailed(submission, request), place, done)
         return later
 
     def preview(
@@ -113,7 +118,7 @@ class HttpSubmissions:
         headers = self._cors.check(request, submission.place[0])
         return headers, self._count(request, self._limiter, TOO_FAST)
 
-    def _count(self, request: Request, limiter: RateLimiter, refusal: str) -> bytes:
+    def _count(self, request: Request, limiter: RateLimiter, refusal: Message) -> bytes:
         """Return the network of a request.
 
         Raise HttpError 429 with the text `refusal` where `limiter` lets the network wait.
@@ -122,8 +127,16 @@ class HttpSubmissions:
         wait = limiter.take(place, self._clock.monotonic_ms())
         if wait:
             headers = (("Retry-After", str(wait)),)
-            raise HttpError(429, "too_many", refusal.format(wait), headers=headers)
+            message = replace(refusal, params={"seconds": wait})
+            raise HttpError(429, "too_many", message, headers=headers)
         return place
+
+
+def _mailed(submission: Submission, request: Request) -> Submission:
+    """Return a submission with the language in which it asks for mails, if it does."""
+    if not submission.notify:
+        return submission
+    return msgspec.structs.replace(submission, language=requested_language(request.query))
 
 
 def _give(later: Deferred, answer: Callable[[T], Response], outcome: T | Exception) -> None:

@@ -18,18 +18,26 @@ from typing import Any, Final
 from itsdangerous import BadData, URLSafeSerializer
 
 from commentsvc.db.sqlite import Transaction
+from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
 
 # No link of ours is longer; in characters.
 LENGTH: Final = 512
 # Days that a link to all of one's own works: who asks for it does so now, and it may do much.
 OWN_DAYS: Final = 2
 
+USED: Final = _("This link was used before. Each link in a mail works once.")
+
 SPEND: Final = "INSERT INTO used_link (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
 FORGET: Final = "DELETE FROM used_link WHERE expires_at < ?"
 
 
 class LinkError(Exception):
-    """The link is not ours; the text is for the person who followed it."""
+    """The link is not ours; `message` is for the person who followed it."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class LinkExpired(LinkError):
@@ -54,10 +62,12 @@ class SignedLinks:
             content: list[Any] = self._serializer(purpose).loads(token)
         except (BadData, ValueError) as error:
             raise LinkError(
-                "This link is not complete, or not ours. Please copy all of it from the mail."
+                _("This link is not complete, or not ours. Please copy all of it from the mail.")
             ) from error
         if now // 1_000 >= content.pop(0):
-            raise LinkExpired("This link has expired. Links in mails work for a limited time only.")
+            raise LinkExpired(
+                _("This link has expired. Links in mails work for a limited time only.")
+            )
         return content
 
     def _serializer(self, purpose: str) -> URLSafeSerializer:
@@ -77,4 +87,4 @@ def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     tx.execute(FORGET, (now,))
     digest = hashlib.blake2b(what.encode(), digest_size=16).digest()
     if not tx.execute(SPEND, (digest, now + kept)).rowcount:
-        raise LinkExpired("This link was used before. Each link in a mail works once.")
+        raise LinkExpired(USED)

@@ -51,7 +51,8 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     `key` is the client's own or, where `derived`, made of the content. `token_expires_at` is in
     Unix milliseconds. `open_for` is how long after its first publication a thread of the site takes
     comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
-    `network` is a keyed hash.
+    `network` is a keyed hash, `language` the tag of the
+    language in which `notify` asks for mails.
     """
 
     site: str
@@ -74,6 +75,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     reasons: str = ""
     network: bytes | None = None
     notify: bool = False
+    language: str = ""
 
 
 class ThreadRef(NamedTuple):
@@ -144,7 +146,7 @@ def _tell(
     told = False
     for new, comment in zip(submissions, stored, strict=True):
         if new.notify:
-            subscriptions.subscribe(tx, comment.id)
+            subscriptions.subscribe(tx, comment.id, new.language)
         told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
     if told:
         subscriptions.published(tx, first, last, now)

@@ -150,7 +150,8 @@ class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Submission(msgspec.Struct, frozen=True, gc=False):
     """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url.
 
-    `form_token` is None where the client cannot know of any.
+    `form_token` is None where the client cannot know of any. `language` is the tag of the page's
+    language, where mails are wanted.
     """
 
     place: tuple[str, str]
@@ -166,6 +167,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     notify: bool = False
     form_token: str | None = ""
     proof_of_work: str = ""
+    language: str = ""
 
     def fingerprint(self) -> int:
         """Give a number that a retry of this submission has too, and hardly another one."""

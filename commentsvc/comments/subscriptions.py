@@ -25,7 +25,8 @@ ADD_SUBSCRIBER: Final = (
     " SELECT site_id, email, 'asked', 0 FROM comment WHERE id = ? ON CONFLICT DO NOTHING"
 )
 SUBSCRIBE: Final = (
-    "INSERT INTO subscription (comment_id, subscriber_id) SELECT c.id, s.id FROM comment AS c"
+    "INSERT INTO subscription (comment_id, subscriber_id, language)"
+    " SELECT c.id, s.id, ? FROM comment AS c"
     " JOIN subscriber AS s ON s.email = c.email AND s.site_id = c.site_id"
     " WHERE c.id = ? AND s.consent <> 'stopped'"
 )
@@ -61,10 +62,13 @@ OF_COMMENT: Final = (
 )
 
 
-def subscribe(tx: Transaction, comment_id: int) -> None:
-    """Note that the author of a comment, which has an address, wants to be told of answers."""
+def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
+    """Note that the author of a comment, which has an address, wants to be told of answers.
+
+    `language` is the tag of the language that they wrote in.
+    """
     tx.execute(ADD_SUBSCRIBER, (comment_id,))
-    tx.execute(SUBSCRIBE, (comment_id,))
+    tx.execute(SUBSCRIBE, (language, comment_id))
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:
@@ -80,6 +84,17 @@ def subscriber(reader: Reader, comment_id: int) -> Row | None:
     """Of who is told of answers to a comment: id, address and consent; None where nobody is."""
     row: Row | None = reader.execute(OF_COMMENT, (comment_id,)).fetchone()
     return row
+
+
+def language_of(reader: Reader, comment_id: int, kind: str) -> str:
+    """Return the tag of the language of who is mailed about a comment; "" where it is not known.
+
+    A `reply` is mailed to the author of the comment above it, all else to its own.
+    """
+    wanted = "(SELECT parent_id FROM comment WHERE id = ?)" if kind == "reply" else "?"
+    sql = f"SELECT language FROM subscription WHERE comment_id = {wanted}"  # noqa: S608 - constants
+    row = reader.execute(sql, (comment_id,)).fetchone()
+    return row[0] if row else ""
 
 
 def site_of(reader: Reader, subscriber_id: int) -> str | None:

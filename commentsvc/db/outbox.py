@@ -42,7 +42,7 @@ ERROR_LENGTH: Final = 500  # characters kept of what a server said
 
 _COLUMNS: Final = (
     "id, channel, kind, recipient, comment_id, last_comment_id, state, created_at, due_at,"
-    " expires_at, attempts, error"
+    " expires_at, attempts, error, language"
 )
 # CROSS JOIN keeps SQLite from looking at the comments before it knows that there is a target.
 TELL: Final = (
@@ -63,8 +63,8 @@ TELL_CHANGE: Final = (
 )
 # Who asked waits for it: a day later it is of no use.
 TELL_OWN: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at)"
-    " VALUES (?, 'own', ?, ?, ?, ?, ?)"
+    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at, language)"
+    " VALUES (?, 'own', ?, ?, ?, ?, ?, ?)"
 )
 # (channel, delay, moment, patience): an open row collects until nothing more came for the
 # delay, but ten times as long at most; so does one that waits for another attempt. One that is due
@@ -167,9 +167,9 @@ def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     tx.execute(TELL, (first, last, now, PATIENCE))
 
 
-def own(tx: Transaction, email: str, now: int) -> None:
-    """Mail that address the links to all that was written with it."""
-    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY_MS))
+def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
+    """Mail that address the links to all written with it, in the `language` of that tag."""
+    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY_MS, language))
 
 
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:

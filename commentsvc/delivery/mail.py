@@ -11,6 +11,7 @@ A message has the same Message-ID at every attempt, made of its row. Mails about
 the same message that never was, so that mail programs show them together.
 """
 
+import re
 from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -30,11 +31,13 @@ from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import personal_data
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util import templates
+from commentsvc.util.i18n import ENGLISH, Message, find_language, ngettext, speaking, spoken
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
 
 # What a moderator may do by a link, and how it is called there, in this order.
-ACTIONS: Final = {APPROVED: "Approve", SPAM: "Spam", DELETED: "Delete"}
+ACTIONS: Final = {APPROVED: _("Approve"), SPAM: _("Spam"), DELETED: _("Delete")}
 # A question that is not answered by then is asked again with the next comment.
 CONFIRM_DAYS: Final = 30
 # "No more" must work for as long as a mail may lie in a mailbox.
@@ -42,7 +45,18 @@ STOP_DAYS: Final = 3_650
 SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
 TOLD: Final = 50  # comments in one digest; more are counted
 COUNTED: Final = 10_000  # comments at most; then the mail says too few
+TEMPLATES: Final = {
+    "submitted": "submitted.jinja",
+    "digest": "submitted.jinja",
+    "confirm": "confirm.jinja",
+    "reply": "reply.jinja",
+    "own": "own.jinja",
+    "test": "test.jinja",
+}
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
+
+# Empty lines that templates leave. What is quoted has none: each of its lines begins with ">".
+_GAPS: Final = re.compile(r"\n{3,}")
 
 COLLECTED: Final = (
     "SELECT id FROM comment WHERE id BETWEEN ? AND ? AND status IN ('pending', 'approved')"
@@ -74,23 +88,44 @@ class MailComposer:
         return urlsplit(self._base).hostname or "localhost"
 
     def compose(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The letter that a row of the outbox stands for; None if it has nothing to tell."""
-        return self._kinds[post.kind](reader, post)
+        """The letter that a row of the outbox stands for; None if it has nothing to tell.
+
+        Moderators get theirs in the language of the settings, authors in the one they wrote in.
+        """
+        if post.kind in ("submitted", "digest"):
+            tag = self._mail.language
+        elif post.kind == "own":
+            tag = post.language
+        else:
+            tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
+        with speaking(find_language(tag)):
+            return self._kinds[post.kind](reader, post)
 
     def test(self, recipient: str, number: int, now: int) -> Envelope:
         """A letter that shows that mail works; `number` makes it unlike others."""
-        subject = "Mail from commentsvc works"
-        return self._letter("test", recipient, subject, number, now, None, base=self._base)
+        with speaking(find_language(self._mail.language)):
+            subject = _("Mail from commentsvc works")
+            return self._letter("test", recipient, subject, number, now, None, base=self._base)
 
     def _submitted(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """A new comment, to a moderator."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
-        subject = f"{entry.comment.author} commented on “{self._title(entry)}”"
-        told = self._told(entry, post)
+        subject = _(
+            "%(author)s commented on “%(title)s”",
+            author=entry.comment.author,
+            title=self._title(entry),
+        )
         return self._letter(
-            "submitted", post.recipient, subject, post.id, post.created_at, entry, told=told
+            "submitted",
+            post.recipient,
+            subject,
+            post.id,
+            post.created_at,
+            entry,
+            told=[self._told(entry, post)],
+            number=1,
         )
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -103,7 +138,7 @@ class MailComposer:
         if not entries:
             return None
         number = len(rows)
-        subject = "1 new comment" if number == 1 else f"{number} new comments"
+        subject = ngettext("%(num)s new comment", "%(num)s new comments", number)
         return self._letter(
             "digest",
             post.recipient,
@@ -125,7 +160,7 @@ class MailComposer:
         return self._letter(
             "confirm",
             email,
-            "Do you want a mail when someone replies to you?",
+            _("Do you want a mail when someone replies to you?"),
             post.id,
             post.created_at,
             entry,
@@ -144,7 +179,11 @@ class MailComposer:
             return None
         parent, number, email = found
         stop = self._link("stop", number, expires=post.created_at + STOP_DAYS * DAY_MS)
-        subject = f"{entry.comment.author} replied to you on “{self._title(entry)}”"
+        subject = _(
+            "%(author)s replied to you on “%(title)s”",
+            author=entry.comment.author,
+            title=self._title(entry),
+        )
         page = self._page(entry)
         letter = self._letter(
             "reply",
@@ -155,7 +194,7 @@ class MailComposer:
             entry,
             told=self._quote(entry),
             answered=self._quote(parent),
-            link=page and f"{page}#comment-{entry.comment.id}",
+            page=page and f"{page}#comment-{entry.comment.id}",
             stop=stop,
         )
         letter.message["List-Unsubscribe"] = f"<{stop}>"
@@ -170,7 +209,7 @@ class MailComposer:
         return self._letter(
             "own",
             post.recipient,
-            "Your comments",
+            _("Your comments"),
             post.id,
             post.created_at,
             None,
@@ -204,7 +243,7 @@ class MailComposer:
         comment = entry.comment
         expires = post.created_at + self._mail.link_days * DAY_MS
         actions = [
-            (name, self._link("comment", action, comment.id, post.id, expires=expires))
+            (str(name), self._link("comment", action, comment.id, post.id, expires=expires))
             for action, name in ACTIONS.items()
             if comment.status in MOVES[action]
         ]
@@ -212,7 +251,8 @@ class MailComposer:
 
     def _link(self, purpose: str, *content: int | str, expires: int) -> str:
         token = self._links.make(purpose, *content, expires=expires)
-        return f"{self._base}/mail/{purpose}?t={token}"
+        tag = spoken().tag
+        return f"{self._base}/mail/{purpose}?t={token}" + (f"&lang={tag}" if tag != ENGLISH else "")
 
     def _title(self, entry: Entry) -> str:
         return one_line(entry.title) or entry.url
@@ -223,9 +263,9 @@ class MailComposer:
 
     def _letter(
         self,
-        template: str,
+        kind: str,
         recipient: str,
-        subject: str,
+        subject: Message,
         serial: int,
         created: int,
         entry: Entry | None,
@@ -236,18 +276,19 @@ class MailComposer:
         name = one_line(site.title) or site.name
         message["From"] = Address(_header_text(name), addr_spec=self._mail.sender)
         message["To"] = Address(addr_spec=recipient)
-        message["Subject"] = _header_text(subject)[:SUBJECT_LENGTH]
+        message["Subject"] = _header_text(str(subject))[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(created // 1_000, UTC)
-        message["Message-ID"] = f"<{template}.{serial}.{created}@{self._domain}>"
+        message["Message-ID"] = f"<{kind}.{serial}.{created}@{self._domain}>"
         if entry:
             message["References"] = f"<thread.{entry.comment.thread_id}@{self._domain}>"
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answering machine answers
-        values |= {"subject": one_line(subject), "site": name, "days": self._mail.link_days}
+        values |= {"subject": one_line(str(subject)), "site": name, "days": self._mail.link_days}
         text, html = (
-            _environment().get_template(f"{template}.{end}").render(values)
-            for end in ("txt", "html")
+            templates.render(_environment(form).get_template(TEMPLATES[kind]), spoken(), **values)
+            for form in ("txt", "html")
         )
-        message.set_content(text, cte="quoted-printable")
+        message["Content-Language"] = spoken().tag
+        message.set_content(_GAPS.sub("\n\n", text), cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         return Envelope(self._mail.sender, recipient, message)
 
@@ -263,7 +304,9 @@ def _quoted(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = templates.environment("mail")
+def _environment(form: str) -> Environment:
+    """Give the templates as they write text (`txt`) or HTML: each mail is one of them."""
+    environment = templates.environment("mail", autoescape=form == "html")
     environment.filters["quoted"] = _quoted
+    environment.globals |= {"layout": f"layout.{form}", "parts": f"parts.{form}"}
     return environment

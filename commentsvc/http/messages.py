@@ -20,7 +20,14 @@ import msgspec
 
 from commentsvc.http.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
 from commentsvc.settings.schema import Site
-from commentsvc.util.i18n import Text, translate
+from commentsvc.util.i18n import (
+    Language,
+    Text,
+    accepted_language,
+    find_language,
+    requested_language,
+    translate,
+)
 from commentsvc.util.origin import origin
 
 _log = logging.getLogger(__name__)
@@ -170,6 +177,11 @@ class Request(msgspec.Struct, frozen=True):
         if self.header("content-encoding"):
             message = "Send the body as it is, without Content-Encoding."
             raise HttpError(415, "unsupported_media_type", message)
+
+    def language(self) -> Language:
+        """Give the language that `lang` in the query names, or else the browser prefers."""
+        tag = requested_language(self.query)
+        return find_language(tag or accepted_language(self.header("accept-language") or ""))
 
     def form(self) -> Form:
         """Read the body of a posted form. Raises HttpError 415 or 400."""

@@ -25,6 +25,8 @@ from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import origins
 from commentsvc.util import templates
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import speaking, spoken
 from commentsvc.util.timestamps import DAY_MS
 
 HEADERS = (
@@ -41,11 +43,15 @@ HEADERS = (
 )
 # What a link would do, its button, and what it has done, by the status that it gives.
 WORDS = {
-    APPROVED: ("Publish this comment?", "Approve", "The comment is published."),
-    SPAM: ("Is this comment spam?", "Mark as spam", "The comment is marked as spam."),
-    DELETED: ("Delete this comment?", "Delete", "The comment is deleted."),
+    APPROVED: (_("Publish this comment?"), _("Approve"), _("The comment is published.")),
+    SPAM: (_("Is this comment spam?"), _("Mark as spam"), _("The comment is marked as spam.")),
+    DELETED: (_("Delete this comment?"), _("Delete"), _("The comment is deleted.")),
 }
-STATES = {APPROVED: "published", SPAM: "marked as spam", DELETED: "deleted"}
+ALREADY = {
+    APPROVED: _("The comment is published already."),
+    SPAM: _("The comment is marked as spam already."),
+    DELETED: _("The comment is deleted already."),
+}
 
 
 def link_operation(
@@ -98,7 +104,7 @@ class LinkPages:
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        action, comment_id, _ = self._read(request)
+        action, comment_id, _post = self._read(request)
         return self._shown(action, await self._find(comment_id))
 
     async def act(self, request: Request) -> Response:
@@ -117,29 +123,31 @@ class LinkPages:
 
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 404, 410."""
-        _, site = await self._subscriber("confirm", request)
-        title = f"Get a mail when someone replies to you on {site}?"
-        return rendered("link.html", 200, title=title, button="Yes, mail me about replies")
+        _number, site = await self._subscriber("confirm", request)
+        title = _("Get a mail when someone replies to you on %(site)s?", site=site)
+        return rendered("link.html", 200, title=title, button=_("Yes, mail me about replies"))
 
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 404, 410."""
-        number, _ = await self._subscriber("confirm", request)
+        number, _site = await self._subscriber("confirm", request)
         if not await self._database.write(subscriptions.confirm, number):
-            raise LinkExpired("This link was used before. Each link in a mail works once.")
-        return rendered("link.html", 200, title="You will get a mail when someone replies to you")
+            raise LinkExpired(signed_links.USED)
+        title = _("You will get a mail when someone replies to you")
+        return rendered("link.html", 200, title=title)
 
     async def ask_to_stop(self, request: Request) -> Response:
         """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 404, 410."""
-        _, site = await self._subscriber("stop", request)
-        return rendered(
-            "link.html", 200, title=f"Stop mails about replies on {site}?", button="Unsubscribe"
-        )
+        _number, site = await self._subscriber("stop", request)
+        title = _("Stop mails about replies on %(site)s?", site=site)
+        return rendered("link.html", 200, title=title, button=_("Unsubscribe"))
 
     async def stop(self, request: Request) -> Response:
         """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 404, 410."""
         number, site = await self._subscriber("stop", request)
         await self._database.write(subscriptions.stop, number)
-        return rendered("link.html", 200, title=f"No more mails about replies on {site}")
+        return rendered(
+            "link.html", 200, title=_("No more mails about replies on %(site)s", site=site)
+        )
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Whom a link is about, and the title of the site. Raises LinkError."""
@@ -147,7 +155,7 @@ class LinkPages:
         [number] = self._links.read(purpose, token, self._clock.now_ms())
         name = await self._database.read(subscriptions.site_of, number)
         if name is None:
-            raise LinkExpired("This subscription does not exist any more.")
+            raise LinkExpired(_("This subscription does not exist any more."))
         return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:
@@ -159,16 +167,14 @@ class LinkPages:
     async def _find(self, comment_id: int) -> Entry:
         entry = await self._database.read(queries.find, comment_id)
         if entry is None:
-            raise LinkExpired("The comment does not exist any more.")
+            raise LinkExpired(_("The comment does not exist any more."))
         return entry
 
     def _shown(self, action: str, entry: Entry) -> Response:
-        question, button, _ = WORDS[action]
+        question, button, _done = WORDS[action]
         back, status = self._address(entry), entry.comment.status
         if status not in MOVES[action]:
-            return rendered(
-                "link.html", 200, title=f"The comment is {STATES[status]} already.", back=back
-            )
+            return rendered("link.html", 200, title=ALREADY[status], back=back)
         return rendered("link.html", 200, title=question, button=button, entry=entry, back=back)
 
     def _address(self, entry: Entry) -> str:
@@ -176,30 +182,31 @@ class LinkPages:
 
 
 def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
-    """The same handler, whose failures are pages."""
+    """The same handler, in the language of the request, whose failures are pages."""
 
     async def tell(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except LinkError as failure:
-            status = 410 if isinstance(failure, LinkExpired) else 404
-            return _failed(HttpError(status, "link", str(failure)))
-        except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
-            return _failed(error)
+        with speaking(request.language()):
+            try:
+                return await handler(request)
+            except LinkError as failure:
+                status = 410 if isinstance(failure, LinkExpired) else 404
+                return _failed(HttpError(status, "link", failure.message))
+            except Exception as failure:
+                error = as_http(failure)
+                if error is None:
+                    raise
+                return _failed(error)
 
     return tell
 
 
 def _failed(error: HttpError) -> Response:
-    return rendered("link.html", error.status, title="This did not work", problem=str(error))
+    return rendered("link.html", error.status, title=_("This did not work"), problem=error.message)
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
     """A page by a template."""
-    html = _environment().get_template(template).render(values)
+    html = templates.render(_environment().get_template(template), spoken(), **values)
     return Response(status, HEADERS, html.encode(errors="replace"))
 
 

@@ -33,6 +33,8 @@ from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.util.client_network import network
+from commentsvc.util.i18n import Text, ngettext
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import DAY_MS
 
@@ -40,12 +42,14 @@ PER_NETWORK: Final = "10/day"
 PER_ADDRESS: Final = "3/day"
 
 ABOUT: Final = (
-    "Enter the address that you wrote your comments with. You get a mail with two links: one to"
-    " download all that is kept of you here, one to erase it.",
+    _(
+        "Enter the address that you wrote your comments with. You get a mail with two links: one"
+        " to download all that is kept of you here, one to erase it."
+    ),
 )
 SENT: Final = (
-    "If comments were written with this address, a mail is on its way to it.",
-    "If none comes within an hour, look into the spam folder, or try another address of yours.",
+    _("If comments were written with this address, a mail is on its way to it."),
+    _("If none comes within an hour, look into the spam folder, or try another address of yours."),
 )
 
 
@@ -87,7 +91,7 @@ ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 def _no_mail() -> HttpError:
-    message = "This service sends no mail. Please ask whoever runs the blog."
+    message = _("This service sends no mail. Please ask whoever runs the blog.")
     return HttpError(404, "no_mail", message)
 
 
@@ -129,18 +133,18 @@ class PersonalDataPages:
             raise _no_mail()
         email = first(request.form(), "email").strip()
         if not is_email(email):
-            problem = "This is not an e-mail address. Please correct it."
+            problem = _("This is not an email address. Please correct it.")
             return _asking(400, email[:254], problem)
         self._count(request, email)
         now = self._clock.now_ms()
-        await self._database.write(outbox.own, email, now)
-        return _shown(title="Please look into your mailbox", texts=SENT)
+        await self._database.write(outbox.own, email, now, request.language().tag)
+        return _shown(title=_("Please look into your mailbox"), texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:
         """GET /mail/export?t=T: 200 with a page that has one button. 404, 410 as for all links."""
         [email] = self._read("export", request)
-        texts = (f"All that was written with {email}, as JSON.",)
-        return _shown(title="Download your comments?", texts=texts, button="Download")
+        texts = (_("All that was written with %(email)s, as JSON.", email=email),)
+        return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
     async def export(self, request: Request) -> Response:
         """POST /mail/export?t=T: 200, a file with all that is kept of the address. 404, 410, 503.
@@ -160,13 +164,22 @@ class PersonalDataPages:
 
     async def ask_to_erase(self, request: Request) -> Response:
         """GET /mail/erase?t=T: 200 with a page that has one button. 404, 410."""
-        email, _ = self._read("erase", request)
+        email, _post = self._read("erase", request)
         number = len(await self._database.read(personal_data.ids, email))
         texts = (
-            f"{_counted(number)} written with {email}. This cannot be undone. Answers of others"
-            " stay, and the place of what they answer is left empty.",
+            ngettext(
+                "%(num)s comment was written with %(email)s.",
+                "%(num)s comments were written with %(email)s.",
+                number,
+                email=email,
+            ),
+            _(
+                "This cannot be undone. Answers of others stay, and the place of what they answer"
+                " is left empty."
+            ),
         )
-        return _shown(title="Erase all your comments?", texts=texts, button="Erase them for good")
+        title, button = _("Erase all your comments?"), _("Erase them for good")
+        return _shown(title=title, texts=texts, button=button)
 
     async def erase(self, request: Request) -> Response:
         """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 404, 410, 503."""
@@ -178,7 +191,8 @@ class PersonalDataPages:
             return len(retention.forget(tx, email, AUTHOR, now))
 
         number = await self._database.write(work)
-        return _shown(title="All is erased", texts=(f"{_counted(number)} erased.",))
+        done = ngettext("%(num)s comment was erased.", "%(num)s comments were erased.", number)
+        return _shown(title=_("All is erased"), texts=(done,))
 
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
         token = ASK_TO_EXPORT.read(request).t
@@ -190,17 +204,16 @@ class PersonalDataPages:
         place = network(self._proxies.client(request))
         wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
         if wait:
-            message = f"That was asked several times today. Try again in {-(-wait // 3600)} h."
+            message = _(
+                "That was asked several times today. Try again in %(hours)s h.",
+                hours=-(-wait // 3600),
+            )
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
 
 
-def _counted(number: int) -> str:
-    return "1 comment was" if number == 1 else f"{number} comments were"
-
-
-def _asking(status: int = 200, email: str = "", problem: str = "") -> Response:
+def _asking(status: int = 200, email: str = "", problem: Text = "") -> Response:
     return _shown(
-        status, title="Your comments", texts=ABOUT, asks=True, email=email, problem=problem
+        status, title=_("Your comments"), texts=ABOUT, asks=True, email=email, problem=problem
     )
 
 

@@ -17,6 +17,7 @@ from commentsvc.settings.types import (
     HOST,
     HSTS,
     KEY,
+    LANGUAGE,
     LISTEN,
     LISTEN_OR_NOT,
     NAME,
@@ -180,6 +181,7 @@ class MailSettings(Struct, frozen=True, kw_only=True):
     sender: Annotated[str, ADDRESS] = ""
     moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
     digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
+    language: Annotated[str, LANGUAGE] = "en"
     link_days: Annotated[int, whole(1, 90, "days")] = 14
     reply_notifications: Annotated[bool, SWITCH] = True
 

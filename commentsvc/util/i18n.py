@@ -25,6 +25,10 @@ import msgspec
 ENGLISH: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 
+ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
+_ACCEPTED = re.compile(
+    r"(?:^|,)\s*([A-Za-z]{2})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?))?\s*(?=,|$)"
+).findall
 _REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 
 
@@ -136,6 +140,18 @@ def languages() -> Mapping[str, Language]:
                 translations = NullTranslations() if tag == ENGLISH else compiled
                 found[tag] = Language(tag, translations, archive.read(name))
     return found
+
+
+def accepted_language(header: str) -> str:
+    """Return the tag of the language that an Accept-Language field wants most and we speak.
+
+    That is "" where it names none (RFC 9110, section 12.5.4).
+    """
+    wanted = []
+    for number, (tag, quality) in enumerate(_ACCEPTED(header[:ACCEPTED_LENGTH])):
+        if tag.lower() in languages() and float(quality or 1):
+            wanted.append((-float(quality or 1), number, tag.lower()))
+    return min(wanted)[2] if wanted else ""
 
 
 _spoken: ContextVar[Language] = ContextVar("spoken")

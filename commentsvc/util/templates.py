@@ -14,12 +14,14 @@ from commentsvc.util import i18n
 from commentsvc.util.i18n import Language
 
 
-def environment(folder: str, undefined: type[Undefined] = StrictUndefined) -> Environment:
+def environment(
+    folder: str, undefined: type[Undefined] = StrictUndefined, *, autoescape: bool = True
+) -> Environment:
     """Give the templates in a folder of the package's, `""` for all; compiling one takes 20 ms."""
     templates = files("commentsvc").joinpath("templates", *folder.split())
     made = Environment(
         loader=FunctionLoader(lambda name: (templates / name).read_text("utf-8")),
-        autoescape=lambda name: name is None or not name.endswith(".txt"),  # noqa: S701 - that is all else
+        autoescape=autoescape,  # noqa: S701 - off for mails as text alone
         undefined=undefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -141,7 +141,8 @@ INITIAL: Final = (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL COLLATE NOCASE,
         password_hash TEXT NOT NULL,
-        created_at INTEGER NOT NULL
+        created_at INTEGER NOT NULL,
+        language TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
@@ -159,7 +160,8 @@ INITIAL: Final = (
         due_at INTEGER NOT NULL,
         expires_at INTEGER NOT NULL,
         attempts INTEGER NOT NULL DEFAULT 0,
-        error TEXT NOT NULL DEFAULT ''
+        error TEXT NOT NULL DEFAULT '',
+        language TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE INDEX outbox_comment_id ON outbox (comment_id)",
@@ -224,7 +226,8 @@ INITIAL: Final = (
     """
     CREATE TABLE subscription (
         comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
-        subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE
+        subscriber_id INTEGER NOT NULL REFERENCES subscriber (id) ON DELETE CASCADE,
+        language TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE INDEX subscription_subscriber_id ON subscription (subscriber_id)",

@@ -179,12 +179,16 @@ class ProposedTitleTable(Table):
 
 
 class ModeratorTable(Table):
-    """A moderator. `password_hash` is an Argon2 hash with its parameters."""
+    """A moderator. `password_hash` is an Argon2 hash with its parameters.
+
+    `language` is the tag of the language of their pages, "" for the browser's.
+    """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     name = peewee.TextField(unique=True, collation="NOCASE")
     password_hash = peewee.TextField()
     created_at = peewee.IntegerField()
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "moderator"

@@ -50,7 +50,8 @@ class TargetTable(Table):
 class OutboxTable(Table):
     """What is to be told to whom, by which `channel`, and what became of it.
 
-    `recipient` is empty where the comment's row has the address. `last_comment_id` is the last
+    `recipient` is empty where the comment's row has the address, `language` where another row has
+    the tag of it. `last_comment_id` is the last
     comment of a digest. After `expires_at` no further attempt is made.
     """
 
@@ -66,6 +67,7 @@ class OutboxTable(Table):
     expires_at = peewee.IntegerField()
     attempts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     error = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "outbox"
@@ -131,10 +133,11 @@ class SubscriberTable(Table):
 
 
 class SubscriptionTable(Table):
-    """A comment whose author wants to be told of answers."""
+    """A comment whose author wants to be told of answers, in the `language` of that tag."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     subscriber = peewee.ForeignKeyField(SubscriberTable, on_delete="CASCADE")
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "subscription"
@@ -167,3 +170,4 @@ class OutboxRow(msgspec.Struct, frozen=True, gc=False):
     expires_at: int
     attempts: int
     error: str
+    language: str = ""

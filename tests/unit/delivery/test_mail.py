@@ -19,6 +19,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, Settings, Site
+from commentsvc.util.i18n import gettext
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import mail_settings
@@ -195,7 +196,15 @@ def test_no_text_of_a_reader_gets_out_of_its_place(
 
 @given(st.text(), st.text())
 def test_no_name_or_title_makes_a_mail_impossible(name: str, title: str) -> None:
-    letter = MAILS._letter("test", "a@b.example", f"{name} “{title}”", 1, NOW, None, base="")
+    letter = MAILS._letter(
+        "test",
+        "a@b.example",
+        gettext("%(name)s “%(title)s”", name=name, title=title),
+        1,
+        NOW,
+        None,
+        base="",
+    )
     head = letter.message.as_bytes().partition(b"\r\n\r\n")[0]
     names = [line.split(b":")[0] for line in head.split(b"\r\n") if line[:1] not in b" \t"]
     assert names == [name.encode() for name in letter.message.keys()]  # noqa: SIM118 - no dict
