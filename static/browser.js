@@ -7,6 +7,9 @@ export function h(name, properties, ...children) {
   return element;
 }
 
+/** The id of a comment's element */
+export const anchorOf = ({ id, anchor }) => anchor ?? "comment-" + id;
+
 const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
 
 /** Show HTML of the service. No other code sets HTML */

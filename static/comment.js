@@ -1,5 +1,5 @@
 import { base } from "./api.js";
-import { h, setHTML, storage } from "./browser.js";
+import { anchorOf, h, setHTML, storage } from "./browser.js";
 import { showRelativeTime } from "./i18n.js";
 
 /** The author's initial, in a colour of their own; a picture covers it */
@@ -14,15 +14,15 @@ function avatar({ author, avatar: digest, picture }) {
 }
 
 function header(messages, comment, answered) {
-  const { id, author, site } = comment;
+  const { author, site } = comment;
   const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
   const name = h(link ? "a.author" : "span.author", { dir: "auto", ...link }, author);
   const time = h("time", { dateTime: comment.published || new Date().toJSON() });
   showRelativeTime(messages, time);
-  const date = h("span.date", {}, h("a", { href: "#comment-" + id }, time));
+  const date = h("span.date", {}, h("a", { href: "#" + anchorOf(comment) }, time));
   if (comment.edited) date.append(" · ", messages.edited);
   if (answered) {
-    date.append(" ", h("a", { href: "#comment-" + answered.id }, "↪ " + answered.author));
+    date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   }
   const badge = comment.isWaiting ? h("span.badge", {}, messages.awaiting) : "";
   return h("div.meta", {}, name, date, badge);

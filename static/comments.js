@@ -22,7 +22,9 @@ export class CommentThread extends HTMLElement {
   #comments = []; // of all pages
   #deleted = new Map();
   #closed;
-  #seeksTarget = /^#comment-\d+$/.test(location.hash);
+  target = [location.hash.slice(1)].find((id) =>
+    this.contains(document.getElementById(id) ?? this),
+  );
 
   #heading = h("h2.heading", { tabIndex: -1 });
   #order = h("select", { name: "sort" });
@@ -32,7 +34,7 @@ export class CommentThread extends HTMLElement {
 
   #observer = new IntersectionObserver(
     ([{ isIntersecting }]) => {
-      if (isIntersecting || this.#seeksTarget) this.#begin();
+      if (isIntersecting || this.target) this.#begin();
     },
     { rootMargin: "600px" },
   );
@@ -112,7 +114,7 @@ export class CommentThread extends HTMLElement {
     });
     if (!page) return;
     if (wasPressed) (this.tree.find(first?.id) ?? this.#heading).focus();
-    if (this.#seeksTarget) this.#seekTarget();
+    if (this.target) (await import("./target.js")).seekTarget(this);
   }
 
   async loadOwn() {
@@ -128,14 +130,6 @@ export class CommentThread extends HTMLElement {
     change();
     const growth = this.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
-  }
-
-  /** Go to the comment that the address names; it may be on a later page */
-  #seekTarget() {
-    const { next } = this.page;
-    if (next && !document.querySelector(location.hash)) return this.load(next);
-    this.#seeksTarget = false;
-    location.replace(location.href);
   }
 
   /** Put the thread in the place of the fallback */

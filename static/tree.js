@@ -1,4 +1,4 @@
-import { h } from "./browser.js";
+import { anchorOf, h } from "./browser.js";
 
 /** The list of comments; replies are below their parents */
 export class CommentTree {
@@ -12,7 +12,8 @@ export class CommentTree {
   /** Show `comments`, a Map by id, in `depth` levels; `render` those that have changed */
   update(comments, depth, render, foldText) {
     const items = new Map();
-    for (const id of comments.keys()) items.set(id, this.find(id) ?? createItem(id, foldText));
+    for (const [id, comment] of comments)
+      items.set(id, this.find(id) ?? createItem(comment, foldText));
     this.#items = items;
     this.element.replaceChildren();
     for (const { replies } of items.values()) replies.replaceChildren();
@@ -32,10 +33,11 @@ export class CommentTree {
   }
 }
 
-function createItem(id, foldText) {
+function createItem(comment, foldText) {
   const replies = h("ol.replies");
   const fold = h("details.fold", { open: true }, h("summary.link", {}, foldText), replies);
-  const item = h("li.comment", { tabIndex: -1, commentId: id, replies }, "", fold);
-  if (!document.getElementById("comment-" + id)) item.id = "comment-" + id;
+  const item = h("li.comment", { tabIndex: -1, commentId: comment.id, replies }, "", fold);
+  const id = anchorOf(comment);
+  if (!document.getElementById(id)) item.id = id;
   return item;
 }

@@ -2,12 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.urls import Sites
@@ -17,6 +19,7 @@ from commentsvc.util.timestamps import local, rfc3339
 # An MD5 digest; Stacosys' clients may have sent anything in its place.
 is_digest: Final = re.compile(r"[0-9a-f]{32}").fullmatch
 DIGEST_BYTES: Final = 16  # of a keyed digest: as long as MD5, for clients that draw pictures of it
+NO_ANCHORS: Final[Mapping[int, str]] = MappingProxyType({})
 AUTHORS: Final = 4_096  # whose digests need not be computed again
 
 
@@ -33,8 +36,9 @@ class Item(Answer, frozen=True, gc=False):
 
     The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
     (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
-    published and edited (RFC 3339, UTC), votes, and picture, an address from that of the service
-    on, where the site has some.
+    published and edited (RFC 3339, UTC), votes, picture, an address from that of the service on,
+    where the site has some, and anchor, what the comment's element is called where it was imported:
+    links to the old system then lead to it. Others are called "comment-" and their id.
     """
 
     id: int
@@ -49,6 +53,7 @@ class Item(Answer, frozen=True, gc=False):
     site: str = ""
     edited: Moment | None = None
     picture: str = ""
+    anchor: str = ""
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -171,8 +176,16 @@ class CommentSerializer:
         """Show a comment of the site of that name."""
         return self.items((comment,), site)[0]
 
-    def items(self, comments: Iterable[Comment], site: str) -> list[Item]:
-        """Show the comments of a list of the site of that name."""
+    def items(
+        self, comments: Iterable[Comment], site: str, anchors: Mapping[int, str] = NO_ANCHORS
+    ) -> list[Item]:
+        """Show the comments of a list of the site of that name; `anchors` are those by id."""
+        shown = self._items(comments, site)
+        if anchors:
+            return [replace(item, anchor=anchors.get(item.id, "")) for item in shown]
+        return shown
+
+    def _items(self, comments: Iterable[Comment], site: str) -> list[Item]:
         pictures, keyed = self._sites.pictures(site), self._keyed
         if pictures:
             return [_item(comment, comment.avatar, pictures) for comment in comments]

@@ -11,7 +11,7 @@ Counts are changed by the very transaction that changes what is counted, here an
     BadCursor          `after` was not made by `pagination`, or for another order
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -23,6 +23,11 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
 
+# By what links to another system named the comments whose ids are in a JSON list.
+ANCHORS: Final = (
+    "SELECT i.comment_id, i.anchor FROM json_each(?) AS j JOIN imported_comment AS i"
+    " ON i.comment_id = j.value WHERE i.anchor <> ''"
+)
 # Of the comments whose ids are bound as a JSON array, and of those above them, the unapproved ones
 # up to the first that is approved. It runs only where a list lacks a parent.
 DELETED_ABOVE: Final = (
@@ -39,12 +44,14 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     """A thread: its id (0 if it has no comments), its page's url, how many are approved, its state.
 
     `url` is where the thread is now: what shows it is tagged with that, however it was asked for.
+    `imported` is 1 where comments were imported that have anchors.
     """
 
     id: int
     url: str
     count: int
     state: str
+    imported: int = 0
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -60,7 +67,8 @@ class CommentList(msgspec.Struct, frozen=True):
 
     From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
     `votes` are those of all of the thread that have some, where the piece is of what changed.
-    `deleted` are the comments above the `items` that are shown no more.
+    `deleted` are the comments above the `items` that are shown no more. `anchors` has what links
+    named imported comments by in the system that they come from, by id.
     """
 
     items: list[Comment]
@@ -69,6 +77,7 @@ class CommentList(msgspec.Struct, frozen=True):
     closes: int | None
     votes: dict[int, int] | None = None
     deleted: list[DeletedComment] = msgspec.field(default_factory=list)
+    anchors: dict[int, str] = msgspec.field(default_factory=dict)
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
@@ -90,9 +99,9 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
     row = reader.execute(statements.THREAD, (site, url)).fetchone()
     if row is None:
         return Thread(0, url, 0, AGING)
-    if row[4] is not None:
-        row = reader.execute(statements.ALIASED, (row[4],)).fetchone()
-    return Thread(*row[:4])
+    if row[5] is not None:
+        row = reader.execute(statements.ALIASED, (row[5],)).fetchone()
+    return Thread(*row[:5])
 
 
 def page_title(reader: Reader, thread_id: int) -> str:
@@ -126,7 +135,8 @@ def list_comments(
     items = [Comment(*row) for row in rows[:limit]]
     more = pagination.encode(items[-1]) if len(rows) > limit and items else None
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
-    return CommentList(items, found, more, _closes(reader, found, open_for), deleted=deleted)
+    closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
+    return CommentList(items, found, more, closes, deleted=deleted, anchors=anchors)
 
 
 def changed(
@@ -143,7 +153,16 @@ def changed(
     items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
-    return CommentList(items, found, None, _closes(reader, found, open_for), votes, deleted)
+    closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
+    return CommentList(items, found, None, closes, votes, deleted, anchors)
+
+
+def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[int, str]:
+    """Return the anchors of comments, by id; threads without imported comments have none."""
+    if not thread.imported:
+        return {}
+    ids = msgspec.json.encode([item.id for item in items]).decode()
+    return dict(reader.execute(ANCHORS, (ids,)).fetchall())
 
 
 def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:

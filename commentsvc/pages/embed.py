@@ -76,7 +76,7 @@ from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
 OVERLAP = MINUTE_MS
-KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture")
+KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor")
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -267,7 +267,7 @@ class Embed:
         page: CommentList,
         title: str,
     ) -> str:
-        shown = self._serializer.items(page.items, place.site)
+        shown = self._serializer.items(page.items, place.site, page.anchors)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
         folder = "" if given.view else f"{self._base}/embed/"
@@ -288,6 +288,7 @@ class Embed:
             site=given.site,
             preset=given.closed or "",
             count=page.thread.count,
+            anchors=frozenset(page.anchors.values()),
             closed=given.closed or self._is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",

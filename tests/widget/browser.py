@@ -41,6 +41,7 @@ ACTING = ("actions.js", "live.js", "send.js")
 STAYING = ("live.js",)
 OWNING = ("own_comments.js",)
 BLACK = ("contrast.js",)
+SEEKING = ("target.js",)
 PRERENDERED = ("prerendered.js",)
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}

@@ -55,6 +55,49 @@ def test_a_site_chooses_how_deep_replies_are_nested(
     expect(answered).to_have_count(0 if depth == "9" else 1)
 
 
+@pytest.mark.parametrize(
+    ("anchor", "target"),
+    [
+        ("comment-7", "#comment-7"),
+        ("isso-2", "#isso-2"),
+        ("remark42__comment-a-b", "#remark42__comment-a-b"),
+        ("remark42__comment-a-b", "#comment-a-b"),
+        ("65a7", "#65a7"),
+        ("comment-7", "#comment-50"),
+    ],
+)
+def test_old_links_lead_to_imported_comments(
+    open_thread: OpenThread, answers: Answers, anchor: str, target: str
+) -> None:
+    """The number of an old link may be that of another comment of ours."""
+    answers.part = 20
+    answers.comments = [comment(n, f"Number {n}.", anchor=f"x-{n}") for n in range(1, 60)]
+    answers.comments[49] = comment(50, "Number 50.", anchor=anchor)
+    page = open_thread(target=target)
+    item = page.locator(f'[id="{anchor}"]')
+    expect(item).to_be_in_viewport()
+    expect(item).to_contain_text("Number 50.")
+    assert item.locator("time").first.evaluate("it => it.parentNode.hash") == f"#{anchor}"
+
+
+def test_an_old_link_to_all_comments_leads_to_the_thread(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(n, f"Number {n}.") for n in range(1, 30)]
+    page = open_thread(target="#disqus_thread", more="<div style='height: 4000px'></div>")
+    expect(page.locator("comment-thread h2")).to_be_in_viewport()
+
+
+def test_a_link_to_something_else_in_the_page_fetches_nothing(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.part = 2
+    answers.comments = [comment(n, f"Number {n}.") for n in range(1, 9)]
+    page = open_thread(target="#there", more="<p id=there></p>")
+    expect(page.locator("#comment-2")).to_be_visible()
+    assert len(targets(answers)) == 1
+
+
 def test_a_thread_that_loads_on_a_click_asks_for_nothing_before(
     open_thread: OpenThread, answers: Answers
 ) -> None:

@@ -12,6 +12,7 @@ from tests.widget.browser import (
     OWNING,
     PRERENDERED,
     READING,
+    SEEKING,
     STAYING,
     WIDGET,
     WRITING,
@@ -26,6 +27,7 @@ BUDGETS = {
     "staying": (STAYING, 700),
     "owning": (OWNING, 750),
     "black": (BLACK, 800),
+    "seeking": (SEEKING, 550),
     "prerendered": (PRERENDERED, 950),
 }
 

@@ -132,10 +132,13 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .where(H.comment == 9)
         .order_by(H.id.desc()),
     ),
-    statements.THREAD: (("blog", "/3/"), thread_of(T.id, T.url, T.count, T.state, T.aliased)),
+    statements.THREAD: (
+        ("blog", "/3/"),
+        thread_of(T.id, T.url, T.count, T.state, T.imported, T.aliased),
+    ),
     statements.ALIASED: (
         (3,),
-        T.select(T.id, T.url, T.count, T.state, T.aliased).where(T.id == 3),
+        T.select(T.id, T.url, T.count, T.state, T.imported, T.aliased).where(T.id == 3),
     ),
     statements.FIND_ALIASED: (
         (3,),

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments.threads import set_state
+from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
@@ -84,6 +85,30 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
         "lang": "en",
         "subject": None,
     }
+
+
+def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -> None:
+    for number in range(4):
+        service.submit(f"Number {number}")
+    rows = [(1, b"1", "comment-2"), (2, b"2", "isso-9"), (3, b"3", "")]
+
+    def work(tx: Transaction) -> None:
+        tx.execute("UPDATE thread SET imported = 1")
+        tx.execute_many("INSERT INTO imported_comment VALUES (?, 1, ?, ?, 0)", rows)
+        tx.purge("thread:blog:/p/")
+
+    service.database.write_now(work)
+    html = service.get("/embed/thread?url=/p/").body.decode()
+    assert re.findall(r'<li [^>]*id="(\S+)"', html) == [
+        "comment-2",
+        "isso-9",
+        "comment-3",
+        "comment-4",
+    ]
+    assert re.findall(r'href="#(\S+)"', html) == ["comment-2", "isso-9", "comment-3", "comment-4"]
+    assert re.findall(r'<article id="(\S+)"', html) == ["comment-1"]
+    listed = json.loads(service.get("/api/comments?url=/p/").body)["data"]
+    assert [item.get("anchor") for item in listed] == ["comment-2", "isso-9", None, None]
 
 
 def test_a_comment_is_answered_without_a_script(service: Served) -> None:
