@@ -24,7 +24,7 @@ from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.client_network import wide_network
 from commentsvc.util.ratelimit import RateLimiter
 
-_NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "no form token"))
+_NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "sent without JavaScript"))
 _NO_WORK = Signal(score.NO_WORK, "no proof of work")
 
 

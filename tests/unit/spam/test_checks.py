@@ -129,8 +129,8 @@ def test_who_has_stamp_and_work_is_not_doubted() -> None:
     ("mode", "decision", "reason"),
     [
         ("off", "accept", "no proof of work (+3)"),
-        ("judge", "accept", "no form token (+3)"),
-        ("hold", "hold", "no form token (+5)"),
+        ("judge", "accept", "sent without JavaScript (+3)"),
+        ("hold", "hold", "sent without JavaScript (+5)"),
         ("require", "reject", "no form token that holds"),
     ],
 )
