@@ -1,5 +1,6 @@
 """Mails, and the pages that they lead to, in a browser: on a phone and a desk, light and dark."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,6 +76,18 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
         ):
             page.goto(f"/{target}")
             assert_fine(page)
+
+
+def test_the_fields_of_the_plain_form_stand_at_even_distances(
+    chromium: Browser, service: Service
+) -> None:
+    with looked_at(chromium, service.address, "light", 360) as page:
+        page.goto("/embed/thread?url=/p/&view=page")
+        boxes = [field.bounding_box() for field in page.locator("form .commentsvc-field").all()]
+    edges = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
+    gaps = {round(below[0] - above[1]) for above, below in itertools.pairwise(edges)}
+    assert len(edges) == 4
+    assert len(gaps) == 1, gaps
 
 
 def mails(database: Database) -> Iterator[str]:
