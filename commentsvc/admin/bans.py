@@ -5,14 +5,25 @@ from typing import Final
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
-from commentsvc.admin.review_queue import unreadable_decision
+from commentsvc.admin.review_queue import (
+    MANY,
+    FlashMessage,
+    done_text,
+    flash_message,
+    unreadable_decision,
+)
 from commentsvc.comments import errors
 from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
-from commentsvc.model import BANS
+from commentsvc.model import BANS, SPAM
+from commentsvc.moderation import actions, lists
+from commentsvc.moderation.actions import ChangeResult
 from commentsvc.spam import bans
+from commentsvc.spam.bans import Ban
+from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = {"": "for good", "7": "for a week", "30": "for a month", "365": "for a year"}
@@ -22,6 +33,9 @@ DONE: Final = {"added": "Ban added.", "lifted": "Ban removed."}
 
 BAN_LIST = page_operation("GET", "/moderation/bans", "Banned authors, networks, words and domains")
 BAN = page_operation("POST", "/moderation/ban", "Ban somebody or something")
+BAN_COMMENTS = page_operation(
+    "POST", "/moderation/ban-comments", "Mark the comments of a banned author or network as spam"
+)
 UNBAN = page_operation("POST", "/moderation/unban", "End a ban")
 
 
@@ -40,11 +54,15 @@ class BanPages:
         return [
             route(BAN_LIST, access.login_required(self.page)),
             route(BAN, access.login_required_form(self.add)),
+            route(BAN_COMMENTS, access.login_required_form(self.mark_comments)),
             route(UNBAN, access.login_required_form(self.remove)),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/bans[?kind=K&value=V]: 200 with all bans, and a form for a new one."""
+        """GET /moderation/bans[?kind=K&value=V]: 200 with all bans, and a form for a new one.
+
+        After a ban, `id`, it offers to mark the comments as spam that are there already.
+        """
         form = request.parameters()
         return await self._show(context, form, done=DONE.get(first(form, "done"), ""))
 
@@ -56,12 +74,23 @@ class BanPages:
         expires = context.now + int(days) * DAY_MS if days else None
         who = context.moderator.name
         try:
-            await self._database.write(
+            ban_id = await self._database.write(
                 bans.add, kind, value[:VALUE_LENGTH], who, context.now, expires
             )
         except errors.BanRefused as error:
             return await self._show(context, form, 422, problem=f"That cannot be done: {error}.")
-        return redirect("bans?done=added")
+        return redirect(f"bans?done=added&id={ban_id}")
+
+    async def mark_comments(self, _: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/ban-comments: 303 to the bans; what `id` bans is spam now. 404, 409."""
+        ban_id = number(first(form, "id"))
+
+        def work(tx: Transaction) -> ChangeResult:
+            ids = lists.ids_of_banned(tx, bans.find(tx, ban_id), MANY)
+            return actions.change(tx, ids, SPAM, context.moderator.name, context.now)
+
+        outcome = await self._database.write(work)
+        return redirect(f"bans?done={done_text(SPAM, outcome)}")
 
     async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/unban: 303 to the bans, without the one of this `id`. 404, 409."""
@@ -78,12 +107,25 @@ class BanPages:
         done: str = "",
         problem: str = "",
     ) -> Response:
+        added = whole_number(first(form, "id"))
+
+        def work(reader: Reader) -> tuple[list[Ban], list[int], FlashMessage | None]:
+            known = bans.listing(reader)
+            newest = [ban for ban in known if ban.id == added]
+            ids = [each for ban in newest for each in lists.ids_of_banned(reader, ban, MANY)]
+            last_act = actions.last_act(reader, context.moderator.name)
+            return known, ids, flash_message(first(form, "done"), last_act)
+
+        known, also, marked = await self._database.read(work)
         return await self._layout.render(
             "bans.html",
             context,
             status,
             here="bans",
-            bans=await self._database.read(bans.listing),
+            bans=known,
+            added=next((ban for ban in known if ban.id == added), None),
+            also=len(also),
+            marked=marked,
             kinds=BANS,
             kind=first(form, "kind"),
             value=first(form, "value")[:VALUE_LENGTH],

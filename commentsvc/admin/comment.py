@@ -15,7 +15,6 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import HistoryEntry
-from commentsvc.moderation.lists import StoredVerdict
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import translate
@@ -35,6 +34,7 @@ class CommentPage:
         self._layout = layout
         self._origins = origins(service.settings.sites)
         self._bounds = service.settings.comments
+        self._spam_from = service.settings.spam.spam_score
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -76,16 +76,24 @@ class CommentPage:
     ) -> Response:
         def work(
             reader: Reader,
-        ) -> tuple[Entry | None, dict[int, StoredVerdict], list[HistoryEntry], int, str]:
+        ) -> tuple[Entry | None, Viewer, list[HistoryEntry], int, str]:
+            entry = queries.find(reader, comment_id)
+            viewer = Viewer(
+                now=context.now,
+                origins=self._origins,
+                verdicts=lists.verdicts_of(reader, [comment_id]),
+                parents=lists.parents_of(reader, [entry.comment] if entry else []),
+                spam_from=self._spam_from,
+            )
             return (
-                queries.find(reader, comment_id),
-                lists.verdicts_of(reader, [comment_id]),
+                entry,
+                viewer,
                 actions.history(reader, comment_id),
                 actions.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),
             )
 
-        entry, told, history, last_act, network = await self._database.read(work)
+        entry, viewer, history, last_act, network = await self._database.read(work)
         if entry is None:
             raise HttpError(404, "not_found", "There is no such comment, or no more.")
         return await self._layout.render(
@@ -93,7 +101,7 @@ class CommentPage:
             context,
             status,
             here="",
-            card=Viewer(now=context.now, origins=self._origins, verdicts=told).view(entry),
+            card=viewer.view(entry),
             history=history,
             network=network,
             problem=problem,

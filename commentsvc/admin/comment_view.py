@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from commentsvc.admin import render
 from commentsvc.model import Entry
-from commentsvc.moderation.lists import StoredVerdict
+from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters
 
@@ -23,12 +23,15 @@ REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they ha
 class CommentView(msgspec.Struct, frozen=True):
     """What of a comment is shown: ages in words, `edited` is "" where it was not.
 
+    `parent` is what it replies to, `doubt` how much it is doubted, with reasons in `told`.
     `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
     own is named. `found`: by its words, so its status is told.
     """
 
     entry: Entry
+    parent: ParentQuote | None
     told: StoredVerdict | None
+    doubt: str
     age: str
     edited: str
     origin: str
@@ -41,13 +44,16 @@ class CommentView(msgspec.Struct, frozen=True):
 class Viewer:
     """Makes the views of one page at the moment `now` (Unix milliseconds).
 
-    `origins` are those of blogs by their site's name, `verdicts` by the comment's id. For the
-    others see CommentView.
+    `origins` are those of blogs by their site's name, `verdicts` and `parents` by the id of a
+    comment. From `spam_from` points on a comment is filed as spam (0: never). For the others see
+    CommentView.
     """
 
     now: int
     origins: Mapping[str, str]
     verdicts: Mapping[int, StoredVerdict]
+    parents: Mapping[int, ParentQuote]
+    spam_from: int
     several: bool = False
     found: bool = False
     ticked: bool = False
@@ -56,9 +62,12 @@ class Viewer:
         """Return what is shown of a comment."""
         comment = entry.comment
         edited = comment.edited_at
+        verdict = self.verdicts.get(comment.id)
         return CommentView(
             entry,
-            self.verdicts.get(comment.id),
+            self.parents.get(comment.parent_id or 0),
+            verdict,
+            self._doubt(verdict.score) if verdict else "",
             render.ago(comment.created_at, self.now),
             "" if edited is None else render.ago(edited, self.now),
             self.origins.get(entry.site, ""),
@@ -66,6 +75,9 @@ class Viewer:
             self.found,
             self.ticked,
         )
+
+    def _doubt(self, score: int) -> str:
+        return f"Doubt {score}" + (f" of {self.spam_from}" if score < self.spam_from else "")
 
 
 @lru_cache(REMEMBERED)

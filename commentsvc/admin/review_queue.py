@@ -26,11 +26,12 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
-from commentsvc.moderation.lists import StoredVerdict
+from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.settings.schema import origins
 from commentsvc.util.text import whole_number
 
 MOST: Final = 50  # comments on one page: some screens full, and quick to send
+MANY: Final = 1_000  # comments that are selected at once, at most: to decide them takes 63 ms
 # What a button says, and the status that it gives. Taking back leads wherever the comment was.
 TAKE_BACK: Final = "undone"
 VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
@@ -56,13 +57,16 @@ class FlashMessage(msgspec.Struct, frozen=True):
 class QueuePage(msgspec.Struct, frozen=True):
     """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
 
-    `unindexed` is how many comments are not searched yet.
+    `unindexed` is how many comments are not searched yet. `every` are the ids of the whole list,
+    one more than MANY where it is longer, and none where this piece is all of it.
     """
 
     items: list[Entry]
     next: str
     unindexed: int
     told: dict[int, StoredVerdict]
+    parents: dict[int, ParentQuote]
+    every: list[int]
     last_act: int
 
 
@@ -85,6 +89,7 @@ class ReviewPages:
         self._layout = layout
         self._sites = [site.name for site in service.settings.sites]
         self._origins = origins(service.settings.sites)
+        self._spam_from = service.settings.spam.spam_score
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -118,13 +123,17 @@ class ReviewPages:
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
         part = await self._database.read(_part, status, query, site, after, context.moderator.name)
+        tick = first(form, "tick")
+        others = set(part.every[:MANY]) if tick == "every" else set()
         viewer = Viewer(
             now=context.now,
             origins=self._origins,
             verdicts=part.told,
+            parents=part.parents,
+            spam_from=self._spam_from,
             several=len(self._sites) > 1,
             found=bool(query),
-            ticked=bool(first(form, "tick")),
+            ticked=bool(tick),
         )
         return await self._layout.render(
             "comments.html",
@@ -140,14 +149,19 @@ class ReviewPages:
             back=address(here, **place, after=after),
             older=address(here, **place, after=part.next) if part.next else "",
             newest=address(here, **place) if after else "",
-            every=address(here, **place, after=after, tick="all"),
+            tick_page=address(here, **place, after=after, tick="all"),
+            tick_every=address(here, **place, after=after, tick="every") if part.every else "",
+            shown=len(part.items),
+            most=MANY,
+            every=len(part.every),
+            others=sorted(others.difference(entry.comment.id for entry in part.items)),
         )
 
     async def decide(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/decide: 303 back, with what was done.
 
-        `one` is a verb and an id, as in ``spam.5``; `all` a verb for each `id`. 400 for anything
-        else, 404 for ids that do not exist.
+        `one` is a verb and an id, as in ``spam.5``; `all` a verb for each `id` and for all in
+        `others`. 400 for anything else, 404 for ids that do not exist.
         """
         verb, ids = _decision(form)
         who = context.moderator.name
@@ -181,7 +195,16 @@ def _part(reader: Reader, status: str, query: str, site: str, after: str, who: s
         sheet = lists.list_page(reader, status, site, MOST, after or None)
         items, more, unindexed = sheet.items, sheet.next or "", 0
     told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
-    return QueuePage(items, more, unindexed, told, actions.last_act(reader, who))
+    parents = lists.parents_of(reader, (entry.comment for entry in items))
+    every = _every(reader, status, query, site) if more or after else []
+    return QueuePage(items, more, unindexed, told, parents, every, actions.last_act(reader, who))
+
+
+def _every(reader: Reader, status: str, query: str, site: str) -> list[int]:
+    """Return the ids of a whole list, of more than MANY one more."""
+    if query:
+        return search.find_ids(reader, query, status=status, site=site, limit=MANY + 1)
+    return lists.newest_ids(reader, status, site, MANY + 1)
 
 
 def unreadable_decision() -> HttpError:
@@ -193,18 +216,30 @@ def unreadable_decision() -> HttpError:
 def _decision(form: Form) -> tuple[str, list[int]]:
     """The status to give, or TAKE_BACK, and the ids. Raises HttpError 400."""
     one = _ONE.fullmatch(first(form, "one"))
-    verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), form.get("id", []))
+    verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), _selected(form))
     ids = [number for text in texts if (number := whole_number(text)) is not None]
     if verb not in VERBS or len(ids) < len(texts):
         raise unreadable_decision()
     return VERBS[verb], ids
 
 
+def _selected(form: Form) -> list[str]:
+    return [*form.get("id", []), *first(form, "others").split()]
+
+
 def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
-    """Send the browser back to where it decided, with what was done."""
+    """Send the browser back to where it decided, with what was done.
+
+    What was undone is in the list again: the browser goes to the newest of it.
+    """
     back = target(first(form, "back"))
-    done = f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
-    return redirect(f"{back}{'&' if '?' in back else '?'}done={done}")
+    place = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
+    return redirect(f"{back}{'&' if '?' in back else '?'}done={done_text(what, outcome)}{place}")
+
+
+def done_text(what: str, outcome: ChangeResult) -> str:
+    """Return what `flash_message` reads: what a decision did."""
+    return f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
 
 
 def flash_message(text: str, last_act: int) -> FlashMessage | None:

@@ -40,6 +40,7 @@ _SHOW: Final = (
     " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id"
     " WHERE ? IN ('', c.status) AND ? IN ('', s.name) ORDER BY c.id DESC LIMIT ?"
 )
+_SHOW_IDS: Final = _SHOW.replace(statements.ENTRY, "c.id")
 _DAYS: Final = (
     "SELECT y.day, y.status, sum(y.count) FROM daily_stats AS y JOIN site AS s ON s.id = y.site_id"
     " WHERE y.day >= ? AND ? IN ('', s.name) GROUP BY y.day, y.status ORDER BY y.day, y.status"
@@ -84,6 +85,14 @@ def find(
     if len(items) > limit:
         return SearchResult(items[:limit], items[limit - 1].comment.id, behind)
     return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
+
+
+def find_ids(reader: Reader, query: str, *, status: str, site: str, limit: int) -> list[int]:
+    """Return the ids of all that `find` finds in its newest `limit` comments."""
+    match = parse(query)
+    rows = reader.execute(_FIND, (match, _LAST, limit)).fetchall() if match else []
+    ids = msgspec.json.encode([row[0] for row in rows]).decode()
+    return [row[0] for row in reader.execute(_SHOW_IDS, (ids, status, site, limit)).fetchall()]
 
 
 def parse(query: str) -> str:

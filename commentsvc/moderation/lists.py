@@ -8,7 +8,7 @@ index of its latest, and merged here, since there are few sites and no index of 
 
 import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -18,6 +18,8 @@ from commentsvc.comments import queries, statements
 from commentsvc.comments.errors import BadCursor
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
+from commentsvc.spam.bans import Ban
+from commentsvc.util.text import fold
 
 _LAST: Final = 2**63 - 1
 _AFTER: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
@@ -34,6 +36,11 @@ APPROVED_OF_SITE: Final = (
     f"{statements.ENTRIES} WHERE c.site_id = ? AND c.status = 'approved'"
     " AND (c.published_at, c.id) < (?, ?) ORDER BY c.published_at DESC, c.id DESC LIMIT ?"
 )
+# The same without what they hold: by what they are ordered, and their ids.
+_IDS: Final = "SELECT c.published_at, c.id FROM comment AS c"
+UNAPPROVED_IDS: Final = UNAPPROVED.replace(statements.ENTRIES, _IDS)
+UNAPPROVED_IDS_OF_SITE: Final = UNAPPROVED_OF_SITE.replace(statements.ENTRIES, _IDS)
+APPROVED_IDS_OF_SITE: Final = APPROVED_OF_SITE.replace(statements.ENTRIES, _IDS)
 COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
 NUMBER: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = ? AND status <> 'approved' LIMIT ?)"
@@ -58,7 +65,7 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
         if found is None:
             raise BadCursor("this is not where a sheet ended")
         place = (int(found[1]), int(found[2]))
-    sites = [row[0] for row in reader.execute("SELECT id FROM site WHERE ? IN ('', name)", (site,))]
+    sites = _sites(reader, site)
     if status == APPROVED:
         rows = _approved(reader, sites, place, limit + 1)
     elif site:
@@ -72,6 +79,26 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
         last = items[-1].comment
         more = f"{last.published_at if status == APPROVED else 0}.{last.id}"
     return ReviewPage(items, more)
+
+
+def newest_ids(reader: Reader, status: str, site: str, limit: int) -> list[int]:
+    """Return the ids of a whole list, of its newest `limit` comments where it has more."""
+    sites = _sites(reader, site)
+    if status == APPROVED:
+        bounds = [(one, _LAST, _LAST, limit) for one in sites]
+        pieces = [reader.execute(APPROVED_IDS_OF_SITE, bound).fetchall() for bound in bounds]
+        rows = list(islice(heapq.merge(*pieces, reverse=True), limit))
+    elif site:
+        bound = (*sites[:1], status, _LAST, limit)
+        rows = reader.execute(UNAPPROVED_IDS_OF_SITE, bound).fetchall() if sites else []
+    else:
+        rows = reader.execute(UNAPPROVED_IDS, (status, _LAST, limit)).fetchall()
+    return [comment_id for _, comment_id in rows]
+
+
+def _sites(reader: Reader, site: str) -> list[int]:
+    rows = reader.execute("SELECT id FROM site WHERE ? IN ('', name)", (site,))
+    return [site_id for (site_id,) in rows]
 
 
 def _approved(reader: Reader, sites: list[int], place: tuple[int, int], most: int) -> list[Row]:
@@ -111,3 +138,61 @@ def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
     return {
         number: StoredVerdict(score, tuple(reasons.split("\n"))) for number, score, reasons in rows
     }
+
+
+QUOTED: Final = 200  # characters of a parent that are shown above a reply to it
+_PARENTS: Final = (
+    "SELECT c.id, c.author, substr(c.source, 1, ?) FROM json_each(?) AS f"
+    " CROSS JOIN comment AS c ON c.id = f.value"
+)
+
+
+class ParentQuote(msgspec.Struct, frozen=True, gc=False):
+    """The beginning of a comment, shown above a reply to it."""
+
+    id: int
+    author: str
+    text: str
+
+
+def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQuote]:
+    """Return the parents of those of `comments` that are replies, by their ids."""
+    ids = sorted({comment.parent_id for comment in comments if comment.parent_id})
+    bound = (QUOTED + 1, msgspec.json.encode(ids).decode())
+    rows = reader.execute(_PARENTS, bound).fetchall() if ids else []
+    return {row[0]: ParentQuote(row[0], row[1], _beginning(row[2])) for row in rows}
+
+
+def _beginning(source: str) -> str:
+    plain = " ".join(source.split())
+    return plain if len(source) <= QUOTED else f"{plain[:QUOTED].rstrip()}…"
+
+
+_SHOWN: Final = "c.status IN ('pending', 'approved')"
+# Authors are found by the index of words, and what is too new to be in it one by one.
+_BY_AUTHOR: Final = (
+    "SELECT c.id, c.author, c.email FROM comment AS c WHERE c.id IN"  # noqa: S608 - constants only
+    f" (SELECT rowid FROM search WHERE search MATCH ?) AND {_SHOWN}"
+    " UNION SELECT c.id, c.author, c.email FROM comment AS c"
+    f" WHERE c.id > (SELECT indexed_until FROM search_state) AND {_SHOWN} ORDER BY 1 DESC"
+)
+_BY_NETWORK: Final = (
+    "SELECT c.id FROM comment AS c WHERE c.network IS NOT NULL AND c.network = ?"  # noqa: S608 - constants only
+    f" AND {_SHOWN} ORDER BY c.id DESC LIMIT ?"
+)
+
+
+def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
+    """Return the ids of the newest comments of who is banned that wait or are published.
+
+    At most `limit`; none where a word or a domain is banned, which is nobody.
+    """
+    if ban.kind == "network":
+        rows = reader.execute(_BY_NETWORK, (bytes.fromhex(ban.value), limit)).fetchall()
+        return [comment_id for (comment_id,) in rows]
+    if ban.kind != "author":
+        return []
+    name = ban.value.replace('"', " ")
+    match = f'author:"{name}" OR email:"{ban.value.encode().hex()}"'
+    rows = reader.execute(_BY_AUTHOR, (match,)).fetchall()
+    return [row[0] for row in rows if ban.value in map(fold, row[1:])][:limit]

@@ -89,6 +89,14 @@ def remove(tx: Transaction, ban_id: int) -> None:
     tx.purge(TAG)
 
 
+def find(reader: Reader, ban_id: int) -> Ban:
+    """Return the ban of that id. Raise UnknownBan if there is none."""
+    for ban in listing(reader):
+        if ban.id == ban_id:
+            return ban
+    raise UnknownBan(f"no ban has the id {ban_id}")
+
+
 def listing(reader: Reader) -> list[Ban]:
     """All bans, the newest first, those that have ended too."""
     rows = reader.execute(

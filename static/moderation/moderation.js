@@ -1,9 +1,11 @@
 /* The moderation pages work without this. It adds the keys, a box that ticks all, and keeps the
-   place in the list: a decision loads the page anew, and then the next comment is in focus. */
+   place in the list: a decision loads the page anew, and then the next comment is in focus; after
+   it is undone, the comment that came back. */
 
 const PLACE = "commentsvc-place"; // in sessionStorage: page and number of the comment in focus
 
 const comments = [...document.querySelectorAll(".comments .comment")];
+const others = document.querySelector(".others"); // what is selected on other pages
 const boxes = comments.map((comment) => comment.querySelector("[type=checkbox]"));
 
 /** The number of the comment that has the focus, or in which it is; -1 for none. */
@@ -54,10 +56,11 @@ function press(event) {
 
 /** Say how many are ticked, and let the buttons for them wait until some are. */
 function count() {
-  const number = boxes.filter((box) => box.checked).length;
+  const ticked = boxes.filter((box) => box.checked).length;
+  const number = ticked + (others?.isConnected ? Number(others.dataset.number) : 0);
   document.querySelector(".chosen").textContent = number ? `${number} selected` : "";
-  all.checked = number === boxes.length;
-  all.indeterminate = number > 0 && number < boxes.length;
+  all.checked = ticked === boxes.length;
+  all.indeterminate = ticked > 0 && ticked < boxes.length;
   for (const button of document.querySelectorAll(".bulk button")) {
     button.disabled = !number;
   }
@@ -67,23 +70,27 @@ function count() {
 function boxForAll() {
   const box = document.createElement("input");
   box.type = "checkbox";
+  const link = document.querySelector("a.every");
   const label = document.createElement("label");
   label.className = "every";
-  label.append(box, " Select all");
+  label.append(box, ` ${link.textContent}`);
   box.addEventListener("change", () => {
     for (const one of boxes) {
       one.checked = box.checked;
     }
+    if (!box.checked) {
+      others?.remove();
+    }
     count();
   });
-  document.querySelector("a.every").replaceWith(label);
+  link.replaceWith(label);
   return box;
 }
 
 /** Remember where we are, so that the page that comes back can go on there. */
 function leave(event) {
   const number = current();
-  if (number >= 0 && event.submitter?.name === "one") {
+  if (number >= 0 && ["one", "act"].includes(event.submitter?.name)) {
     sessionStorage.setItem(PLACE, `${location.pathname} ${number}`);
   }
 }
@@ -91,7 +98,10 @@ function leave(event) {
 function comeBack() {
   const [path, number] = (sessionStorage.getItem(PLACE) ?? "").split(" ");
   sessionStorage.removeItem(PLACE);
-  if (path === location.pathname) {
+  const restored = comments.findIndex((comment) => comment.matches(":target"));
+  if (restored >= 0) {
+    go(restored);
+  } else if (path === location.pathname) {
     go(Number(number));
   }
 }
@@ -99,10 +109,10 @@ function comeBack() {
 let all;
 document.documentElement.classList.add("scripted");
 document.addEventListener("keydown", press);
+document.addEventListener("submit", leave);
 if (comments.length) {
   all = boxForAll();
   document.querySelector(".list").addEventListener("change", count);
-  document.querySelector(".list").addEventListener("submit", leave);
   count();
   comeBack();
 }

@@ -1,11 +1,17 @@
 """A moderator's day: the queue by mouse, by keyboard, on a phone and without JavaScript."""
 
 import itertools
+import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
+from commentsvc.admin.review_queue import MOST
+from commentsvc.settings import data_dir
+from commentsvc.util.timestamps import DAY_MS
 from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
 from tests.e2e.program import Service, wait_for
 
@@ -56,9 +62,10 @@ def test_a_comment_is_approved_by_the_keyboard_and_taken_back(
     assert service.count("/Yan/") == 1
     expect(desk.locator(".comment").nth(1)).to_be_focused()
     desk.keyboard.press("u")
-    expect(desk.get_by_role("status")).to_have_text("1 comment restored to their earlier status.")
+    expect(desk.get_by_role("status")).to_have_text("1 comment restored.")
     expect(authors(desk)).to_have_text(comments)
     assert service.count("/Yan/") == 0
+    expect(desk.locator(".comment", has_text="Yan says")).to_be_focused()
 
 
 def test_each_key_does_what_the_page_says(desk: Page, comments: list[str]) -> None:
@@ -96,6 +103,42 @@ def test_many_are_decided_at_once(desk: Page, service: Service, comments: list[s
     desk.get_by_role("button", name="Undo").click()
     expect(authors(desk)).to_have_text(comments)
     assert service.count("/Zoe/") == 0
+
+
+def test_select_all_takes_those_on_other_pages_too(
+    desk: Page, service: Service, comments: list[str]
+) -> None:
+    for number in range(MOST):
+        service.submit("/many/", f"Comment {number} of many {next(numbers)}", author=f"Bo {number}")
+    desk.reload()
+    expect(desk.get_by_label("Select these 50")).not_to_be_checked()
+    for _ in range(2):
+        desk.get_by_role("link", name="Select all 53").click()
+        expect(desk.locator(".chosen")).to_have_text("53 selected")
+        expect(desk.locator(".others")).to_have_text("including 3 on other pages")
+        desk.get_by_label("Select these 50").uncheck()
+        expect(in_bulk(desk, "Delete")).to_be_disabled()
+        expect(desk.locator(".others")).to_have_count(0)
+    desk.get_by_role("link", name="Select all 53").click()
+    desk.locator(".comment [type=checkbox]").first.uncheck()
+    expect(desk.locator(".chosen")).to_have_text("52 selected")
+    in_bulk(desk, "Delete").click()
+    expect(desk.get_by_role("status")).to_have_text("52 comments deleted.")
+    expect(desk.locator(".comment")).to_have_count(1)
+
+
+def test_a_ban_offers_the_comments_that_are_there_already(desk: Page, service: Service) -> None:
+    clear(desk)
+    for _ in range(2):
+        service.submit("/ban/", f"Mona says {next(numbers)}", author="Mona")
+    desk.reload()
+    desk.get_by_role("link", name="Details").first.click()
+    desk.get_by_role("link", name="the author").click()
+    desk.get_by_role("button", name="Ban", exact=True).click()
+    desk.get_by_role("button", name="Also mark these 2 comments as spam").click()
+    expect(desk.get_by_role("status")).to_have_text("2 comments marked as spam.")
+    desk.get_by_role("link", name="Queue").click()
+    expect(desk.locator(".comment")).to_have_count(0)
 
 
 def test_a_comment_is_found_by_its_words(desk: Page, comments: list[str]) -> None:
@@ -176,6 +219,26 @@ def test_all_of_it_works_without_javascript(
     context.close()
 
 
+@pytest.fixture
+def outbox(service: Service) -> None:
+    """Rows in each state, of which one failed with a long error."""
+    now = int(time.time() * 1_000)
+    with closing(sqlite3.connect(service.data / data_dir.DATABASE)) as connection, connection:
+        for state, attempts, error in (
+            ("queued", 0, ""),
+            ("queued", 3, "[Errno 111] Connection refused"),
+            ("sent", 1, ""),
+            ("failed", 9, f"550 no such mailbox: {'x' * 200}"),
+        ):
+            connection.execute(
+                "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at,"
+                " due_at, expires_at, attempts, error)"
+                " VALUES ('mail', 'submitted', ?, 1, ?, ?, ?, ?, ?, ?)",
+                ("ann@blog.example", state, now, now + DAY_MS, now + DAY_MS, attempts, error),
+            )
+
+
+@pytest.mark.usefixtures("outbox")
 @looks(1600)
 def test_everybody_can_use_the_pages(
     chromium: Browser,
@@ -186,10 +249,12 @@ def test_everybody_can_use_the_pages(
     width: int,
 ) -> None:
     with looked_at(chromium, service.address, scheme, width, cookies) as page:
-        service.submit(
-            "/long/" + "path/" * 30, f"{LONG} {next(numbers)}", author="Wolfeschlegelstein" * 4
-        )
+        url = "/long/" + "path/" * 30
+        text = f"{LONG} {next(numbers)}"
+        parent = service.submit(url, text, author="Wolfeschlegelstein" * 4).json()["comment"]["id"]
+        service.submit(url, f"No. {next(numbers)}", parent=parent)
         page.goto("/moderation/queue")
+        assert_fine(page)
         page.get_by_role("button", name="Spam").nth(1).click()
         for target in (
             "queue",

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from commentsvc.comments import search
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.timestamps import DAY_MS
@@ -22,7 +23,7 @@ def test_without_bans_there_is_a_kind_word(seat: Seat) -> None:
 
 def test_a_ban_is_made_shown_and_lifted(service: Served, seat: Seat) -> None:
     answer = seat.send("ban", kind="domain", value="www.Spam.example", days="30")
-    assert header(answer, "Location") == "bans?done=added"
+    assert header(answer, "Location") == "bans?done=added&id=1"
     [ban] = listed(service)
     now = int(NOW * 1_000)
     assert (ban.kind, ban.value, ban.actor) == ("domain", "spam.example", "ann")
@@ -89,3 +90,48 @@ def test_a_ban_that_does_not_exist_is_told(seat: Seat) -> None:
 def test_a_hostile_value_stays_text(seat: Seat) -> None:
     seat.send("ban", kind="author", value="<script>alert(1)</script>", days="")
     assert "<script>alert" not in text(seat.get("bans?value=%3Cscript%3Ealert(1)"))
+
+
+NETWORK = b"\x01\x02\x03\x04\x05\x06\x07\x08"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "ids"),
+    [
+        ("author", "ＡDA", [1, 2, 5]),
+        ("author", "Ada@X.example", [1, 4]),
+        ("network", NETWORK.hex(), [1, 4]),
+        ("word", "Ada", []),
+        ("domain", "x.example", []),
+    ],
+)
+@pytest.mark.parametrize("indexed", [0, 3, 100])
+def test_a_ban_offers_the_comments_that_are_there_already(
+    service: Served, seat: Seat, kind: str, value: str, ids: list[int], indexed: int
+) -> None:
+    add(service.database, author="Ada", email="ada@x.example", network=NETWORK)
+    add(service.database, author="ada", status="pending")
+    add(service.database, author="Ada", status="deleted")
+    add(service.database, author="Bo", email="ADA@x.example", network=NETWORK)
+    add(service.database, author="ADA")
+    add(service.database, author="Ada B")
+    service.database.write_now(search.index_pending, indexed)
+    html = text(seat.get(header(seat.send("ban", kind=kind, value=value, days=""), "Location")))
+    assert ("ban-comments" in html) == bool(ids)
+    if ids:
+        assert f"{len(ids)} comments of this {kind}" in html
+        assert f"Also mark these {len(ids)} comments as spam" in html
+    before = {entry.comment.id: entry.comment.status for entry in service.stored()}
+    done = header(seat.send("ban-comments", id=1), "Location")
+    after = {entry.comment.id: entry.comment.status for entry in service.stored()}
+    assert after == before | dict.fromkeys(ids, "spam")
+    if ids:
+        assert f"{len(ids)} comments marked as spam" in text(seat.get(done))
+        seat.send("undo", act=1, back="bans")
+        assert before == {entry.comment.id: entry.comment.status for entry in service.stored()}
+
+
+def test_comments_of_a_ban_that_does_not_exist_are_left_alone(seat: Seat) -> None:
+    assert seat.send("ban-comments", id="77").status in (404, 409)
+    assert seat.send("ban-comments", id="x").status == 404
+    assert "ban-comments" not in text(seat.get("bans?done=added&id=77"))

@@ -6,7 +6,7 @@ import pytest
 from commentsvc.admin import comment_view
 from commentsvc.admin.comment_view import Viewer
 from commentsvc.model import PENDING, Comment, Entry
-from commentsvc.moderation.lists import StoredVerdict
+from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000  # ms
@@ -36,7 +36,10 @@ def entry(**fields: object) -> Entry:
 
 def html(shown: Entry, now: int = NOW, told: StoredVerdict | None = None, **how: bool) -> str:
     verdicts = {} if told is None else {5: told}
-    viewer = Viewer(now=now, origins=ORIGINS, verdicts=verdicts, **how)
+    parents = {3: ParentQuote(3, "Jo", "Hi")}
+    viewer = Viewer(
+        now=now, origins=ORIGINS, verdicts=verdicts, parents=parents, spam_from=9, **how
+    )
     return comment_view.html(viewer.view(shown))
 
 
@@ -71,11 +74,13 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
     assert " checked" not in html(entry())
     assert " checked" in html(entry(), ticked=True)
     assert 'class="tag pending">waiting' in html(entry(), found=True)
-    assert "3 points" in html(entry(), told=StoredVerdict(3, ("many links",)))
+    assert "Doubt 3 of 9<" in html(entry(), told=StoredVerdict(3, ("many links",)))
+    assert "Doubt 12<" in html(entry(), told=StoredVerdict(12, ("many links",)))
 
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
     assert 'href="https://blog.example/a/#comments"' in html(entry())
-    elsewhere = Viewer(now=NOW, origins={}, verdicts={}, several=True).view(entry())
+    viewer = Viewer(now=NOW, origins={}, verdicts={}, parents={}, spam_from=9, several=True)
+    elsewhere = viewer.view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)
     assert "/a/ · blog" in " ".join(comment_view.html(elsewhere).split())

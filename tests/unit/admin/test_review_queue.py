@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from commentsvc.admin import review_queue
 from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import search
 from commentsvc.db.sqlite import Reader
@@ -90,8 +91,10 @@ def test_a_button_decides_on_its_comment_alone_and_undo_takes_it_back(
     assert act
     answer = seat.send("undo", act=act[1], back="queue?site=blog")
     assert statuses(service) == {first: "pending", second: "pending"}
-    html = text(seat.get(header(answer, "Location")))
-    assert "restored to their earlier status" in html
+    place, _, comment = header(answer, "Location").partition("#")
+    assert comment == f"c{second}"
+    html = text(seat.get(place))
+    assert "1 comment restored." in html
     assert 'name="act"' not in html
 
 
@@ -150,6 +153,7 @@ def test_nothing_ticked_changes_nothing(service: Served, seat: Seat) -> None:
         {"all": "approve", "id": ["1", "x"]},
         {"all": "approved", "id": "1"},
         {"all": "", "id": "1"},
+        {"all": "approve", "others": "1 x"},
     ],
 )
 def test_what_is_no_decision_is_refused(
@@ -262,7 +266,7 @@ def test_hostile_texts_stay_text_in_every_field(service: Served, seat: Seat) -> 
 def test_the_verdict_is_shown_with_its_reasons(service: Served, seat: Seat) -> None:
     submit(service, score=8, reasons="3 links (+5)\nthe same text (+3)")
     html = text(seat.get("queue"))
-    assert "8 points" in html
+    assert "Doubt 8 of 9" in html
     assert "3 links (+5), the same text (+3)" in html
 
 
@@ -275,3 +279,69 @@ def test_a_page_of_a_site_without_origin_is_named_without_a_link(
     assert "/a-note/" in html
     assert "#comments" not in html
     assert listed(text(seat.get("queue?site=blog"))) == []
+
+
+def test_what_a_reply_answers_is_quoted_above_it(service: Served, seat: Seat) -> None:
+    parent = submit(
+        service, author="Jonas <b>", source=f"I  say:\n{'so ' * 100}", status="approved"
+    )
+    submit(service, source="No.", parent=parent)
+    for page in ("queue", "comment?id=2"):
+        html = text(seat.get(page))
+        assert f'href="comment?id={parent}">Reply to <bdi>Jonas &lt;b&gt;</bdi></a>' in html
+        quote = re.search(r"<q[^>]*>([^<]*)</q>", html)
+        assert quote
+        assert quote[1].startswith("I say: so so")
+        assert quote[1].endswith("…")
+        assert len(quote[1]) <= 201
+    assert "<q" not in text(seat.get("comment?id=1"))
+
+
+def others(html: str) -> list[int]:
+    found = re.search(r'name="others" value="([^"]*)"', html)
+    return list(map(int, found[1].split())) if found else []
+
+
+@pytest.mark.parametrize("query", ["", "walrus"])
+@pytest.mark.parametrize("status", ["pending", "spam", "approved"])
+def test_select_all_selects_all_that_match(
+    service: Served, seat: Seat, status: str, query: str
+) -> None:
+    ids = [submit(service, source="A walrus", status=status) for _ in range(MOST + 4)]
+    other = submit(service, source="A walrus", status=status, site="notes")
+    service.database.write_now(search.index_pending, 1_000)
+    page = f"comments?status={status}&q={query}&site=blog" if query or status != "pending" else ""
+    html = text(seat.get(page or "queue?site=blog"))
+    assert "Select these 50" in html
+    link = re.search(r'href="([^"]+)">Select all 54<', html)
+    assert link
+    html = text(seat.get(link[1].replace("&amp;", "&")))
+    assert sorted(listed(html) + others(html)) == ids
+    assert html.count(" checked") == MOST
+    assert "including 4 on other pages" in html
+    sent = {"id": listed(html), "others": " ".join(map(str, others(html)))}
+    answer = seat.send("decide", all="delete", back="queue", **sent)
+    assert header(answer, "Location") == "queue?done=deleted.54.0.1"
+    assert [number for number, is_now in statuses(service).items() if is_now != "deleted"] == [
+        other
+    ]
+    seat.send("undo", act=1, back="queue")
+    assert set(statuses(service).values()) == {status}
+
+
+def test_no_more_than_a_thousand_are_selected_at_once(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_queue, "MANY", MOST + 2)
+    ids = [submit(service) for _ in range(MOST + 3)]
+    html = text(seat.get("queue"))
+    assert f">Select the newest {MOST + 2}<" in html
+    html = text(seat.get("queue?tick=every"))
+    assert sorted(listed(html) + others(html)) == ids[1:]
+
+
+def test_a_list_that_fits_one_page_has_one_way_to_select_all(service: Served, seat: Seat) -> None:
+    submit(service)
+    html = text(seat.get("queue"))
+    assert ">Select all<" in html
+    assert "tick=every" not in html

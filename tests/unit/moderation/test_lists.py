@@ -45,6 +45,16 @@ def walk(database: Database, status: str, site: str, limit: int) -> list[int]:
         after = sheet.next
 
 
+@pytest.mark.parametrize("site", ["", "blog", "notes", "empty", "nobody's"])
+@pytest.mark.parametrize("status", model.STATUSES)
+def test_the_ids_of_a_whole_list_are_those_of_its_pieces(
+    database: Database, status: str, site: str
+) -> None:
+    pieces = walk(database, status, site, 50)
+    assert database.read_now(lists.newest_ids, status, site, 1_000) == pieces
+    assert database.read_now(lists.newest_ids, status, site, 7) == pieces[:7]
+
+
 @pytest.mark.parametrize("limit", [1, 7, 1_000])
 @pytest.mark.parametrize("site", ["", "blog", "notes", "empty", "nobody's"])
 @pytest.mark.parametrize("status", model.STATUSES)
