@@ -49,11 +49,11 @@ enum {
     LIMIT_LINGER = 1024 * 1024,
     /* Milliseconds for that. */
     LIMIT_LINGER_MS = 2000,
-    /* At a stop, milliseconds without a request after which a connection is closed. A client in the
-     * midst of its work asks again sooner, and is told in the answer; a browser that rests is told
-     * by the close, and dials anew. */
+    /* At a stop, milliseconds without a request after which a connection is closed. A busy client
+     * sends its next request sooner and gets "Connection: close" with the answer. An idle browser
+     * sees the close and connects anew. */
     LIMIT_QUIET_MS = 1000,
-    /* Milliseconds without a byte taken by a client that is owed one. */
+    /* Milliseconds in which a client takes none of the bytes that wait for it. */
     LIMIT_WRITE_MS = 30000,
     /* Bytes of one event of a stream: a few lines that say what has changed. */
     LIMIT_EVENT = 16 * 1024,
@@ -99,7 +99,7 @@ struct limits {
     int64_t heartbeat;        /* of a stream: from what was said last to the next sign of life */
     bool proxy_protocol;      /* every connection begins with a PROXY header, see proxy_header.h */
     const struct refusals *refusals; /* borrows: what refusals say; NULL: they have no body */
-    char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients whose PROXY header tells of TLS */
+    char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients that came by TLS */
 };
 
 #endif

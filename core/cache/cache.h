@@ -56,9 +56,8 @@ enum { CACHE_PREFETCH_MAX = 24 };
 /* The hash by which the answer for `target` is found. */
 uint64_t cache_hash(const struct cache *cache, struct slice target);
 
-/* Tell of look-ups to come by their hashes, so that their answers are on their way out of memory
- * meanwhile. With more answers than the caches hold, that way is a third of what a pipelined hit
- * costs. */
+/* Prefetch the entries of the next look-ups, by their hashes. With more entries than the CPU's
+ * caches hold, waiting for memory is a third of what a pipelined hit costs. */
 void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count);
 
 /* The fresh answer for `target`, which has this hash, or NULL. It is borrowed until the next call

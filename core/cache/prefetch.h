@@ -28,7 +28,8 @@ static inline void prefetch_init(struct prefetch *prefetch)
     prefetch->next = prefetch->count = 0;
 }
 
-/* Foresee the requests at the start of `in`, as far as they look like `head`, the one before. */
+/* Prefetch for the requests at the start of `in`, as far as they look like `head`, the one
+ * before. */
 void prefetch_scan(struct prefetch *prefetch, const struct cache *cache, struct slice in,
                    const struct head *head);
 

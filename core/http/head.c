@@ -145,14 +145,10 @@ static int take_word(struct cursor *cursor, struct slice *target)
 
 static int take_target(struct cursor *cursor, struct head *head)
 {
-    struct slice target;
-    int result = take_word(cursor, &target);
-    if (result != HEAD_DONE)
+    int result = take_word(cursor, &head->target);
+    if (result != HEAD_DONE || head->target.data[0] == '/')
         return result;
-    head->target = target;
-    if (target.data[0] == '/')
-        return HEAD_DONE;
-    if (slice_equal(target, SLICE("*")))
+    if (slice_equal(head->target, SLICE("*")))
         return head->method == METHOD_OPTIONS ? HEAD_DONE : 400;
     return reduce_absolute(&head->target);
 }
@@ -397,12 +393,12 @@ static int parse_whole(struct slice input, struct head *head)
             return result;
     }
     int result = take_method(&cursor, head);
-    if (result == 501)
-        result = refuse_method(&cursor, head);
-    else if (result == HEAD_DONE)
+    if (result == HEAD_DONE)
         result = take_target(&cursor, head);
     if (result == HEAD_DONE)
         result = take_rest(&cursor, head);
+    else if (result == 501)
+        result = refuse_method(&cursor, head);
     head->size = (size_t)(cursor.at - input.data);
     return result == HEAD_NEED_MORE && is_cut ? 431 : result;
 }

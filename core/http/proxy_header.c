@@ -40,10 +40,10 @@ static ptrdiff_t addresses_size(char family)
     }
 }
 
-/* Read the records; false when they do not fill `in` to its end, or speak of TLS twice. */
+/* Read the records; false when they do not fill `in` to its end, or have two for TLS. */
 static bool read_records(struct slice in, bool *secure)
 {
-    bool told = false;
+    bool has_tls = false;
     *secure = false;
     while (in.size > 0) {
         if (in.size < RECORD)
@@ -52,9 +52,9 @@ static bool read_records(struct slice in, bool *secure)
         if (size > in.size - RECORD)
             return false;
         if (in.data[0] == RECORD_TLS) {
-            if (told || size < TLS_FIXED)
+            if (has_tls || size < TLS_FIXED)
                 return false;
-            told = true;
+            has_tls = true;
             *secure = in.data[RECORD] & TLS_CLIENT;
         }
         slice_skip(&in, RECORD + size);

@@ -40,12 +40,12 @@ enum proxy_header_result { PROXY_HEADER_DONE, PROXY_HEADER_NEED_MORE, PROXY_HEAD
  * changed unless it is PROXY_HEADER_DONE. */
 enum proxy_header_result proxy_header_read(struct peer *peer, struct slice *in);
 
-/* Write a network address as text; one of IPv4 in IPv6's clothes as what it is. `family` is AF_INET
- * or AF_INET6; with any other, the text is empty. */
+/* Write a network address as text, an IPv4-mapped one (RFC 4291) as that of IPv4. `family` is
+ * AF_INET or AF_INET6; with any other, the text is empty. */
 void peer_write_address(char text[PEER_SIZE], int family, const void *address);
 
 /* Write what a PROXY header has said, or that it is awaited, for the server that has the connection
- * next; and read it. False when nobody of ours wrote that. */
+ * next; and read it. False when that is no note of ours. */
 void peer_write_note(const struct peer *peer, char note[PEER_NOTE]);
 bool peer_read_note(struct peer *peer, const char *note);
 

@@ -24,7 +24,7 @@ struct response {
 };
 
 /* A part of a block: a head whose date is written at each use, and the body behind it. The lines up
- * to that of the date are the same in many heads; those behind it tell of the body. */
+ * to that of the date are the same in many heads; those behind it depend on the body. */
 struct rendered {
     uint32_t start;     /* from the start of the block */
     uint32_t head_size; /* with its empty line */

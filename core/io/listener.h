@@ -27,8 +27,8 @@ static inline bool endpoint_is_unix(const struct endpoint *endpoint)
     return endpoint->address.ss_family == AF_UNIX;
 }
 
-/* Refuse early when somebody else listens there (SO_REUSEPORT would share the port with a
- * stranger), and remove a unix socket that nobody listens on any more. 0, or -1 with errno. */
+/* Refuse early when another program listens there (SO_REUSEPORT would share the port with it), and
+ * remove a unix socket that nobody listens on any more. 0, or -1 with errno. */
 int endpoint_claim(const struct endpoint *endpoint);
 
 /* A listening, non-blocking socket, or -1 with errno. `shared` lets others of this server bind the

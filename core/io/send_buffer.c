@@ -43,7 +43,7 @@ static bool send_some(int fd, struct slice *first, struct slice *second, counter
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if (errno != EINTR) {
-            /* ENOBUFS, too: the poller would not tell us when it is over. */
+            /* ENOBUFS, too: the poller would not report its end. */
             return false;
         }
     }
@@ -59,14 +59,14 @@ static bool append_unsent(struct send_buffer *send_buffer, struct slice first, s
 static enum send_result send_unsent(struct send_buffer *send_buffer, int fd, size_t *taken,
                                     counter *writes)
 {
-    struct slice owed = buffer_slice(&send_buffer->unsent), nothing = {0};
-    slice_skip(&owed, send_buffer->sent);
-    size_t before = owed.size;
-    if (!send_some(fd, &owed, &nothing, writes))
+    struct slice unsent = buffer_slice(&send_buffer->unsent), nothing = {0};
+    slice_skip(&unsent, send_buffer->sent);
+    size_t before = unsent.size;
+    if (!send_some(fd, &unsent, &nothing, writes))
         return SEND_GONE;
-    *taken = before - owed.size;
+    *taken = before - unsent.size;
     send_buffer->sent += *taken;
-    if (owed.size == 0)
+    if (unsent.size == 0)
         send_buffer_fini(send_buffer);
     return SEND_OK;
 }

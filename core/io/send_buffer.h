@@ -8,7 +8,7 @@
 #include "base/slice.h"
 
 struct send_buffer {
-    struct buffer unsent; /* bytes not yet sent, from `sent` on; empty when nothing is owed */
+    struct buffer unsent; /* bytes not yet sent, from `sent` on; empty when all is sent */
     size_t sent;
 };
 
@@ -26,7 +26,7 @@ static inline bool send_buffer_has_unsent(const struct send_buffer *send_buffer)
     return send_buffer->unsent.size > 0;
 }
 
-/* Send what is owed, then `first`, then `second`, to the socket `fd`; both are borrowed for the
+/* Send what is unsent, then `first`, then `second`, to the socket `fd`; both are borrowed for the
  * call. `*taken` becomes the number of bytes that the client took. */
 enum send_result send_buffer_send(struct send_buffer *send_buffer, int fd, struct slice first,
                                   struct slice second, size_t *taken, counter *writes);

@@ -1,9 +1,9 @@
 /* The connection.
  *
  * A turn begins with bytes: read into the worker's shared block, or behind what was left
- * over in `input`. `pump` serves request after request from them; hits and refusals are glued in
- * the shared `tools->out` and go out in one write. An idle connection therefore holds no buffer. A
- * miss ends the turn, so that answers keep their order without a queue of them.
+ * over in `input`. `pump` serves request after request from them; hits and refusals are collected
+ * in the shared `context->out` and go out in one write. An idle connection therefore holds no
+ * buffer. A miss ends the turn, so that answers keep their order without a queue of them.
  *
  * Memory is bounded for any client: `input` by one read beside one head, `send_buffer` by
  * LIMIT_UNSENT and one answer, since the pipeline is not served while that much is unsent. */
@@ -81,8 +81,8 @@ bool conn_is_idle(const struct conn *conn)
     return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
 }
 
-/* Send the answers of this turn, then `body`, behind what is owed already; false when the
- * connection must close. */
+/* Send the answers of this turn, then `body`, behind what is unsent; false when the connection
+ * must close. */
 static bool send_with(struct conn *conn, struct context *context, struct slice body)
 {
     struct slice answers = buffer_slice(&context->out);
@@ -245,7 +245,7 @@ static enum conn_next serve_head(struct conn *conn, struct context *context,
     return begin_request(conn, context, head, in);
 }
 
-/* Learn for whom the peer speaks, before anything else. */
+/* Read the PROXY protocol header, before anything else. */
 static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
 {
     switch (proxy_header_read(&conn->peer, in)) {

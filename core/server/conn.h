@@ -109,13 +109,12 @@ static inline bool conn_is_holder(const struct conn *conn)
     return conn_held(conn) > 0 || conn->request;
 }
 
-/* True when nothing of a request has been read and nothing is owed to the client. */
+/* True when nothing of a request has been read and all answers are sent. */
 bool conn_is_idle(const struct conn *conn);
 
 /* --- between conn.c and conn_stream.c --- */
 
-/* Send the answers of this turn behind what is owed already; false when the connection must
- * close. */
+/* Send the answers of this turn behind what is unsent; false when the connection must close. */
 bool conn_send(struct conn *conn, struct context *context);
 
 /* Append an answer, which took Python so many microseconds; `more` bytes of the client have been

@@ -13,7 +13,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* Let the kernel tell us of a client that acknowledges nothing any more. */
+/* Let the kernel report a client that acknowledges nothing any more. */
 static void set_user_timeout(int fd)
 {
     unsigned milliseconds = LIMIT_WRITE_MS;
@@ -80,7 +80,7 @@ enum conn_next conn_stream_end(struct conn *conn, struct context *context)
     subscription_free(conn->subscription);
     conn->subscription = NULL;
     enum conn_next next = send_piece(conn, context, last);
-    /* Whoever has not taken all of it gets no more: we do not wait at a stop. */
+    /* A client that has not taken all of it gets no more: we do not wait at a stop. */
     if (next == CONN_GO_ON)
         next = send_buffer_has_unsent(&conn->send_buffer) ? CONN_CLOSE : conn_linger(conn, context);
     conn->closed = CLOSED_STOPPED;

@@ -13,8 +13,8 @@ enum conn_next conn_stream_begin(struct conn *conn, struct context *context,
 enum conn_next conn_stream_send(struct conn *conn, struct context *context,
                                 const struct reply *event);
 
-/* Say that we are still there, as nothing has been said for a while. A client that has not taken
- * what it was told before is let go. */
+/* Send a heartbeat, as nothing has been sent for a while. A client that has not taken what was sent
+ * before is closed. */
 enum conn_next conn_stream_heartbeat(struct conn *conn, struct context *context);
 
 /* End it from our side. */

@@ -1,4 +1,4 @@
-/* What a worker lends its connections: one of each, used by whichever connection is being served.
+/* What the connections of a worker share: one of each, used by the connection that is being served.
  * The worker owns it and uses it in its own thread; others may read the numbers in `stats`. */
 #ifndef CORE_SERVER_CONTEXT_H
 #define CORE_SERVER_CONTEXT_H
@@ -23,7 +23,7 @@ struct context {
     struct subscriptions subscriptions;
     struct clock clock;
     struct timers timers;
-    struct buffer out;   /* the answers of this turn, glued; empty between turns */
+    struct buffer out;   /* the answers of this turn, one behind the other; empty between turns */
     char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
     bool stopping;       /* what answers the last request read is a connection's last */
     struct trace *trace; /* owns; NULL: nothing is traced */

@@ -43,7 +43,7 @@ struct trace {
     _Atomic uint64_t written; /* records ever, by the worker */
     _Atomic uint64_t read;    /* and by the reader */
     counter lost;             /* records that found no room */
-    uint64_t reported;        /* of them told by the reader */
+    uint64_t reported;        /* of those, reported by the reader */
     uint32_t room;
     struct trace_line lines[];
 };

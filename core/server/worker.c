@@ -142,8 +142,8 @@ static void finish_turn(struct worker *worker, struct conn *conn, enum conn_next
     release(worker, conn);
 }
 
-/* While clients hold too much memory, close those who have held some for longest. Whoever is still
- * sending a request is told to come again; the others do not take what they were told before. */
+/* While clients hold too much memory, close those who have held some for longest. A client that
+ * is still sending a request gets 503; the others do not take what was sent before. */
 static void enforce_budget(struct worker *worker)
 {
     while (budget_is_exceeded(&worker->context.budget) && worker->holders.oldest) {
@@ -425,14 +425,14 @@ static void begin_stop(struct worker *worker)
     timers_shorten(&worker->context.timers, TIMER_PROXY_HEADER, LIMIT_QUIET_MS);
 }
 
-/* Time is up: whoever sent a request, or a part of one, is told to come again. */
+/* The time for a stop is over: a client that sent a request, or a part of one, gets 503. */
 static void end_stop(struct worker *worker)
 {
     for (uint32_t i = 0; i < worker->conns.count; i++) {
         struct conn *conn = worker->conns.all[i].conn;
-        bool owed = conn && (conn->state == CONN_WAITING ||
-                             (conn->state == CONN_READING && !conn_is_idle(conn)));
-        if (owed)
+        bool waits = conn && (conn->state == CONN_WAITING ||
+                              (conn->state == CONN_READING && !conn_is_idle(conn)));
+        if (waits)
             finish_turn(worker, conn, conn_refuse(conn, &worker->context, 503));
     }
 }

@@ -29,8 +29,8 @@ struct worker {
     struct holders holders;
     size_t most_held;        /* bytes since memory was given back to the system last */
     int64_t trim_at;         /* monotonic milliseconds: not before then again */
-    bool python_pending;     /* requests were added of which Python has not been told */
-    int64_t out_of_fds_at;   /* monotonic milliseconds: when Python was told so last */
+    bool python_pending;     /* requests were added for which Python was not woken */
+    int64_t out_of_fds_at;   /* monotonic milliseconds: of the last notice to Python */
     bool for_handover;       /* at a stop; set before `stop_at` */
     bool stopping;           /* the stop has begun */
     _Atomic int64_t stop_at; /* monotonic milliseconds; 0: go on */
@@ -63,10 +63,10 @@ void worker_adopt(struct worker *worker, const struct handed_over *handed_over);
 int worker_start(struct worker *worker);
 void worker_join(struct worker *worker);
 
-/* From any thread: stop when nothing is owed any more, and at `moment` (monotonic milliseconds)
- * at the latest; what is owed then gets 503. Clients that wait to be accepted are served, and
- * those who rest are let go. Where the worker `parks`, which only the first call says, neither is
- * touched: they are another server's. */
+/* From any thread: stop when all requests are answered, and at `moment` (monotonic milliseconds)
+ * at the latest; a request without an answer then gets 503. Clients that wait to be accepted are
+ * served, and idle ones are closed. With `for_handover`, which only the first call sets, neither is
+ * done: they are left to another server. */
 void worker_stop(struct worker *worker, int64_t moment, bool for_handover);
 
 /* After the end: a parked connection, whose descriptor the caller owns. */
