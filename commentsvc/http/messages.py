@@ -338,12 +338,13 @@ class CorsPolicy:
         return bool(exact) and (exact in origins or exact.partition("://")[2] == own)
 
     def _log(self, sent: str, site: str) -> None:
-        if sent not in self._refused and len(self._refused) < REFUSED_ORIGINS:
-            self._refused.add(sent)
+        known = sent[:200]
+        if known not in self._refused and len(self._refused) < REFUSED_ORIGINS:
+            self._refused.add(known)
             _log.warning(
                 "A page at %s may not write comments. To allow it, add %s to `origins`"
                 ' of the [[site]] named "%s".',
-                ascii(sent[:200]),
+                ascii(known),
                 ascii(origin(sent)[:200]),
                 site,
             )

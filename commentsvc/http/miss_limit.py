@@ -1,9 +1,13 @@
 """Miss limit: how much work one network may cause by reads that the cache cannot answer.
 
-Hits never come here, so they are not limited. A miss costs the more the longer its answer is: one
-for each `SIZE` bytes and `BASE` at least, which is about its milliseconds of work. An answer that
-is given later is counted as `LATER` until its size is known, so that many at once do not pass as
-few.
+Hits never come here, so they are not limited. A miss costs the more the longer it and its answer
+are: `BASE` at least, and one for each `SIZE` bytes of an answer or `QUERY_SIZE` of a query, which
+is about its milliseconds of work; `UNSTORED` more where it is made anew for each who asks, as the
+token of a form. An answer that is given later is counted as `LATER` until its size is known, so
+that many at once do not pass as few.
+
+Pages for moderators are counted by themselves: a flood of reads next door must not keep a moderator
+out, and who is not signed in must not keep them busy.
 """
 
 from collections.abc import Awaitable
@@ -25,9 +29,11 @@ from commentsvc.util.ratelimit import RateLimiter
 
 BASE: Final = 0.125
 SIZE: Final = 8_192
+QUERY_SIZE: Final = 2_048
+UNSTORED: Final = 0.5
+OK: Final = 200
 LATER: Final = 16.0
 READS: Final = ("GET", "HEAD")
-# Moderators' pages are behind sign-in, and must not wait for a neighbour's flood.
 MODERATION: Final = ("/moderation", "/web/moderation")
 
 
@@ -42,15 +48,17 @@ class MissLimiter:
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Answer as the router does, or with 429."""
-        if request.method not in READS or request.path.startswith(MODERATION):
+        if request.method not in READS:
             return self._handle(request)
         key = network(self._proxies.client(request))
-        if wait := self._limiter.take(key, self._clock.monotonic_ms(), BASE):
+        if request.path.startswith(MODERATION):
+            key = b"moderation " + key
+        cost = BASE + len(request.query) / QUERY_SIZE
+        if wait := self._limiter.take(key, self._clock.monotonic_ms(), cost):
             return _refused(wait)
         answer = self._handle(request)
         if isinstance(answer, Response):
-            more = len(answer.body) / SIZE - BASE
-            if more > 0:
+            if more := _more(answer):
                 self._limiter.charge(key, more)
         elif not isinstance(answer, Deferred):
             self._limiter.charge(key, LATER)
@@ -61,10 +69,16 @@ class MissLimiter:
         cost = 0.0
         try:
             response = await answer
-            cost = max(0.0, len(response.body) / SIZE - BASE)
+            cost = _more(response)
             return response
         finally:
             self._limiter.charge(key, cost - LATER)
+
+
+def _more(response: Response) -> float:
+    """Return what an answer costs beyond what its request did."""
+    made_each_time = response.status == OK and not response.tags
+    return max(0.0, len(response.body) / SIZE - BASE) + (UNSTORED if made_each_time else 0.0)
 
 
 def _refused(wait: int) -> Response:

@@ -7,18 +7,23 @@ import idna
 
 ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
-_ORIGIN = re.compile(
+REMEMBERED_LENGTH = 300  # characters: no origin is longer, and none that is sent may cost memory
+_MATCH = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[^:/?#@\[\]\s]+)(?::([0-9]{0,5}))?(?=[/?#]|\Z)", re.IGNORECASE
 ).match
 
 
-@lru_cache(ORIGINS)
 def origin(address: str) -> str:
     """Give the origin of an http(s) address as browsers write it, `""` where there is none.
 
     Lower case, IDNA, without the default port and without what follows the authority (RFC 6454, 6).
     """
-    match = _ORIGIN(address)
+    return (_origin if len(address) <= REMEMBERED_LENGTH else _origin.__wrapped__)(address)
+
+
+@lru_cache(ORIGINS)
+def _origin(address: str) -> str:
+    match = _MATCH(address)
     host = host_name(match[2]) if match else ""
     if match is None or not host:
         return ""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -191,6 +192,21 @@ def test_a_foreign_page_may_not_write(sent: str) -> None:
     with pytest.raises(HttpError) as caught:
         CorsPolicy([BLOG, NOTES]).check(request(origin=sent, host="own:8080"), "blog")
     assert caught.value.status == 403
+
+
+def test_foreign_pages_are_not_kept_whole() -> None:
+    """Each is remembered as logged, and as read: 16 KiB of each would be megabytes."""
+    cors = CorsPolicy([BLOG])
+    tracemalloc.start()
+    try:
+        for number in range(500):
+            long = f"https://{number}.example/" + "x" * 15_000
+            asked = request("OPTIONS", origin=long, access_control_request_method="POST")
+            cors.preflight(asked, "POST")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1 << 20
 
 
 def test_a_foreign_page_is_logged_once_with_what_would_allow_it(

@@ -29,6 +29,10 @@ def short_answer(_: Request) -> Response:
     return Response(200, (), b"{}", ("tag",))
 
 
+def token(_: Request) -> Response:
+    return Response(200, (), b"{}")
+
+
 class Limited:
     """A router behind a limit, and its clock."""
 
@@ -38,6 +42,7 @@ class Limited:
             Route(method, path, handler)
             for path, handler in (
                 ("/short", short_answer),
+                ("/token", token),
                 ("/long", long_answer),
                 ("/failing", failing),
                 ("/moderation/queue", short_answer),
@@ -49,13 +54,13 @@ class Limited:
         self._limiter = MissLimiter(router, settings, self.clock)
 
     def begin(
-        self, path: str, peer: str = OURS, method: str = "GET"
+        self, path: str, peer: str = OURS, method: str = "GET", query: str = ""
     ) -> Response | Deferred | Awaitable[Response]:
-        request = Request(method, path, "", b"", peer, lambda _: None)
+        request = Request(method, path, query, b"", peer, lambda _: None)
         return self._limiter.handle(request)
 
-    async def ask(self, path: str, peer: str = OURS, method: str = "GET") -> int:
-        answer = self.begin(path, peer, method)
+    async def ask(self, path: str, peer: str = OURS, method: str = "GET", query: str = "") -> int:
+        answer = self.begin(path, peer, method, query)
         assert not isinstance(answer, Deferred)
         response = answer if isinstance(answer, Response) else await answer
         return response.status
@@ -109,12 +114,30 @@ def test_what_fails_costs_little(limited: Limited) -> None:
     asyncio.run(main())
 
 
-def test_moderators_and_writes_are_not_counted(limited: Limited) -> None:
+def test_an_answer_that_is_not_stored_costs_more(limited: Limited) -> None:
+    async def main() -> None:
+        assert [await limited.ask("/token") for _ in range(100)].count(200) == 80
+
+    asyncio.run(main())
+
+
+def test_a_long_query_costs_more(limited: Limited) -> None:
+    async def main() -> None:
+        query = "url=/a/&" * 1_000
+        assert [await limited.ask("/short", query=query) for _ in range(20)].count(200) == 12
+
+    asyncio.run(main())
+
+
+def test_moderators_are_counted_by_themselves_and_writes_are_not(limited: Limited) -> None:
     async def main() -> None:
         while await limited.ask("/short") == 200:
             pass
         assert await limited.ask("/moderation/queue") == 200
         assert await limited.ask("/short", method="POST") == 200
+        while await limited.ask("/moderation/queue") == 200:
+            pass
+        assert await limited.ask("/moderation/queue", OTHER) == 200
 
     asyncio.run(main())
 
