@@ -156,7 +156,9 @@ async def _compose(
         stack.push_async_callback(outbox.stop, MAIL_GRACE)
         scheme = "" if bridge.address.startswith("unix:") else "http://"
         ready = CommandResult(
-            address=scheme + bridge.address, proxy_header=settings.server.proxy_protocol
+            address=scheme + bridge.address,
+            proxy_header=settings.server.proxy_protocol,
+            manager=start.manager.address,
         )
         control = Control(
             data / data_dir.CONTROL,
@@ -189,7 +191,8 @@ async def _find_place(start: Start, succession: Handover) -> None:
     passed = start.manager.sockets()
     if start.takes_over:
         with suppress(NoServer):
-            await asyncio.to_thread(succession.succeed, start.data / data_dir.CONTROL)
+            place = start.data / data_dir.CONTROL
+            await asyncio.to_thread(succession.succeed, place, start.manager.address)
     if passed:
         succession.take_passed(passed)
 

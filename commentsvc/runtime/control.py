@@ -65,9 +65,19 @@ class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unkno
 
 
 class HandOver(
-    msgspec.Struct, frozen=True, tag_field="do", tag="hand_over", forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    tag_field="do",
+    tag="hand_over",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
 ):
-    """Ask the server to end, and to hand its place over to whoever asks."""
+    """Ask the server to end, and to hand its place over to whoever asks.
+
+    `manager` is the address of the service manager that started the asking one, "" for none.
+    """
+
+    manager: str = ""
 
 
 _decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
@@ -88,6 +98,7 @@ class Control:
         """Take what commands act on, and `ready`, which answers a Ping.
 
         `give_way` gets the talk with a process that wants our place, and says whether it takes it.
+        Where a service manager started us, only a process of its own may have that.
         """
         self._path = path
         self._give_way = give_way
@@ -153,6 +164,11 @@ class Control:
         if isinstance(request, Ping):
             return self._ready
         if isinstance(request, HandOver):
+            if self._ready.manager not in ("", request.manager):
+                return CommandResult(
+                    error="systemd or another service manager started it, which would take it for "
+                    "ended; let that start the new one: systemctl restart commentsvc"
+                )
             return self._hand_over(talk.dup())
         try:
             now = self._clock.now_ms()
@@ -195,15 +211,22 @@ def ask(path: Path, request: Ping | Order) -> CommandResult:
     Raises ControlError, NoServer where none runs.
     """
     try:
-        with dial(path, request) as client, client.makefile("rb") as file:
-            answer = msgspec.json.decode(file.readline(ANSWER_LIMIT), type=CommandResult)
+        with dial(path, request) as client:
+            answer = read_answer(client)
     except OSError as error:
         raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
-    except msgspec.MsgspecError as error:
-        raise ControlError(f"The server at {path} left without an answer.") from error
     if answer.error:
         raise ControlError(answer.error)
     return answer
+
+
+def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
+    """Return the answer of a server, of which `begun` was read. Raises ControlError, OSError."""
+    try:
+        with client.makefile("rb") as file:
+            return msgspec.json.decode(begun + file.readline(ANSWER_LIMIT), type=CommandResult)
+    except msgspec.MsgspecError as error:
+        raise ControlError("The server left without an answer.") from error
 
 
 def connect(server: CommandResult, deadline: float) -> socket.socket:

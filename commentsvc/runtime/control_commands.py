@@ -27,7 +27,8 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of it: ids that changed, those that did not with their status, or a number.
 
     `address` is where the server listens, and `proxy_header` whether it wants a header of the PROXY
-    protocol there; `error` is empty where it did what was asked.
+    protocol there; `manager` is that of the service manager that started it, "" for none. `error`
+    is empty where it did what was asked.
     """
 
     changed: tuple[int, ...] = ()
@@ -35,6 +36,7 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     moved: int = 0
     address: str = ""
     proxy_header: bool = False
+    manager: str = ""
     error: str = ""
 
 

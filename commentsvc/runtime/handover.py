@@ -97,9 +97,9 @@ class Handover:
         """Whether a server that ends now leaves its sockets open: somebody else goes on."""
         return self._successor is not None or self._predecessor is not None
 
-    def succeed(self, path: Path) -> None:
+    def succeed(self, path: Path, manager: str = "") -> None:
         """Take the place of the server at the control socket `path`; see `take_over`."""
-        self.place, self._predecessor = take_over(path)
+        self.place, self._predecessor = take_over(path, manager)
 
     def take_passed(self, listeners: tuple[int, ...]) -> None:
         """Listen where a service manager has opened sockets, which it lends us."""
@@ -186,14 +186,15 @@ def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, lis
         yield kind + note.encode().ljust(NOTE), descriptors
 
 
-def take_over(path: Path) -> tuple[InheritedState, socket.socket]:
+def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.socket]:
     """Ask the server at the control socket `path` for its place, and wait until it is ours.
 
-    It waits for READY on the socket that is given, too. Raises NoServer where none runs,
-    ControlError where it cannot give it.
+    `manager` is the address of the service manager that started us. The server waits for READY on
+    the socket that is given, too. Raises NoServer where none runs, ControlError where it cannot
+    give it.
     """
     taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}
-    with control.dial(path, HandOver()) as server:
+    with control.dial(path, HandOver(manager)) as server:
         try:
             _receive(server, taken)
             talk = server.dup()
@@ -225,7 +226,9 @@ def _receive(server: socket.socket, taken: Taken) -> None:
             return
         if kind not in taken:
             close_all(descriptors)
-            raise ControlError("it does not know how" if kind == REFUSED else "it has left")
+            if kind == REFUSED:
+                raise ControlError(control.read_answer(server, kind).error)
+            raise ControlError("it has left")
         note = ""
         if kind in (CONNECTIONS, REDIRECTED):
             note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()

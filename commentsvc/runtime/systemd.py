@@ -24,12 +24,15 @@ class SocketsUnusable(Exception):
 
 
 class Notifier:
-    """The variables in `environ` that are meant for the process `pid`."""
+    """The variables in `environ` that are meant for the process `pid`; see sd_notify(3).
+
+    `address` is where the manager listens, "" where there is none.
+    """
 
     def __init__(self, environ: Mapping[str, str], pid: int) -> None:
         ours = environ.get("LISTEN_PID") == str(pid)
         self._count = environ.get("LISTEN_FDS", "") if ours else ""
-        self._notify = environ.get("NOTIFY_SOCKET", "")
+        self.address = environ.get("NOTIFY_SOCKET", "")
         watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
         self._watchdog = environ.get("WATCHDOG_USEC", "") if watched else ""
 
@@ -50,9 +53,9 @@ class Notifier:
 
     def notify(self, *lines: str) -> None:
         """Send `lines`, such as READY=1. A manager that does not listen is none of our trouble."""
-        if not self._notify:
+        path = self.address
+        if not path:
             return
-        path = self._notify
         address = "\0" + path[1:] if path.startswith("@") else path
         with (
             contextlib.suppress(OSError),

@@ -247,6 +247,8 @@ class Passed(Service):
 
     def __init__(self, data: Path, listener: socket.socket) -> None:
         self.data = data
+        data.mkdir(mode=0o700, exist_ok=True)
+        self._is_new = not (data / data_dir.DATABASE).exists()
         self.log = data.with_name(data.name + ".log")
         number = str(listener.fileno())
         with self.log.open("ab") as log:
@@ -318,6 +320,20 @@ def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
     assert manager.recv(100) == f"READY=1\nMAINPID={service.process.pid}".encode()
     assert service.stop() == 0
     assert manager.recv(100) == b"STOPPING=1"
+
+
+def test_the_server_of_a_service_manager_is_left_to_it(
+    data: Path, start: Start, manager: socket.socket
+) -> None:
+    """Else the unit is inactive as soon as its server has handed over."""
+    environ = {"NOTIFY_SOCKET": manager.getsockname()}
+    service = start(data, environ=environ)
+    done = command("serve", "--data", data, "--take-over")
+    assert done.code == 1
+    assert "let that start the new one: systemctl restart commentsvc" in done.err
+    assert service.request("GET", "/api/ping").status == 200
+    start(data, "--take-over", environ=environ)
+    assert service.wait() == 0
 
 
 def test_a_watchdog_hears_from_the_loop_until_it_is_stuck(

@@ -128,7 +128,7 @@ def say_nothing_of_a_lock(talk: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("act", "reason"),
     [
-        (refuse, "does not know how"),
+        (refuse, "this server does not understand the command"),
         (leave_in_the_middle, "has left"),
         (say_nothing_of_a_lock, "has left"),
     ],
