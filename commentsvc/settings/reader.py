@@ -9,6 +9,7 @@ or raises ValueError, and "secret" keeps the value out of messages.
 Errors: SettingsError, alone.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,6 +21,13 @@ import msgspec
 FILE_LIMIT: Final = 1_048_576
 # As much of a wrong value is shown, in characters.
 SHOWN: Final = 80
+
+# Variables (NAME=VALUE) by which Kubernetes tells every container of a Service whose name begins
+# with "commentsvc".
+_KUBERNETES: Final = re.compile(
+    r"(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
+    r"|(\w+_)?PORT=(tcp|udp|sctp)://.*"
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -120,6 +128,10 @@ class SettingsReader:
             name = variable if variable in self._variables else variable.removesuffix("_FILE")
             section, key = self._variables.get(name, ("", ""))
             if not section:
+                if _KUBERNETES.fullmatch(
+                    f"{variable.removeprefix(self._prefix)}={environ[variable]}"
+                ):
+                    continue
                 known = _nearest(variable, (*self._variables, *self._places))
                 self.problems.append(
                     f"{variable} is no setting; the nearest is {known}. Rename or unset it."

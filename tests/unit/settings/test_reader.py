@@ -112,6 +112,27 @@ def test_an_unknown_variable_is_refused_with_the_nearest(variable: str, nearest:
     ]
 
 
+def test_what_kubernetes_says_of_a_service_is_passed_over() -> None:
+    """The forms of https://kubernetes.io/docs/concepts/services-networking/service/."""
+    read = reading()
+    read.read_environment(
+        {
+            "BAKE_SERVICE_HOST": "10.0.0.11",
+            "BAKE_SERVICE_PORT": "80",
+            "BAKE_SERVICE_PORT_HTTP": "80",
+            "BAKE_PORT": "tcp://10.0.0.11:80",
+            "BAKE_PORT_80_TCP": "tcp://10.0.0.11:80",
+            "BAKE_PORT_80_TCP_PROTO": "tcp",
+            "BAKE_PORT_80_TCP_PORT": "80",
+            "BAKE_PORT_80_TCP_ADDR": "10.0.0.11",
+            "BAKE_CACHE_PORT": "tcp://10.0.0.12:6379",
+        }
+    )
+    assert read.problems == []
+    read.read_environment({"BAKE_PORT": "80"})
+    assert len(read.problems) == 1
+
+
 def test_a_repeated_section_is_not_reached_by_a_variable(tmp_path: Path) -> None:
     read = read_text(tmp_path, '[[tray]]\nname = "a"\n[[tray]]\nname = "b"\n')
     read.read_environment({"BAKE_TRAY_NAME": "c"})
