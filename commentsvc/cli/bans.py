@@ -35,7 +35,7 @@ def add(
 
     expires = SYSTEM_CLOCK.now_ms() + days * DAY_MS if days else None
     [ban_id] = client.write(data, AddBan(kind=kind, value=value, expires=expires)).changed
-    click.echo(f"banned {ban_id}")
+    click.echo(f"ban {ban_id} is set")
 
 
 @ban.command()
@@ -47,7 +47,7 @@ def remove(data: Path, id_: int) -> None:
     from commentsvc.runtime.control_commands import RemoveBan
 
     client.write(data, RemoveBan(id=id_))
-    click.echo(f"lifted {id_}")
+    click.echo(f"ban {id_} is lifted")
 
 
 @ban.command("list")

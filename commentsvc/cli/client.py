@@ -131,12 +131,15 @@ def ensure_database(data: Path) -> Path:
     return path
 
 
-def check(data: Path) -> list[str]:
-    """The faults of the database, one line each. Raises DatabaseError."""
+def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[str]:
+    """The faults of the database, one line each. Raises DatabaseError.
+
+    `told` is called with the share that is done.
+    """
     path = database_file(data)
     upgrade.refuse_empty(path)
     upgrade.look(path)
-    return _read(data, integrity.check)
+    return _read(data, integrity.check, told)
 
 
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:

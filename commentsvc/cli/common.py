@@ -2,18 +2,30 @@
 
 A command that fails says why in one line on stderr and exits with 1 (2 for a wrong command
 line), never with a traceback: the errors that we raise on purpose are listed in `expected`.
+Colours and progress are shown on a terminal only, colours not where NO_COLOR is set.
 """
 
 import contextlib
+import errno
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.reader import SettingsError
+
+# An address where we may fail to listen: 127.0.0.1:8080, unix:/run/http.sock; and what helps.
+_ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
+_ADVICE: Final = {
+    errno.EADDRINUSE: "Another program listens there: stop that, or choose another address",
+    errno.EADDRNOTAVAIL: "This machine does not have that address: choose one of its own",
+    errno.EACCES: "Ports below 1024 are for root or a socket of systemd: choose another one",
+    errno.ENOENT: "Make the folder of the socket first, or choose another one",
+}
 
 
 class Failure(click.ClickException):
@@ -25,13 +37,15 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # Any: as in click
         for line in self.lines:
-            click.echo(f"commentsvc: {line}", file=file, err=True)
+            name = click.style("commentsvc:", fg="red")
+            click.echo(f"{name} {line}", file=file, err=True, color=show_colours())
 
 
 class Program(click.Group):
     """A group whose commands turn the errors that we expect into a Failure."""
 
     def invoke(self, ctx: click.Context) -> Any:  # Any: as in click
+        ctx.color = show_colours()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):  # tests put other things there
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # same
@@ -49,7 +63,29 @@ class Program(click.Group):
 
 def _tell(error: OSError) -> str:
     reason = error.strerror or str(error)
+    if error.errno in _ADVICE and _ADDRESS.fullmatch(str(error.filename)):
+        advice = _ADVICE[error.errno]
+        return f"{error.filename}: {reason}. {advice} (--listen, or server.listen in the settings)."
     return f"{error.filename}: {reason}." if error.filename else f"{reason}."
+
+
+def counted(number: int, thing: str) -> str:
+    """Return how many things there are: "1 fault", "2 faults"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def show_colours() -> bool | None:
+    """Return False where the user wants none; None where it is the terminal's choice."""
+    return False if loader.is_set("NO_COLOR") else None
+
+
+@contextlib.contextmanager
+def progress(label: str) -> Iterator[Callable[[float], None]]:
+    """Show how far a long command is; the function that is given takes the share, 0 to 1."""
+    with click.progressbar(
+        length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        yield lambda share: bar.update(int(100 * share) - bar.pos)
 
 
 def expected() -> tuple[type[Exception], ...]:

@@ -19,6 +19,7 @@ from commentsvc.cli.common import (
     data_option,
     expected,
     find_settings,
+    progress,
 )
 from commentsvc.cli.doctor import command as doctor_command
 from commentsvc.settings import data_dir, loader
@@ -98,13 +99,17 @@ def serve(
     from commentsvc import app
     from commentsvc.runtime import systemd
 
+    data_dir.must_exist(data)
+    is_new = not (data / data_dir.DATABASE).exists()
+
+    def announce(address: str) -> None:
+        click.echo(f"commentsvc listens on {address}")
+        if is_new:
+            click.echo(f"{data} held no database, so a new one was made")
+        sys.stdout.flush()
+
     service_manager = systemd.from_environment()
-    app.run(settings, app.Start(data, blog, _announce, service_manager, take_over, traced))
-
-
-def _announce(address: str) -> None:
-    click.echo(f"commentsvc listens on {address}")
-    sys.stdout.flush()
+    app.run(settings, app.Start(data, blog, announce, service_manager, take_over, traced))
 
 
 @main.command()
@@ -120,6 +125,9 @@ def init(data: Path, settings_file: Path | None) -> None:
     try:
         with open(file, "xb", opener=_private) as new:
             new.write(text)
+            if os.geteuid() == 0:  # who sets a service up must not lock it out
+                owner = file.absolute().parent.stat()
+                os.fchown(new.fileno(), owner.st_uid, owner.st_gid)
     except FileExistsError as error:
         raise Failure([f"{file} already exists; not overwritten."]) from error
     click.echo(f"{file} is written. Change it, then try: commentsvc check --data {data}")
@@ -142,13 +150,18 @@ def check(data: Path, settings_file: Path | None) -> None:
         _say_settings(loader.load(find_settings(settings_file, data)))
     except SettingsError as error:
         problems += error.problems
-    try:
-        faults = client.check(data)
-        problems += faults
-        if not faults:
-            click.echo(f"database: {data / data_dir.DATABASE} is whole, and its counts are right")
-    except expected() as error:
-        problems.append(str(error))
+    database = data / data_dir.DATABASE
+    if (data / data_dir.SETTINGS).exists() and not database.exists():
+        click.echo("database: there is none yet; the first start of the server makes it")
+    else:
+        try:
+            with progress("checking the database") as told:
+                faults = client.check(data, told)
+            problems += faults
+            if not faults:
+                click.echo(f"database: {database} is whole, and its counts are right")
+        except expected() as error:
+            problems.append(str(error))
     if problems:
         raise Failure(problems)
 

@@ -54,11 +54,11 @@ def _change(
 
     answer = client.write(data, ChangeStatus(to=to, ids=ids, all=everything))
     for id_ in answer.changed:
-        click.echo(f"{to} {id_}")
+        click.echo(f"comment {id_} is {to}")
     if everything and not answer.changed:
         click.echo("no comment is pending")
     for id_, status in sorted(answer.unchanged.items()):
-        click.echo(f"unchanged {id_}: it is {status}")
+        click.echo(f"comment {id_} is unchanged: it is {status}")
 
 
 @click.command()
@@ -71,9 +71,9 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
 
     answer = client.write(data, UndoChange(ids=ids))
     for id_ in answer.changed:
-        click.echo(f"undone {id_}")
+        click.echo(f"comment {id_}: the last change is undone")
     for id_, status in sorted(answer.unchanged.items()):
-        click.echo(f"unchanged {id_}: it was changed again, and is {status}")
+        click.echo(f"comment {id_} is unchanged: it was changed again, and is {status}")
 
 
 @click.command()
@@ -96,7 +96,8 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     except SubmissionError as error:
         raise click.UsageError(" ".join(map(translate, error.problems.values()))) from error
     changed = client.write(data, EditText(id=id_, message=message)).changed
-    click.echo(f"edited {id_}" if changed else f"unchanged {id_}: this is its text already")
+    outcome = "has the new text" if changed else "is unchanged: this is its text already"
+    click.echo(f"comment {id_} {outcome}")
 
 
 @click.command()
@@ -180,7 +181,7 @@ def forget(data: Path, email: str) -> None:
 
     erased = client.write(data, ErasePerson(email=email.strip())).changed
     for comment_id in erased:
-        click.echo(f"erased {comment_id}")
+        click.echo(f"comment {comment_id} is erased")
     if not erased:
         click.echo("no comment has this address")
 

@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 
 import click
 
-from commentsvc.cli.common import config_option, data_option, find_settings
+from commentsvc.cli.common import config_option, counted, data_option, find_settings
 
 _site = click.option("--site", default="", metavar="NAME", help="Of which site; else the first.")
 
@@ -111,7 +111,7 @@ def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str
 
     name, [old, new] = _locate(data, settings_file, site, url, into)
     moved = client.write(data, Merge(site=name, url=old, into=new)).moved
-    click.echo(f"merged {old} into {new}: {moved} comments")
+    click.echo(f"merged {old} into {new}: {counted(moved, 'comment')}")
 
 
 @thread.command()

@@ -69,31 +69,63 @@ def write(
     *,
     replace: bool = False,
     unwanted: Callable[[], bool] = lambda: False,
+    told: Callable[[float], None] = lambda _: None,
     idle: bool = False,
 ) -> int:
     """Copy `database`, which may be in use, to `target` (mode 0600); returns its size in bytes.
 
-    What is at `target` is left alone, unless it is to `replace`. Ends soon when it is `unwanted`.
-    Nobody writes an `idle` database meanwhile. Raises BackupError, DatabaseError.
+    An older backup at `target` is replaced when the new one is whole; anything else is left alone,
+    unless it is to `replace`. Ends soon when it is `unwanted`. `told` is called with the share that
+    is done. Nobody writes an `idle` database meanwhile. Raises BackupError, DatabaseError.
     """
-    if not replace and os.path.lexists(target):
-        raise BackupError(f"{target} is there already. Name another file, or give --force.")
+    if os.path.lexists(target):
+        if target.exists() and target.samefile(database):
+            raise BackupError(f"{target} is the database itself. Name another file.")
+        if not replace and not _is_backup(target):
+            raise BackupError(
+                f"{target} is there already, and is no backup. Name another file, or give --force."
+            )
+        replace = True
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        _copy(database, part, unwanted, idle)
+        _copy(database, part, _watching(database, part, unwanted, told), idle)
         if faults := _damage(part, unwanted):
             raise BackupError(f"The copy of {database} is damaged ({faults[0]}): it is not kept.")
         _sync(part)
         size = part.stat().st_size
         _place(part, target, replace=replace)
         _sync(target.parent)
+        told(1)
     except OSError as error:
         raise BackupError(f"{target} cannot be written: {error.strerror}.") from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
     return size
+
+
+def _is_backup(target: Path) -> bool:
+    """Return whether a file holds a database of ours."""
+    try:
+        upgrade.look(target)
+        _ask(target, _summary)
+    except (BackupError, DatabaseError, OSError):
+        return False
+    return True
+
+
+def _watching(
+    database: Path, part: Path, unwanted: Callable[[], bool], told: Callable[[float], None]
+) -> Callable[[], bool]:
+    """Return `unwanted`, which tells how far the copy is at each call; the rest is its check."""
+    size = max(database.stat().st_size, 1)
+
+    def look() -> bool:
+        told(min(0.8 * part.stat().st_size / size, 0.8))
+        return unwanted()
+
+    return look
 
 
 def _copy(database: Path, part: Path, unwanted: Callable[[], bool], idle: bool) -> None:
@@ -169,10 +201,18 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def restore(data: Path, source: Path, *, force: bool = False, send: bool = False) -> RestoreResult:
+def restore(
+    data: Path,
+    source: Path,
+    *,
+    force: bool = False,
+    send: bool = False,
+    told: Callable[[float], None] = lambda _: None,
+) -> RestoreResult:
     """Put the database in the file `source` in the place of that in the folder `data`.
 
-    What waits in its outbox is sent only where told to `send`.
+    What waits in its outbox is sent only where it is to `send`. `told` is called with the share of
+    the copy that is done.
     Raises, with nothing changed: DatabaseBusy while a server runs, DatabaseUnusable where the file
     is damaged, foreign or newer, BackupError where it is no backup or, unless with `force`, where
     its counts are wrong.
@@ -189,7 +229,7 @@ def restore(data: Path, source: Path, *, force: bool = False, send: bool = False
         stack.callback(new.unlink, missing_ok=True)
         upgrade.look(source)
         number, newest = _ask(source, _summary)
-        write(source, new, replace=True, idle=True)
+        write(source, new, replace=True, told=told, idle=True)
         upgrade.upgrade(new)
         faults = _ask(new, integrity.check)
         if faults and not force:

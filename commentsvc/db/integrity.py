@@ -5,6 +5,7 @@ in silence: a difference is a fault of ours that somebody should report. So this
 """
 
 import sqlite3
+from collections.abc import Callable
 from typing import Final
 
 from commentsvc.db.sqlite import DatabaseUnusable, Reader, fault
@@ -46,18 +47,23 @@ CHECKS: Final = (
 )
 
 
-def check(reader: Reader) -> list[str]:
+def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> list[str]:
     """What is wrong with the file, and with counts and places against the rows; [] if nothing.
 
-    Raises sqlite3.Error where the file cannot be read just now.
+    `told` is called with the share that is done. Raises sqlite3.Error where the file cannot be read
+    just now.
     """
+    steps = len(CHECKS) + 2
     if faults := damage(reader):  # what the rows of a damaged file say is worth nothing
         return [f"the file is damaged: {text}" for text in faults]
+    told(1 / steps)
     if faults := damaged_texts(reader):
         return faults[:FAULTS]
-    for text, sql in CHECKS:
+    for number, (text, sql) in enumerate(CHECKS, 2):
+        told(number / steps)
         rows = reader.execute(f"{sql} LIMIT {FAULTS}").fetchall()
         faults.extend(text.format(*row) for row in rows)
+    told(1)
     return faults
 
 

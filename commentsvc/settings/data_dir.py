@@ -22,6 +22,15 @@ class DataUnusable(Exception):
     """The data folder cannot be used; the text says why, and what to do."""
 
 
+def must_exist(data: Path) -> None:
+    """Refuse a folder that is not there, since a mistyped path looks like a new blog."""
+    if not data.exists():
+        raise DataUnusable(
+            f"There is no folder {data}. If the path is right, and this is a new blog, make it: "
+            f"commentsvc init --data {data}"
+        )
+
+
 def prepare(data: Path) -> None:
     """Make the folder `data` (mode 0700) where it is missing. Raises DataUnusable."""
     try:

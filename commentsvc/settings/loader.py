@@ -36,6 +36,11 @@ def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None
     return Path(value) if value else None
 
 
+def is_set(variable: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a variable that is no setting of ours, such as NO_COLOR, is not empty."""
+    return bool(environ.get(variable))
+
+
 def load(
     path: Path | None,
     environ: Mapping[str, str] = os.environ,

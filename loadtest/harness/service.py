@@ -51,6 +51,7 @@ class Service:
         `settings` are further ones, named as in the environment, or None to leave one of ours out.
         `port` is 0 for a unix socket.
         """
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = data.with_suffix(".log")
         options = ["--data", str(data), "--listen", listen]
         options += ["--workers", str(workers)]

@@ -107,6 +107,8 @@ class Service:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.data = data
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._is_new = not (data / "comments.sqlite3").exists()
         self.log = data.with_name(data.name + ".log")
         words = ("serve", "--data", data, "--listen", listen, *options)
         with self.log.open("ab") as log:
@@ -126,6 +128,10 @@ class Service:
         start = "commentsvc listens on "
         assert line.startswith(start), f"it said {line!r} and {self.log.read_text()!r}"
         self.address = line.removeprefix(start).rstrip("\n")
+        if self._is_new:
+            self._is_new = False
+            line = self.read_line()
+            assert line == f"{self.data} held no database, so a new one was made\n"
         return self
 
     def read_line(self) -> str:

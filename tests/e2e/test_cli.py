@@ -35,12 +35,15 @@ def approve(data: Path, *words: object) -> Outcome:
 
 def test_approving_through_the_server_raises_the_count_at_once(service: Service) -> None:
     assert counts(service) == [0, 0]
-    assert approve(service.data, 1, 3) == (0, "approved 1\napproved 3\n", "")
+    assert approve(service.data, 1, 3) == (0, "comment 1 is approved\ncomment 3 is approved\n", "")
     assert counts(service) == [1, 1]
 
 
 def test_approving_all_leaves_nothing_pending(service: Service) -> None:
-    assert approve(service.data, "--all").out == "approved 1\napproved 2\napproved 3\n"
+    assert (
+        approve(service.data, "--all").out
+        == "comment 1 is approved\ncomment 2 is approved\ncomment 3 is approved\n"
+    )
     assert counts(service) == [2, 1]
     assert approve(service.data, "--all") == (0, "no comment is pending\n", "")
 
@@ -65,7 +68,7 @@ def test_approving_without_a_server_writes_itself(
     service: Service, start: Start, number: signal.Signals
 ) -> None:
     service.stop(number)
-    assert approve(service.data, 2).out == "approved 2\n"
+    assert approve(service.data, 2).out == "comment 2 is approved\n"
     assert counts(start(service.data)) == [1, 0]
 
 
@@ -73,18 +76,21 @@ def test_approving_twice_changes_nothing_more(service: Service) -> None:
     approve(service.data, 1)
     outcome = approve(service.data, 1)
     assert outcome.code == 0
-    assert outcome.out == "unchanged 1: it is approved\n"
+    assert outcome.out == "comment 1 is unchanged: it is approved\n"
     assert counts(service) == [1, 0]
 
 
 def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
     approve(service.data, "--all")
-    assert command("delete", "--data", service.data, 1).out == "deleted 1\n"
+    assert command("delete", "--data", service.data, 1).out == "comment 1 is deleted\n"
     assert counts(service) == [1, 1]
-    assert command("undo", "--data", service.data).out == "undone 1\n"
+    assert command("undo", "--data", service.data).out == "comment 1: the last change is undone\n"
     assert counts(service) == [2, 1]
-    assert command("spam", "--data", service.data, 3).out == "spam 3\n"
-    assert command("undo", "--data", service.data, 2, 3).out == "undone 2\nundone 3\n"
+    assert command("spam", "--data", service.data, 3).out == "comment 3 is spam\n"
+    assert (
+        command("undo", "--data", service.data, 2, 3).out
+        == "comment 2: the last change is undone\ncomment 3: the last change is undone\n"
+    )
     assert counts(service) == [1, 1]
     lines = command("history", "--data", service.data, 2).out.splitlines()
     assert len(lines) == 1
@@ -114,11 +120,11 @@ def test_a_ban_is_met_by_the_next_submission(service: Service) -> None:
         verb, *rest = words
         return command("ban", verb, "--data", service.data, *rest).out
 
-    assert ban("add", "domain", "bad.example") == "banned 1\n"
+    assert ban("add", "domain", "bad.example") == "ban 1 is set\n"
     assert service.submit("/a/", "see https://bad.example/").status == 202
     listed = command("list", "--data", service.data, "--status", "spam").out
     assert "https://bad.example/" in listed
-    assert ban("remove", 1) == "lifted 1\n"
+    assert ban("remove", 1) == "ban 1 is lifted\n"
     service.submit("/a/", "see again https://bad.example/")
     assert len(command("list", "--data", service.data).out.splitlines()) == 4
 
@@ -127,17 +133,25 @@ def test_a_comment_is_edited_from_stdin(service: Service) -> None:
     approve(service.data, 3)
     words = [sys.executable, "-m", "commentsvc", "edit", "--data", str(service.data), "3"]
     done = subprocess.run(words, input="*Better*", text=True, capture_output=True, check=True)
-    assert done.stdout == "edited 3\n"
+    assert done.stdout == "comment 3 has the new text\n"
     listed = service.request("GET", "/api/comments?url=/b/").json()["data"]
     assert listed[0]["html"] == "<p><em>Better</em></p>\n"
     assert "edited" in listed[0]
-    assert command("undo", "--data", service.data).out == "undone 3\n"
+    assert command("undo", "--data", service.data).out == "comment 3: the last change is undone\n"
     assert service.request("GET", "/api/comments?url=/b/").json()["data"][0]["content"] == "Third"
 
 
 @pytest.mark.parametrize("words", [(), ("--all", 1), ("0",), ("x",), (2**63,)])
 def test_approving_wants_ids_or_all(data: Path, words: tuple[object, ...]) -> None:
     assert approve(data, *words).code == 2
+
+
+def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
+    """As its output says to try."""
+    command("init", "--data", data)
+    outcome = command("check", "--data", data)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "database: there is none yet; the first start of the server makes it" in outcome.out
 
 
 @pytest.mark.parametrize("words", [("approve", "--all"), ("list",), ("check",)])

@@ -27,19 +27,31 @@ def assert_one_line(outcome: Outcome, *parts: str) -> None:
 
 def test_a_taken_port_is_one_line(data: Path, tmp_path: Path, start: Start) -> None:
     port = start(data).port
+    (tmp_path / "other").mkdir()
     outcome = command("serve", "--data", tmp_path / "other", "--listen", f"127.0.0.1:{port}")
-    assert_one_line(outcome, f"127.0.0.1:{port}", "Address already in use")
+    assert_one_line(outcome, f"127.0.0.1:{port}", "Address already in use", "stop that, or choose")
     assert not (tmp_path / "other" / "control.sock").exists()
 
 
+def test_a_mistyped_data_folder_makes_no_new_blog(data: Path, start: Start) -> None:
+    assert_one_line(serve(data), f"There is no folder {data}", f"commentsvc init --data {data}")
+    assert not data.exists()
+    assert command("init", "--data", data).code == 0
+    start(data)  # which says that it has made one
+
+
 def test_a_host_that_is_not_ours_is_one_line(data: Path) -> None:
+    data.mkdir()
     assert_one_line(command("serve", "--data", data, "--listen", "192.0.2.1:80"), "192.0.2.1:80")
 
 
 def test_a_unix_socket_in_no_folder_is_one_line(data: Path, tmp_path: Path) -> None:
+    data.mkdir()
     path = tmp_path / "none" / "http.sock"
     outcome = command("serve", "--data", data, "--listen", f"unix:{path}")
-    assert_one_line(outcome, str(path), "No such file or directory")
+    assert_one_line(
+        outcome, str(path), "No such file or directory", "Make the folder of the socket"
+    )
 
 
 def test_a_second_server_on_the_same_data_is_one_line(data: Path, start: Start) -> None:
@@ -114,5 +126,6 @@ def test_a_key_file_without_a_key_is_one_line(data: Path) -> None:
 
 
 def test_the_same_data_can_be_used_after_a_failed_start(data: Path, start: Start) -> None:
+    data.mkdir()
     assert command("serve", "--data", data, "--listen", "192.0.2.1:80").code == 1
     assert start(data).request("GET", "/api/ping").status == 200

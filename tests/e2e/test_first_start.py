@@ -23,6 +23,7 @@ assert ctypes.CDLL(None).capset(head, sets) == 0
 def start(data: Path, before: str = "", **environ: str) -> tuple[int, str]:
     """Start a server that has to fail, after `before` in its process; its exit code and stderr."""
     words = ["serve", "--data", str(data), "--listen", "127.0.0.1:0"]
+    data.mkdir(mode=0o700, exist_ok=True)
     code = f"import commentsvc.app\n{before}\nfrom commentsvc.cli.main import main\nmain({words})"
     done = subprocess.run(
         [sys.executable, "-c", code],

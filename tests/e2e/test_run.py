@@ -21,6 +21,7 @@ class Demo:
     """A process of ./run on data of its own."""
 
     def __init__(self, program: Path, data: Path, *words: str) -> None:
+        data.mkdir()
         self.process = subprocess.Popen(
             [program, "--data", data, *words],
             env=environment({}),
@@ -105,7 +106,7 @@ def test_two_first_starts_at_once_both_build_the_demo(tmp_path: Path, stack: Exi
     for demo in demos:
         assert "The demo blog is built." in demo.read()
     left = {path.name for path in program.parent.joinpath("var").iterdir()}
-    assert left == {"demo", "demo-built", "demo.lock", "hugo-cache", "hugo.log"}
+    assert left == {"data", "demo", "demo-built", "demo.lock", "hugo-cache", "hugo.log"}
 
 
 def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, str]:

@@ -87,13 +87,14 @@ def test_who_asks_at_the_socket_of_systemd_starts_the_service(tmp_path: Path) ->
     path, data = tmp_path / "http.sock", tmp_path / "data"
     words = [find_program("systemd-socket-activate"), "-l", path]
     words += [sys.executable, "-m", "commentsvc", "serve", "--data", data]
+    data.mkdir()
     with (tmp_path / "log").open("w+") as log:
         process = subprocess.Popen(
             list(map(str, words)), cwd=ROOT, env=environment({}), stdout=log, stderr=log
         )
         try:
             wait_for(path.exists, "the socket")
-            assert not data.exists()
+            assert not any(data.iterdir())
             with closing(UnixConnection(str(path))) as connection:
                 connection.request("GET", "/api/ping")
                 assert connection.getresponse().read() == b"OK"

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, find_settings
+from commentsvc.cli.common import Failure, config_option, counted, find_settings
 from commentsvc.settings import loader
 
 if TYPE_CHECKING:
     from commentsvc.cli.doctor.remote import Finding
 
-_MARKS = {True: "ok   ", False: "fault", None: "-    "}
+_MARKS = {
+    True: click.style("ok   ", fg="green"),
+    False: click.style("fault", fg="red", bold=True),
+    None: click.style("-    ", dim=True),
+}
 
 
 @click.command()
@@ -77,7 +81,7 @@ def doctor(
     if not data:
         click.echo("-     give --data on the service's machine for files, mail and keep-alive")
     if faults:
-        raise Failure([f"{faults} fault{'s' if faults > 1 else ''} found"])
+        raise Failure([f"{counted(faults, 'fault')} found"])
 
 
 def _tell(findings: "Iterable[Finding]", proxy: str) -> int:

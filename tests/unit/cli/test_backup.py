@@ -27,17 +27,23 @@ def test_a_backup_and_its_way_back_say_what_was_done(data: Path) -> None:
     assert done.output == f"{data}/copy is a whole copy (0.1 MB)\n"
     assert done.exit_code == 0
     done = run("restore", data, data / "copy")
-    assert done.output.startswith("restored 1 comments, the newest of 20")
-    assert f"the database before it is kept as {data / DATABASE}.20" in done.output
+    assert done.output.startswith("restored 1 comment, the newest of 20")
+    assert f"the previous database is kept as {data / DATABASE}.20" in done.output
     assert SECRET_KEY not in done.output
 
 
-def test_a_second_backup_needs_force(data: Path) -> None:
-    run("backup", data, data / "copy")
+def test_the_same_line_works_again_and_replaces_nothing_but_backups(data: Path) -> None:
+    for _ in range(2):
+        assert run("backup", data, data / "copy").exit_code == 0
+    (data / "copy").write_text("a letter")
     refused = run("backup", data, data / "copy")
     assert refused.exit_code == 1
-    assert "is there already" in refused.output
+    assert "is there already, and is no backup" in refused.output
+    assert (data / "copy").read_text() == "a letter"
     assert run("backup", data, data / "copy", "--force").exit_code == 0
+    itself = run("backup", data, data / DATABASE, "--force")
+    assert "is the database itself" in itself.output
+    assert run("check", data).exit_code == 0
 
 
 def test_a_missing_key_is_told(data: Path) -> None:

@@ -26,9 +26,9 @@ def test_a_ban_is_ordered_for_good_or_for_days(
 
     monkeypatch.setattr(client, "write", write)
     monkeypatch.setattr(time, "time_ns", lambda: 10**15)
-    assert run(tmp_path, "add", "author", "Eve").output == "banned 7\n"
-    assert run(tmp_path, "add", "word", "tea", "--days", 2).output == "banned 7\n"
-    assert run(tmp_path, "remove", 7).output == "lifted 7\n"
+    assert run(tmp_path, "add", "author", "Eve").output == "ban 7 is set\n"
+    assert run(tmp_path, "add", "word", "tea", "--days", 2).output == "ban 7 is set\n"
+    assert run(tmp_path, "remove", 7).output == "ban 7 is lifted\n"
     assert asked == [
         AddBan(kind="author", value="Eve"),
         AddBan(kind="word", value="tea", expires=10**9 + 2 * 86_400_000),

@@ -1,5 +1,7 @@
 """What all commands share: how a failure is told."""
 
+import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +10,12 @@ from click.testing import CliRunner, Result
 
 from commentsvc import app
 from commentsvc.cli import main
+from commentsvc.cli.common import progress
 from commentsvc.db.sqlite import DatabaseUnusable
 from commentsvc.runtime import control
 from commentsvc.settings import data_dir
+
+ROOT = Path(__file__).parents[3]
 
 
 def serve(data: Path) -> Result:
@@ -42,6 +47,56 @@ def test_an_expected_error_is_one_line(
     assert result.exit_code == 1
     assert result.stderr.startswith(f"commentsvc: {line}")
     assert result.stderr.count("\n") == 1
+
+
+def test_colours_are_for_terminals_and_may_be_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(**environ: str) -> str:
+        words = ["serve", "--data", str(tmp_path / "none")]
+        return CliRunner().invoke(main.main, words, color=True, env=environ).stderr
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert told().startswith("\x1b[31mcommentsvc:\x1b[0m There is no folder")
+    assert "\x1b" not in told(NO_COLOR="1")
+    assert "\x1b" not in serve(tmp_path / "none").stderr
+
+
+class Terminal(io.StringIO):
+    """What takes text, and says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        """As it says."""
+        return True
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(Terminal(), True), (io.StringIO(), False)])
+def test_progress_is_shown_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, shown: bool
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress("copying") as told:
+        for share in (0.1, 0.5, 1.0):
+            told(share)
+    assert ("copying" in stream.getvalue() and "100%" in stream.getvalue()) is shown
+    assert bool(stream.getvalue()) is shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--version"], 0),
+        (["check", "--data", "{}"], 1),  # a fault was found
+        (["healthcheck", "--data", "{}"], 1),
+        (["approve"], 2),
+        (["no-such-command"], 2),
+    ],
+)
+def test_exit_codes_are_those_of_the_manual(tmp_path: Path, words: list[str], code: int) -> None:
+    words = [word.format(tmp_path) for word in words]
+    assert CliRunner(env={"COMMENTSVC_DATA": None}).invoke(main.main, words).exit_code == code
+    manual = (ROOT / "docs/operating.md").read_text()
+    assert f"\n| {code} | " in manual.partition("## Exit codes")[2].partition("\n## ")[0]
 
 
 def test_an_error_that_nobody_foresaw_is_not_hidden(

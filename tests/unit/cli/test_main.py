@@ -51,7 +51,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
 
 def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -> None:
     result = run("serve", "--data", tmp_path)
-    assert (result.exit_code, result.output) == (0, "commentsvc listens on http://127.0.0.1:1\n")
+    said = f"commentsvc listens on http://127.0.0.1:1\n{tmp_path} held no database, so a new one"
+    assert (result.exit_code, result.output) == (0, f"{said} was made\n")
     assert served.settings == Settings()
     assert (served.data, served.blog, served.traced) == (tmp_path, None, False)
 
@@ -178,7 +179,7 @@ def test_check_exits_with_1_when_something_is_wrong(
     code: int,
     said: str,
 ) -> None:
-    monkeypatch.setattr(client, "check", lambda _data: faults)
+    monkeypatch.setattr(client, "check", lambda *_: faults)
     result = run("check", "--data", tmp_path)
     assert result.exit_code == code
     assert said in result.output
@@ -186,11 +187,12 @@ def test_check_exits_with_1_when_something_is_wrong(
 
 def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "commentsvc.toml").write_text("[spam]\nlinks = -1\n")
+    (tmp_path / "comments.sqlite3").write_text("no database")
     result = run("check", "--data", tmp_path)
     lines = result.stderr.splitlines()
     assert result.exit_code == 1
     assert lines[0].startswith("commentsvc: spam.links in ")
-    assert lines[1].startswith(f"commentsvc: {tmp_path} holds no database")
+    assert lines[1].startswith(f"commentsvc: {tmp_path}/comments.sqlite3")
 
 
 def test_healthcheck_names_the_server(

@@ -43,20 +43,22 @@ def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -
     ("words", "order", "answer", "output"),
     [
         (["approve", 3, 5], ChangeStatus(to="approved", ids=(3, 5)), CommandResult((3, 5)),
-         "approved 3\napproved 5\n"),
+         "comment 3 is approved\ncomment 5 is approved\n"),
         (["spam", 3, 5], ChangeStatus(to="spam", ids=(3, 5)), CommandResult((5,), {3: "deleted"}),
-         "spam 5\nunchanged 3: it is deleted\n"),
+         "comment 5 is spam\ncomment 3 is unchanged: it is deleted\n"),
         (
             ["delete", "--all"],
             ChangeStatus(to="deleted", all=True),
             CommandResult((1,)),
-            "deleted 1\n",
+            "comment 1 is deleted\n",
         ),
         (["approve", "--all"], ChangeStatus(to="approved", all=True), CommandResult(),
          "no comment is pending\n"),
-        (["undo"], UndoChange(), CommandResult((1, 2)), "undone 1\nundone 2\n"),
+        (["undo"], UndoChange(), CommandResult((1, 2)),
+         "comment 1: the last change is undone\ncomment 2: the last change is undone\n"),
         (["undo", 7, 8], UndoChange(ids=(7, 8)), CommandResult((8,), {7: "spam"}),
-         "undone 8\nunchanged 7: it was changed again, and is spam\n"),
+         "comment 8: the last change is undone\n"
+         "comment 7 is unchanged: it was changed again, and is spam\n"),
     ],
 )  # fmt: skip
 def test_a_verb_says_what_became_of_each_comment(
@@ -121,9 +123,9 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
         return CliRunner().invoke(main.main, ["edit", "--data", str(tmp_path), "7"], input=text)
 
     monkeypatch.setattr(client, "write", write)
-    assert edit("*Better*\r\n\x00\n").output == "edited 7\n"
+    assert edit("*Better*\r\n\x00\n").output == "comment 7 has the new text\n"
     assert asked == [EditText(id=7, message="*Better*")]
-    assert edit("*Better*").output == "unchanged 7: this is its text already\n"
+    assert edit("*Better*").output == "comment 7 is unchanged: this is its text already\n"
     for text, reason in ((" \n", "Please write a comment"), ("x" * 8_001, "at most 8000")):
         result = edit(text)
         assert result.exit_code == 2
@@ -148,7 +150,10 @@ def test_an_address_is_forgotten_after_a_yes(
     assert forget(tmp_path, "Ann").exit_code == 1
     assert forget(tmp_path, "Ann", "--yes").exit_code == 2
     assert asked == []
-    assert forget(tmp_path, " ann@mail.example", "--yes").output == "erased 3\nerased 5\n"
+    assert (
+        forget(tmp_path, " ann@mail.example", "--yes").output
+        == "comment 3 is erased\ncomment 5 is erased\n"
+    )
     assert asked == [ErasePerson(email="ann@mail.example")]
 
 
