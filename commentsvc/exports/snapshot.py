@@ -12,9 +12,10 @@ index, statistics.
 
 import itertools
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
-from typing import Final, Literal, NamedTuple
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -38,6 +39,8 @@ from commentsvc.exports.records import (
 )
 from commentsvc.model import AKISMET, AUTHOR
 from commentsvc.util.timestamps import rfc3339_ms
+
+T = TypeVar("T")
 
 # Who may be named in a history without a name: no person.
 _NOBODY: Final = frozenset({AUTHOR, AKISMET})
@@ -79,6 +82,7 @@ _THREAD: Final = (
     "SELECT s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s ON s.id = t.site_id"
     " WHERE t.id = ?"
 )
+_NEVER: Final = 1 << 63  # behind all ids
 _PARENT: Final = 8  # its column in _SELECTED
 _HISTORY: Final = (
     "SELECT comment_id, id, decision_id, field, old, new, created_at, actor, old_at, undone_at,"
@@ -157,11 +161,11 @@ def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
     """Read the comments, by id."""
-    history = _RowsByComment(reader.execute(_HISTORY))
-    votes = _RowsByComment(iter(()) if selection.anonymous else reader.execute(_VOTES))
+    anonymous = selection.anonymous
+    history = _ByComment(reader.execute(_HISTORY), partial(_change, anonymous))
+    voters = _ByComment(iter(()) if anonymous else reader.execute(_VOTES), _vote)
     for row in reader.execute(_COMMENTS, (selection.site, selection.since)):
-        changes = tuple(_change(each, selection.anonymous) for each in history.of(row[0]))
-        yield _comment(row, selection.anonymous, changes, tuple(map(_vote, votes.of(row[0]))))
+        yield _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
 
 
 class Page(NamedTuple):
@@ -250,22 +254,32 @@ def _comment(
     )
 
 
-class _RowsByComment:
-    """Rows that belong to comments, in the order of the comments' ids, which come first in them."""
+class _ByComment(Generic[T]):
+    """What belongs to comments, `made` of rows in the order of the comments' ids, their first."""
 
-    def __init__(self, rows: Iterator[Row]) -> None:
+    def __init__(self, rows: Iterator[Row], made: Callable[[Row], T]) -> None:
         self._rows = rows
-        self._next = next(rows, None)
+        self._made = made
+        self._advance()
 
-    def of(self, comment_id: int) -> Iterator[Row]:
-        """Give the rows of a comment, whose id is above that of the last call."""
-        while self._next is not None and self._next[0] <= comment_id:
-            row, self._next = self._next, next(self._rows, None)
-            if row[0] == comment_id:
-                yield row
+    def _advance(self) -> None:
+        self._row = next(self._rows, ())
+        self._id = self._row[0] if self._row else _NEVER
+
+    def take(self, comment_id: int) -> tuple[T, ...]:
+        """Return what belongs to a comment, whose id is above that of the last call."""
+        while self._id < comment_id:
+            self._advance()
+        if self._id > comment_id:
+            return ()
+        found = []
+        while self._id == comment_id:
+            found.append(self._made(self._row))
+            self._advance()
+        return tuple(found)
 
 
-def _change(row: Row, anonymous: bool) -> HistoryRecord:
+def _change(anonymous: bool, row: Row) -> HistoryRecord:
     _, number, decision, field, old, new, created, actor, old_at, undone, undone_by = row
     if anonymous:
         actor = _impersonal(actor)

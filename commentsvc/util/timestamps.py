@@ -27,7 +27,9 @@ def rfc3339(moment: int) -> str:
 
 def rfc3339_ms(moment: int) -> str:
     """Give Unix milliseconds as RFC 3339 in UTC, exactly: ``2017-07-14T02:40:00.123Z``."""
-    return f"{_rfc3339(moment // 1_000)[:-1]}.{moment % 1_000:03}Z"
+    hour, rest = divmod(moment, HOUR_MS)
+    minute, rest = divmod(rest, MINUTE_MS)
+    return f"{_hour(hour)}:{minute:02}:{rest // 1_000:02}.{rest % 1_000:03}Z"
 
 
 def local(moment: int) -> str:
@@ -47,6 +49,11 @@ def read(text: str) -> int:
 @lru_cache(REMEMBERED)
 def _rfc3339(second: int) -> str:
     return time.strftime(_FORMAT, time.gmtime(second))
+
+
+@lru_cache(REMEMBERED)
+def _hour(hour: int) -> str:
+    return time.strftime("%Y-%m-%dT%H", time.gmtime(hour * 3_600))
 
 
 @lru_cache(REMEMBERED)

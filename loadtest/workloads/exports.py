@@ -5,6 +5,7 @@ its CPU time, and the most memory that it held.
 """
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from loadtest.report.command import finish
 WORDS: Final = 20  # of a comment
 FORMATS: Final = ("commentsvc", "wordpress", "disqus", "isso-json")
 HUGO_PAGES: Final = 5_000
+LOOK: Final = 0.1  # seconds between two looks at the memory
 # What must not be exceeded: seconds for a million comments in our own format, and for all pages of
 # a Hugo blog; MiB of the process.
 SECONDS: Final = 30.0
@@ -46,12 +48,24 @@ def export(data: Path, *words: str) -> Cost:
     """Run the command. Raises ProgramError where it fails."""
     begin = time.perf_counter()
     process = subprocess.Popen([PROGRAM, "export", "--data", data, *words])
+    # What rusage says of memory begins with that of the process that started it: our own.
+    rss_mib = 0.0
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        rss_mib = max(rss_mib, high_water_mark(process.pid))
+        time.sleep(LOOK)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise ProgramError(f"commentsvc export {' '.join(words)} failed")
-    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, rss_mib)
+
+
+def high_water_mark(pid: int) -> float:
+    """Return the most memory that a process has held, in MiB; 0 for one that has ended."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def make(data: Path, number: int) -> None:
