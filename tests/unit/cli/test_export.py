@@ -1,16 +1,28 @@
 """The command export: where it writes to, what it says and what it refuses."""
 
+import contextlib
+import random
+import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from commentsvc.cli.main import main
+from commentsvc.comments import queries, threads, voting
+from commentsvc.comments.errors import CommentsError
+from commentsvc.comments.markdown import render
+from commentsvc.db.database import Database
+from commentsvc.moderation import actions, retention
 from commentsvc.settings.data_dir import DATABASE
-from tests.unit.database_fixture import NOW, add, opened
+from commentsvc.spam import bans
+from tests.unit.database_fixture import HOUR, NOW, add, opened
 
 DAY = 86_400_000
 
@@ -97,3 +109,87 @@ def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:
         assert done.exit_code == 0, done.output
         assert b"<link>https://blog.example/post/</link>" in done.stdout_bytes
     assert run(data, "--format", "isso-json").stdout_bytes.startswith(b'[{"id":"/post/"')
+
+
+SITES = ("blog", "other")
+TEXTS = ("Hello *you*", "One\n\nTwo", "<b>x</b> & y", "\u202eüñ \U0001f600", "```\na\n```")
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A service with two sites and no comment."""
+    folder = tmp_path_factory.mktemp("empty")
+    with opened(folder) as database:
+        database.write_now(queries.sync_sites, SITES)
+    tables = (
+        f'[[site]]\nname = "{name}"\norigins = ["https://{name}.example"]\n' for name in SITES
+    )
+    (folder / "commentsvc.toml").write_text("".join(tables))
+    return folder
+
+
+def comment_on(database: Database, draw: random.Random, now: int) -> None:
+    """Submit something; most of it is a reply, if there is what it replies to."""
+    source, email = draw.choice(TEXTS), draw.choice(["", "ann@blog.example", "bo@x.example"])
+    add(
+        database,
+        now=now,
+        site=draw.choice(SITES),
+        url=draw.choice(["/", "/a/", "/b?c=d"]),
+        parent=draw.choice([None, *range(1, 10)]),
+        status=draw.choice(["approved", "approved", "pending", "spam"]),
+        author=draw.choice(["Ann", "Ünal <b>"]),
+        email=email,
+        author_site=draw.choice(["", "https://ann.example/?a&b"]),
+        source=source,
+        html=render(source),
+        title=draw.choice(["", "Ä & b"]),
+        score=draw.randrange(-3, 12),
+        reasons=draw.choice(["", "a link (+2)\na name (+1)"]),
+        network=draw.choice([None, b"network1"]),
+        notify=bool(email) and draw.random() < 0.5,
+    )
+
+
+def happen(database: Database, draw: random.Random, now: int) -> None:
+    """Let a reader or a moderator do something."""
+    number, word = draw.randrange(1, 10), f"word {draw.randrange(10**6)}"
+    write = database.write_now
+    steps: list[Callable[[], object]] = [
+        *[lambda: comment_on(database, draw, now)] * 6,
+        *[lambda: write(actions.change, [number], draw.choice(["approved", "spam"]), "Mo", now)]
+        * 2,
+        lambda: write(actions.change, [number], "deleted", "Mo", now),
+        lambda: write(actions.undo_last, [number], "Jo", now),
+        lambda: write(actions.edit, number, word, "Mo", now),
+        lambda: write(voting.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
+        lambda: write(retention.forget, "ann@blog.example", "Mo", now),
+        lambda: write(bans.add, draw.choice(["word", "author"]), word, "Mo", now, now + HOUR),
+        lambda: write(threads.set_state, "blog", "/", draw.choice(["open", "closed"])),
+        lambda: write(threads.add_alias, "blog", "/a/", f"/old/{number}"),
+        lambda: write(threads.move, "blog", "/b?c=d", f"/new/{number}"),
+    ]
+    with contextlib.suppress(CommentsError):  # there is no such comment, or it cannot be done
+        draw.choice(steps)()
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), length=st.integers(10, 60))
+def test_an_export_into_an_empty_service_is_exported_equally(
+    tmp_path: Path, empty: Path, seed: int, length: int
+) -> None:
+    folder = tmp_path / f"{seed} {length}"
+    first, second = (shutil.copytree(empty, folder / name, dirs_exist_ok=True) for name in SITES)
+    draw = random.Random(seed)
+    with opened(first) as database:
+        for step in range(length):
+            happen(database, draw, NOW + step * HOUR // 7)
+    exported = run(first).stdout_bytes
+    (folder / "file").write_bytes(exported)
+    words = ["import", "--data", str(second), "commentsvc", str(folder / "file")]
+    imported = CliRunner().invoke(main, words)
+    assert imported.exit_code == 0, imported.output
+    assert run(second).stdout_bytes.splitlines() == exported.splitlines()
+    checked = CliRunner().invoke(main, ["check", "--data", str(second)])
+    assert checked.exit_code == 0, checked.output
+    shutil.rmtree(folder)
