@@ -25,7 +25,7 @@ from commentsvc.db import integrity, sqlite
 from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transaction
 from commentsvc.imports import store
 from commentsvc.imports.store import ImportRun
 from commentsvc.model import TEXT, Entry
@@ -50,6 +50,8 @@ PAUSE: Final = 0.05
 # A live server answers a probe at once; in seconds.
 PROBE_DEADLINE: Final = 5.0
 HEALTH: Final = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+# Memory of a command that writes alone, in KiB: an import changes pages all over the indexes.
+ALONE_CACHE: Final = 65_536
 # How long another program may hold the database before a reading command gives up; in seconds.
 READ_PATIENCE: Final = 5.0
 # As much of a comment's first line is shown, in characters.
@@ -114,8 +116,13 @@ class Writer:
             database = Database(self._path, purge=lambda _tags: None)  # no server, no cache
             database.open()
             opening.callback(database.close_now)
+            database.write_now(_widen_cache)
             self._held = opening.pop_all()
         return database
+
+
+def _widen_cache(tx: Transaction) -> None:
+    tx.execute(f"PRAGMA cache_size = -{ALONE_CACHE}")
 
 
 def ensure_database(data: Path) -> Path:

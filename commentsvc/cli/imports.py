@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commentsvc.imports.stage import Stage
 
 # Comments that are stored in one transaction. While a server runs, submissions wait for it.
-ALONE: Final = 5_000
+ALONE: Final = 20_000
 BESIDE_SERVER: Final = 250
 STAGE: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")

@@ -11,15 +11,15 @@ nothing to do but to insert rows, and a file that turns out to be broken changes
 import hashlib
 import os
 import sqlite3
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site, page_title
-from commentsvc.imports import texts
 from commentsvc.imports.records import (
     SHORT_LIMIT,
     TEXT_LIMIT,
@@ -28,11 +28,14 @@ from commentsvc.imports.records import (
     OtherRecord,
     Record,
 )
+from commentsvc.imports.text_workers import TextWorkers
+from commentsvc.imports.texts import CommentText
 from commentsvc.model import DELETED
 from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # of the digest that stands for a comment of a source
 PIECE: Final = 1_000  # rows that are put in at once
+AHEAD: Final = 4  # batches whose texts may be read meanwhile
 CACHE: Final = 32_768  # KiB
 ANONYMOUS: Final = "Anonymous"
 
@@ -138,6 +141,10 @@ class Located(NamedTuple):
     note: str = ""
 
 
+# The file, its comments, why each is dropped, and the texts of those that are not.
+_ReadBatch = tuple[int, list[ImportedComment], list[str], Future[list[CommentText]]]
+
+
 class Stage:
     """The database at `path`, which is made anew; the folder is the data folder, or temporary."""
 
@@ -159,17 +166,19 @@ class Stage:
         self._db.executescript(_SCHEMA)
         self._db.execute("BEGIN")
         self._file = 0
-        self._threads: dict[str, int] = {}
-        self._items: list[tuple[Any, ...]] = []  # Any: SQLite's values
-        self._bodies: list[tuple[Any, ...]] = []
+        self._modified: dict[int, int] = {}  # when each file was changed
+        self._threads: dict[tuple[int, str], int] = {}
+        self._batch: list[ImportedComment] = []
+        self._waiting: deque[_ReadBatch] = deque()
+        self._workers = TextWorkers()
         self._last_moment = 0
+        self._number = 0  # of the comment that was put in last
         self.read = 0  # comments so far
 
     def begin_file(self, name: str, modified: int) -> None:
         """Let what follows be of the file `name`, last changed at `modified` (Unix ms)."""
         self._file += 1
-        self._threads.clear()
-        self._last_moment = modified
+        self._modified[self._file] = modified
         self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, name))
 
     def add(self, record: Record) -> None:
@@ -179,7 +188,7 @@ class Stage:
                 "INSERT INTO thread (id, file, position, url, title, closed, site)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
-                    self._thread(record.key),
+                    self._thread(record.key, self._file),
                     self._file,
                     record.position,
                     record.url.strip(),
@@ -197,77 +206,101 @@ class Stage:
         """Note a place of the file that cannot be read."""
         self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", (self._file, position, problem))
 
-    def _thread(self, key: str) -> int:
-        name = f"{self._file} {key}"
-        return self._threads.setdefault(name, (self._file << 32) + len(self._threads) + 1)
+    def _thread(self, key: str, file: int) -> int:
+        return self._threads.setdefault((file, key), len(self._threads) + 1)
 
     def _add_comment(self, comment: ImportedComment) -> None:
         self.read += 1
-        number = self.read
-        dropped, text = self._text(comment)
+        self._batch.append(comment)
+        if len(self._batch) == PIECE:
+            self._send_batch()
+
+    def _send_batch(self) -> None:
+        """Have the texts of the batch read; meanwhile the next is parsed."""
+        dropped = [self._dropped(comment) for comment in self._batch]
+        wanted = [
+            (comment.text, comment.markup)
+            for comment, reason in zip(self._batch, dropped, strict=True)
+            if not reason and not comment.ours
+        ]
+        self._waiting.append((self._file, self._batch, dropped, self._workers.submit(wanted)))
+        self._batch = []
+        while len(self._waiting) > AHEAD:
+            self._put_batch()
+
+    def _dropped(self, comment: ImportedComment) -> str:
+        """Return why `comment` is not stored, whatever its text is; "" for nothing."""
+        if comment.drop or (comment.ours and comment.status == DELETED):
+            return comment.drop  # our own deleted comments can still be undone
+        if comment.status not in self._statuses:
+            return f"it is {comment.status}, which --status leaves out"
+        if len(comment.text) > TEXT_LIMIT and not comment.ours:
+            return f"its text is longer than {TEXT_LIMIT:,} characters"
+        return ""
+
+    def _put_batch(self) -> None:
+        """Put in the oldest batch whose texts are, or will be, read."""
+        file, batch, dropped, read = self._waiting.popleft()
+        texts = iter(read.result())
+        items, bodies = [], []
+        for comment, reason in zip(batch, dropped, strict=True):
+            self._number += 1
+            text = None if reason or comment.ours else next(texts)
+            why = reason if text is None or text.source else "it has no text"
+            items.append(self._item(file, comment, why))
+            bodies.append(self._body(comment, why, text))
+        self._db.executemany(_ITEM, items)
+        self._db.executemany(_BODY, bodies)
+
+    def _item(self, file: int, comment: ImportedComment, dropped: str) -> tuple[Any, ...]:
+        """The row of `item` of a comment, with `dropped`, why it is not stored."""
         created = comment.created
         if created is None:
-            created = self._last_moment
-            self._note(number, "its date cannot be read: it has that of the comment before it")
+            created = self._last_moment or self._modified[file]
+            self._note("its date cannot be read: it has that of the comment before it")
         self._last_moment = created
         key = hashlib.blake2b(
             f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
         ).digest()
-        self._items.append(
-            (
-                number,
-                self._file,
-                comment.position,
-                comment.id,
-                comment.parent,
-                self._thread(comment.page),
-                int(comment.id) if comment.ours else created,
-                DELETED if dropped else comment.status,
-                dropped or None,
-                key,
-            )
+        return (
+            self._number,
+            file,
+            comment.position,
+            comment.id,
+            comment.parent,
+            self._thread(comment.page, file),
+            int(comment.id) if comment.ours else created,
+            DELETED if dropped else comment.status,
+            dropped or None,
+            key,
         )
-        self._bodies.append(
-            (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor, b"")
-            if dropped
-            else self._our_body(number, comment)
-            if comment.ours
-            else self._body(number, created, comment, text)
-        )
-        if len(self._items) >= PIECE:
-            self._flush()
-
-    def _text(self, comment: ImportedComment) -> tuple[str, texts.CommentText]:
-        """Return why `comment` is not stored, "" for nothing, and its text."""
-        nothing = texts.CommentText("", "", False)
-        if comment.drop:
-            return comment.drop, nothing
-        if comment.ours and comment.status == DELETED:
-            return "", nothing  # it can still be undone there, and so here
-        if comment.status not in self._statuses:
-            return f"it is {comment.status}, which --status leaves out", nothing
-        if comment.ours:
-            return "", nothing
-        if len(comment.text) > TEXT_LIMIT:
-            return f"its text is longer than {TEXT_LIMIT:,} characters", nothing
-        text = texts.read(comment.text, comment.markup)
-        return "" if text.source else "it has no text", text
 
     def _body(
-        self, number: int, created: int, comment: ImportedComment, text: texts.CommentText
+        self, comment: ImportedComment, dropped: str, text: CommentText | None
+    ) -> tuple[Any, ...]:
+        """The row of `body` of a comment; of one that is dropped, hardly anything is kept."""
+        number, created = self._number, self._last_moment
+        if dropped:
+            return (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor, b"")
+        if text is None:
+            return self._our_body(number, comment)
+        return self._their_body(number, created, comment, text)
+
+    def _their_body(
+        self, number: int, created: int, comment: ImportedComment, text: CommentText
     ) -> tuple[Any, ...]:
         email, site = comment.email.strip(), comment.site.strip()
         if email and not is_email(email):
-            self._note(number, "its e-mail address is none, and is not stored")
+            self._note("its e-mail address is none, and is not stored")
             email = ""
         if site and "://" not in site[:9]:
             site = f"http://{site}"
         if site and not is_site(site):
-            self._note(number, "the author's web site is no http address, and is not stored")
+            self._note("the author's web site is no http address, and is not stored")
             site = ""
         author = one_line(comment.author)
         if len(author) > SHORT_LIMIT:
-            self._note(number, f"the author's name is cut to {SHORT_LIMIT} characters")
+            self._note(f"the author's name is cut to {SHORT_LIMIT} characters")
         return (
             number,
             created,
@@ -304,14 +337,14 @@ class Stage:
             comment.ours,
         )
 
-    def _note(self, number: int, text: str) -> None:
-        self._db.execute("INSERT INTO note VALUES (?, ?)", (number, text))
+    def _note(self, text: str) -> None:
+        """Note what is to be told of the comment that is put in."""
+        self._db.execute("INSERT INTO note VALUES (?, ?)", (self._number, text))
 
     def _flush(self) -> None:
-        self._db.executemany(_ITEM, self._items)
-        self._db.executemany(_BODY, self._bodies)
-        self._items.clear()
-        self._bodies.clear()
+        self._send_batch()
+        while self._waiting:
+            self._put_batch()
 
     def settle(self, locate: Locate, database: Path | None) -> int:
         """Decide about all rows; return how many are to be stored.
@@ -426,7 +459,8 @@ class Stage:
         while circle := run(_CIRCLE, (last,)).fetchone():
             [last] = circle
             run("UPDATE item SET up = NULL WHERE n = ?", circle)
-            self._note(last, "it answers itself, by others: it stands on the first level")
+            self._number = last
+            self._note("it answers itself, by others: it stands on the first level")
             run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), circle)
         run("INSERT INTO ready (n) SELECT n FROM placed ORDER BY rank, depth, n")
 
@@ -497,6 +531,7 @@ class Stage:
 
     def close(self) -> None:
         """Remove the stage."""
+        self._workers.close()
         self._db.close()
         self.path.unlink(missing_ok=True)
 

@@ -131,8 +131,9 @@ class _Reader:
         self._elements: list[str] = []  # the names, as written, of the elements that are open
         self._open: list[_Open] = []
         self._ready: list[XmlRecord] = []
+        self._may_begin: dict[str, bool] = {}  # whether an element may be a record, by its name
+        self._child_depth = 0  # of the children of the innermost record
         self._text: list[str] = []
-        self._length = 0
         self._number = 0
         self._first_line = 1  # that of the first byte of the present parser, or still to read
         self._fed = 0  # bytes that the present parser got
@@ -154,6 +155,7 @@ class _Reader:
             try:
                 self._parser.Parse(data, False)
                 self._fed += len(data)
+                self._bound()
                 break
             except expat.ExpatError as error:
                 at = max(self._parser.ErrorByteIndex - self._fed, 0)
@@ -182,7 +184,8 @@ class _Reader:
         self._first_line = line
         if self._open and self._open[-1].name not in self._nesting:
             self._elements = self._elements[: self._open.pop().depth - 1]
-        self._text, self._length = [], 0
+        self._text.clear()
+        self._child_depth = self._open[-1].depth + 1 if self._open else 0
         self._broken = True
 
     def _resume(self, data: bytes) -> bytes:
@@ -222,7 +225,7 @@ class _Reader:
         self._fed = len(prefix)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        parser.CharacterDataHandler = self._text.append
 
     def _empty_file(self, context: str, *_: object) -> int:
         """Let expat read nothing where the file names another one."""
@@ -239,58 +242,66 @@ class _Reader:
 
     def _entity(self, name: str, is_parameter: bool) -> None:
         if not is_parameter:
-            self._characters(unescape(f"&{name};"))
-
-    def _characters(self, text: str) -> None:
-        if self._open and self._length < FIELD_LIMIT:
-            self._text.append(text[: FIELD_LIMIT - self._length])
-            self._length += len(text)
+            self._text.append(unescape(f"&{name};"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._elements.append(name)
+        self._text.clear()
+        if attributes or self._may_begin.get(name, True):
+            self._start_record(name, attributes)
+
+    def _start_record(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin a record, where `name` begins one here, and note attributes."""
         local = self._locals.get(name)
         if local is None:
             local = self._locals[name] = name.rpartition(":")[2]
-        elements, records = self._elements, self._open
-        elements.append(name)
-        if len(elements) > DEPTH_LIMIT:
-            raise ImportFailed(
-                f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."
-            )
+            self._may_begin[name] = any(local in names for names in self._nesting.values())
+        records = self._open
         current = records[-1] if records else None
         if local in self._nesting.get(current.name if current else "", ()):
-            current = _Open(local, self._line(), self._number, len(elements))
+            current = _Open(local, self._line(), self._number, len(self._elements))
             self._number += 1
             records.append(current)
+            self._child_depth = current.depth + 1
         if current is not None and attributes:
             path = self._path(current)
             for key, value in attributes.items():
                 current.fields[f"{path}@{key.rpartition(':')[2]}"] = value
-        if self._text:
-            self._text, self._length = [], 0
 
     def _path(self, record: _Open) -> str:
         inner = self._elements[record.depth :]
         return "/".join([self._locals[each] for each in inner])
 
     def _end(self, name: str) -> None:
-        elements, records = self._elements, self._open
-        if records:
-            current = records[-1]
-            depth = len(elements)
+        elements = self._elements
+        depth = len(elements)
+        if depth == self._child_depth:  # most elements are children of a record
+            self._open[-1].fields.setdefault(self._locals[name], "".join(self._text))
+        elif self._open:
+            current = self._open[-1]
             if depth == current.depth:
                 self._finish()
             else:
-                path = self._locals[name] if depth == current.depth + 1 else self._path(current)
-                current.fields.setdefault(path, "".join(self._text))
-            if self._text:
-                self._text, self._length = [], 0
+                current.fields.setdefault(self._path(current), "".join(self._text))
+        self._text.clear()
         elements.pop()
 
     def _finish(self) -> None:
         """The innermost record is complete."""
         done = self._open.pop()
-        outer = self._open[-1].number if self._open else -1
-        self._ready.append(XmlRecord(done.name, done.line, done.number, outer, done.fields))
+        outer = self._open[-1] if self._open else None
+        self._child_depth = outer.depth + 1 if outer else 0
+        number = outer.number if outer else -1
+        self._ready.append(XmlRecord(done.name, done.line, done.number, number, done.fields))
+
+    def _bound(self) -> None:
+        """Keep what is collected small, however large or deep an element is."""
+        if len(self._elements) > DEPTH_LIMIT:
+            raise ImportFailed(
+                f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."
+            )
+        if len(self._text) > 1:
+            self._text[:] = ["".join(self._text)[:FIELD_LIMIT]]
 
 
 codecs.register_error(_CP1252, _as_cp1252)

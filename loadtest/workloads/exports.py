@@ -46,8 +46,13 @@ class Cost:
 
 def export(data: Path, *words: str) -> Cost:
     """Run the command. Raises ProgramError where it fails."""
+    return run([str(PROGRAM), "export", "--data", str(data), *words])
+
+
+def run(words: Sequence[str]) -> Cost:
+    """Run a program to its end. Raises ProgramError where it fails."""
     begin = time.perf_counter()
-    process = subprocess.Popen([PROGRAM, "export", "--data", data, *words])
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     # What rusage says of memory begins with that of the process that started it: our own.
     rss_mib = 0.0
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
@@ -57,7 +62,7 @@ def export(data: Path, *words: str) -> Cost:
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise ProgramError(f"commentsvc export {' '.join(words)} failed")
+        raise ProgramError(f"{' '.join(words)} failed")
     return Cost(seconds, usage.ru_utime + usage.ru_stime, rss_mib)
 
 

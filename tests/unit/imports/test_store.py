@@ -131,6 +131,20 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
     assert importer.faults() == []
 
 
+def test_texts_of_a_large_import_are_read_by_processes(
+    importer: Importer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commentsvc.imports.text_workers.LARGE", 0)
+    monkeypatch.setattr("commentsvc.imports.stage.PIECE", 10)
+    made = [comment(n, drop="gone" if n % 7 == 0 else "", text=f"*{n}*") for n in range(1, 96)]
+    stage = importer.run(PAGE, *made)
+    stage.close()
+    entries = importer.database.read_now(queries.listing, None, 100)
+    assert {entry.comment.html for entry in entries} == {
+        f"<p><em>{n}</em></p>\n" for n in range(1, 96) if n % 7
+    }
+
+
 def test_a_second_run_changes_nothing(importer: Importer) -> None:
     records = (PAGE, comment(1), comment(2, 1), comment(3, status="spam"))
     importer.run(*records).close()

@@ -31,6 +31,7 @@ from loadtest.workloads import (
     exports,
     front_page,
     hostile,
+    imports,
     methods,
     mixed,
     scaling,
@@ -420,5 +421,17 @@ def test_exports_are_measured_and_judged(tmp_path: Path) -> None:
     slow = rows[0] | {"seconds": 31.0, "rss_mib": 250.0}
     assert exports.too_much([slow]) == [
         "commentsvc: 31.0 s, over 30 s",
+        "commentsvc: 250 MiB, over 200 MiB",
+    ]
+
+
+def test_imports_are_measured_and_judged(tmp_path: Path) -> None:
+    rows = imports.measure(tmp_path, 5_000, rounds=1, beside_isso=False)
+    assert [row["scenario"] for row in rows] == [*imports.OURS]
+    assert all(20 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
+    assert imports.too_much(rows) == []
+    slow = rows[0] | {"seconds": 61.0, "rss_mib": 250.0}
+    assert imports.too_much([slow, slow | {"scenario": "isso"}]) == [
+        "commentsvc: 61.0 s, over 60 s",
         "commentsvc: 250 MiB, over 200 MiB",
     ]
