@@ -52,10 +52,24 @@ def _own_host_only(url: str) -> str | None:
     return None if _IGNORED_IN_HREF("", url[:64]).replace("\\", "/").startswith("//") else url
 
 
+_LANGUAGE = re.compile(r"language-[A-Za-z0-9+#._-]{1,32}").fullmatch  # of a block of code
+
+
+def _filter(_: str, name: str, value: str) -> str | None:
+    return value if name != "class" or _LANGUAGE(value) else None
+
+
 _TAGS = "a blockquote br code del em h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"
 _CLEANER = nh3.Cleaner(
     tags=set(_TAGS.split()),
-    attributes={"a": {"href", "title"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}},
+    attributes={
+        "a": {"href", "title"},
+        "code": {"class"},
+        "ol": {"start"},
+        "td": {"align"},
+        "th": {"align"},
+    },
+    attribute_filter=_filter,
     url_schemes={"http", "https", "mailto"},
     url_relative=_own_host_only,
     link_rel="nofollow ugc noopener",

@@ -22,7 +22,9 @@ RENDERED = [
     ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"),
     ("3. a", '<ol start="3">\n<li>a</li>\n</ol>\n'),
     ("---", "<hr>\n"),
-    ("```py\na < b\n```", "<pre><code>a &lt; b\n</code></pre>\n"),
+    ("```py\na < b\n```", '<pre><code class="language-py">a &lt; b\n</code></pre>\n'),
+    ("``` C++ main.cc\na\n```", '<code class="language-C++">a'),
+    ("```py!hidden\na\n```", "<pre><code>a\n"),
     ("# a", "<h4>a</h4>\n"),
     ("##### a", "<h6>a</h6>\n"),
     ("|a|\n|:-:|\n|b|", '<td align="center">b</td>'),
@@ -95,8 +97,14 @@ ATTACKS = [
     "<?xml version='1.0'?><script>",
 ]
 
-ALLOWED = {"a": ["href", "title", "rel"], "ol": ["start"], "td": ["align"], "th": ["align"]}
-_NAMES = "blockquote br code del em h4 h5 h6 hr li p pre strong table tbody thead tr ul"
+ALLOWED = {
+    "a": ["href", "title", "rel"],
+    "code": ["class"],
+    "ol": ["start"],
+    "td": ["align"],
+    "th": ["align"],
+}
+_NAMES = "blockquote br del em h4 h5 h6 hr li p pre strong table tbody thead tr ul"
 BARE = frozenset(_NAMES.split())
 
 
@@ -107,6 +115,7 @@ class Judge(HTMLParser):
         assert tag in ALLOWED or tag in BARE
         assert {name for name, _ in attrs} <= set(ALLOWED.get(tag, ()))
         values = dict(attrs)
+        assert re.fullmatch(r"(language-[\w+#.-]{1,32})?", values.get("class") or "")
         if tag == "a":
             assert values["rel"] == "nofollow ugc noopener"
         href = re.sub(r"[\x00-\x20]", "", values.get("href") or "")
