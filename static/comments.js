@@ -11,7 +11,7 @@ export class CommentThread extends HTMLElement {
     customElements.define("comment-thread", this);
   }
 
-  // For actions.js
+  // For other modules
   messages;
   page; // the last answer
   own;
@@ -84,8 +84,8 @@ export class CommentThread extends HTMLElement {
   }
 
   async load(after) {
-    const chosen = this.#order.value || storage.get("sort");
-    const sort = chosen || this.getAttribute("sort") || "oldest";
+    const sort =
+      this.#order.value || storage.get("sort") || this.getAttribute("sort") || "oldest";
     const path = this.#path("comments", { sort, limit: 100, ...(after && { after }) });
     const isPrerendered = this.querySelector("section[dir]");
     const prerendered = isPrerendered && (await import("./prerendered.js").catch(() => {}));
@@ -200,6 +200,7 @@ export class CommentThread extends HTMLElement {
     const depth = this.getAttribute("depth") ?? 4;
     this.tree.update(this.all(), depth, render, this.messages.replies);
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
+    this.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }
 
   /** All comments by id; deleted ones come before their first reply */

@@ -1,7 +1,7 @@
 const LANGUAGES = /^(ar|de|es|fr|it|ja|nl|pl|pt|ru|zh)\b/;
 const loading = {}; // promises
 
-/** Return the messages in the language of an element, or in English */
+/** Return the messages in the language of an element */
 export function loadMessages(element) {
   const [language] = LANGUAGES.exec(element.closest("[lang]")?.lang) ?? ["en"];
   loading[language] ??= fetchMessages(language);
@@ -32,7 +32,7 @@ export function showRelativeTime({ tag }, time) {
   for (const [unit, limit] of Object.entries(UNITS)) {
     if (elapsed < limit) {
       const number = Math.trunc(elapsed);
-      const numeric = number ? "always" : "auto"; // never "yesterday"
+      const numeric = number ? "always" : "auto";
       time.textContent = new Intl.RelativeTimeFormat(tag, { numeric }).format(-number, unit);
       break;
     }

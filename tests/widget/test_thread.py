@@ -231,3 +231,17 @@ def test_the_same_thread_twice_on_a_page_has_each_id_once(
     last = page.locator("main .commentsvc-comment").first
     last.get_by_role("button", name="Reply").first.click()
     expect(last.locator("form textarea")).to_be_focused()
+
+
+def test_the_page_hears_when_comments_are_shown(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """So that it can colour code, whose language is kept."""
+    answers.comments = [comment(1, "x", html='<pre><code class="language-js">x</code></pre>')]
+    page.add_init_script(
+        "window.found = []; addEventListener('comments-shown', ({ target }) => found.push("
+        "target.querySelector('code.language-js').textContent))"
+    )
+    open_thread()
+    page.locator("#comment-1").wait_for()
+    assert page.evaluate("found") == ["x"]
