@@ -33,6 +33,7 @@ LOOK: Final = 0.1  # seconds between two looks at the memory
 SECONDS: Final = 30.0
 HUGO_SECONDS: Final = 10.0
 MEMORY: Final = 200.0
+QUIET: Final = 0.8  # share of the time that the program had a core; below, others disturbed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Cost:
     seconds: float
     cpu_seconds: float
     rss_mib: float
+
+    @property
+    def disturbed(self) -> bool:
+        """Return whether the program waited for others, so that its seconds say nothing."""
+        return self.cpu_seconds < QUIET * self.seconds
 
 
 def export(data: Path, *words: str) -> Cost:
@@ -99,19 +105,20 @@ def measure(folder: Path, number: int, pages: int, rounds: int) -> list[Row]:
         for name in ("hugo", "hugo, unchanged"):
             costs[name] = export(some, "--hugo", str(files), "--site", bulk.SITES[0])
         rows += [
-            {"scenario": name, "round": number, "disturbed": False, **asdict(cost)}
+            {"scenario": name, "round": number, "disturbed": cost.disturbed, **asdict(cost)}
             for name, cost in costs.items()
         ]
     return rows
 
 
 def too_much(rows: Sequence[Row]) -> list[str]:
-    """Return what exceeds its bound, in words."""
+    """Return what exceeds its bound, in words; by the time of the processor where disturbed."""
     found = []
     for row in rows:
         bound = HUGO_SECONDS if row["scenario"].startswith("hugo") else SECONDS
-        if row["scenario"] in ("commentsvc", "hugo") and row["seconds"] > bound:
-            found.append(f"{row['scenario']}: {row['seconds']:.1f} s, over {bound:.0f} s")
+        seconds = row["cpu_seconds"] if row["disturbed"] else row["seconds"]
+        if row["scenario"] in ("commentsvc", "hugo") and seconds > bound:
+            found.append(f"{row['scenario']}: {seconds:.1f} s, over {bound:.0f} s")
         if row["rss_mib"] > MEMORY:
             found.append(f"{row['scenario']}: {row['rss_mib']:.0f} MiB, over {MEMORY:.0f} MiB")
     return found
@@ -136,6 +143,7 @@ def main(number: int, pages: int, rounds: int) -> None:
     lines = [
         f"{one.name:<18} {one.medians['seconds']:6.1f} s, {one.medians['cpu_seconds']:6.1f} s CPU,"
         f" {one.medians['rss_mib']:6.1f} MiB"
+        f"{'  (disturbed)' if one.disturbed else ''}"
         for one in result.summaries
     ]
     finish(result, "export", "\n".join(lines))

@@ -418,7 +418,10 @@ def test_exports_are_measured_and_judged(tmp_path: Path) -> None:
     assert 50 < len(list((tmp_path / "files 1").iterdir())) < 100
     assert all(20 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
     assert exports.too_much(rows) == []
-    slow = rows[0] | {"seconds": 31.0, "rss_mib": 250.0}
+    assert exports.Cost(10.0, 7.9, 50.0).disturbed
+    assert not exports.Cost(10.0, 8.1, 50.0).disturbed
+    slow = rows[0] | {"seconds": 31.0, "rss_mib": 250.0, "disturbed": False}
+    assert exports.too_much([slow | {"disturbed": True, "rss_mib": 99.0}]) == []
     assert exports.too_much([slow]) == [
         "commentsvc: 31.0 s, over 30 s",
         "commentsvc: 250 MiB, over 200 MiB",
