@@ -62,6 +62,7 @@ from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
+from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submissions import SubmissionService
 from commentsvc.util.clock import Clock
 
@@ -134,9 +135,10 @@ async def _compose(
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
-        bans = Bans()
+        bans, names = Bans(), ProtectedNames(settings)
         changed = ChangedSites(settings)
-        database = _open(settings, data / data_dir.DATABASE, bridge, bans, changed)
+        watchers = (bans.forget, names.forget, changed.note)
+        database = _open(settings, data / data_dir.DATABASE, bridge, watchers)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         clock = Clock()
@@ -148,7 +150,8 @@ async def _compose(
         files = Files(settings, start.blog)
         admin_pages = AdminPages(service, bridge.stats, backups)
         others = [*admin_pages.routes(), *ops.routes(), *files.routes()]
-        router = _router(service, bans, bridge, others)
+        submissions = SubmissionService(service, bans, names)
+        router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
@@ -198,11 +201,16 @@ async def _find_place(start: Start, succession: Handover) -> None:
 
 
 def _open(
-    settings: Settings, path: Path, bridge: Bridge, bans: Bans, changed: ChangedSites
+    settings: Settings,
+    path: Path,
+    bridge: Bridge,
+    watchers: Sequence[Callable[[Sequence[str]], None]],
 ) -> Database:
+    """Open the database; the `watchers` are told of the tags of each purge, before it."""
+
     def purge(tags: Sequence[str]) -> None:
-        bans.forget(tags)
-        changed.note(tags)
+        for watcher in watchers:
+            watcher(tags)
         bridge.purge(tags)
 
     database = Database(path, settings.database, purge=purge, announce=bridge.announce)
@@ -255,12 +263,12 @@ async def _tell(database: Database, settings: Settings) -> None:
 
 
 def _router(
-    service: ServiceContext, bans: Bans, bridge: Bridge, others: Sequence[Route]
+    service: ServiceContext, taken: SubmissionService, bridge: Bridge, others: Sequence[Route]
 ) -> MissLimiter:
     """All handlers for readers, and the table of their routes and of the `others` behind them."""
     settings = service.settings
     cors = CorsPolicy(settings.sites)
-    submissions = HttpSubmissions(service, cors, SubmissionService(service, bans))
+    submissions = HttpSubmissions(service, cors, taken)
     serializer = CommentSerializer(service.sites, service.keys[0])
     api = CommentsApi(service, cors, submissions, serializer)
     routes = [

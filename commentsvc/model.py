@@ -22,6 +22,10 @@ STATUS: Final = "status"
 TEXT: Final = "text"
 THREAD: Final = "thread"
 CHANGES: Final = (STATUS, TEXT, THREAD)
+# Who may write with a badge; "" for readers.
+OWNER: Final = "owner"
+MODERATOR: Final = "moderator"
+ROLES: Final = (OWNER, MODERATOR)
 # What may be banned.
 BANS: Final = ("author", "network", "word", "domain")
 # Who changed a comment where no moderator did; no moderator can have this name.
@@ -40,7 +44,8 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     """A comment as stored. `site` is the author's own web site, "" where there is none.
 
     Moments are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
-    until its author changes it. `email` must never stand in an answer.
+    until its author changes it. `email` must never stand in an answer. `role` is the author's, see
+    ROLES.
     """
 
     id: int
@@ -57,6 +62,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     published_at: int | None
     edited_at: int | None
     votes: int
+    role: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -85,4 +91,5 @@ def site_tag(site: str) -> str:
     return f"site:{site}"
 
 
+MODERATORS_TAG: Final = "moderators"  # of what is kept of moderators' names in memory
 AKISMET: Final = "Akismet"  # who decided, where no moderator did: see akismet

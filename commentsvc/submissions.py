@@ -29,6 +29,7 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
 from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import PolicyResult, SpamPolicy
+from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
@@ -83,13 +84,16 @@ Done = Callable[[Accepted | Exception], None]
 class SubmissionService:
     """Takes submissions for all sites. A `network` is as `util.client_network` gives it."""
 
-    def __init__(self, service: ServiceContext, bans: Bans) -> None:
-        """Take what a submission meets; `bans` are told of changes by whoever has them too."""
+    def __init__(self, service: ServiceContext, bans: Bans, names: ProtectedNames) -> None:
+        """Take what a submission meets.
+
+        `bans` and `names` are told of changes by whoever has them too.
+        """
         settings, database, keys = service.settings, service.database, service.keys
         self._edit = settings.moderation.edit_minutes * MINUTE_MS
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._spam_checker = SpamChecker(settings, keys)
-        self._spam_policy = SpamPolicy(settings, database, bans)
+        self._spam_policy = SpamPolicy(settings, database, bans, names)
         self._pending_limit = PendingLimit(settings.spam, database)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._tokens = EditTokens(keys)

@@ -164,10 +164,10 @@ def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
     those below PERIOD and, after them, for the last two digits of the others.
     """
     numbers = [*range(PERIOD), *range(PERIOD, 2 * PERIOD)]
+    widget = words(catalog, "widget")
     return {
         **words(catalog, "hugo"),
-        "gone": words(catalog, "widget")["gone"],
-        "none": words(catalog, "widget")["none"],
+        **{key: widget[key] for key in ("gone", "moderator", "none", "owner", "pinned")},
         "counts": list(count_forms(catalog)),
         "form_of": "".join(str(plural_index(catalog, number)) for number in numbers),
     }

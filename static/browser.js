@@ -18,7 +18,7 @@ export function setHTML(element, html) {
   return element;
 }
 
-/** Load a stylesheet, first in the head: the blog's rules win */
+/** Load a stylesheet; the blog's rules win */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const href = new URL(name, import.meta.url);

@@ -20,12 +20,12 @@ function header(messages, comment, answered) {
   const time = h("time", { dateTime: comment.published || new Date().toJSON() });
   showRelativeTime(messages, time);
   const date = h("span.date", {}, h("a", { href: "#" + anchorOf(comment) }, time));
-  if (comment.edited) date.append(" · ", messages.edited);
+  for (const mark of ["pinned", "edited"]) if (comment[mark]) date.append(" · ", messages[mark]);
   if (answered) {
     date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   }
-  const badge = comment.isWaiting ? h("span.badge", {}, messages.awaiting) : "";
-  return h("div.meta", {}, name, date, badge);
+  const badge = messages[comment.isWaiting ? "awaiting" : comment.role];
+  return h("div.meta", {}, name, date, badge ? h("span.badge", {}, badge) : "");
 }
 
 const actionButton = (name, text, properties) =>
@@ -49,12 +49,12 @@ export function renderComment({ messages, closed, voting }, comment, answered) {
     actions.append(actionButton("reply", messages.reply, { ariaLabel }));
   }
   if (voting && !isWaiting) actions.append(...voteButtons(messages, comment, voting));
-  if (own?.token) {
-    actions.append(actionButton("edit", messages.edit), actionButton("delete", messages.delete));
+  for (const name of own?.token ? ["edit", "delete"] : []) {
+    actions.append(actionButton(name, messages[name]));
   }
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   for (const pre of body.querySelectorAll("pre")) pre.tabIndex = 0;
-  const thanks = note ? h("p.note", {}, note) : "";
   const head = header(messages, comment, answered);
+  const thanks = note ? h("p.note", {}, note) : "";
   return h("article", {}, avatar(comment), head, body, actions, thanks);
 }

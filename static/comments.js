@@ -74,7 +74,7 @@ export class CommentThread extends HTMLElement {
     this.#offer("show");
   }
 
-  /** Show a button that loads all comments, or those after a cursor */
+  /** Show a button that loads comments */
   #offer(text, after) {
     this.#more.textContent = this.messages[text];
     this.#more.onclick = () => this.load(after);
@@ -122,7 +122,7 @@ export class CommentThread extends HTMLElement {
     this.own ??= new OwnComments(this.url);
   }
 
-  /** Change the height of the thread; what is seen below stays where it is */
+  /** Change the height above what is seen */
   #keepWhatIsBelow(change) {
     const { top, bottom } = this.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
@@ -132,7 +132,7 @@ export class CommentThread extends HTMLElement {
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
   }
 
-  /** Put the thread in the place of the fallback */
+  /** Replace the fallback */
   #build(sort, prerendered) {
     const messages = this.messages;
     const { voting, closes } = this.page;
@@ -199,6 +199,9 @@ export class CommentThread extends HTMLElement {
     const render = (...shown) => renderComment(thread, ...shown);
     const depth = this.getAttribute("depth") ?? 4;
     this.tree.update(this.all(), depth, render, this.messages.replies);
+    if (storage.get("moderator")) {
+      import("./moderate.js").then(({ addLinks }) => addLinks(this));
+    }
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }

@@ -4,7 +4,8 @@
 const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnack|cusdis_thread)$/;
 
 /** Go to what `thread.target` names. It may be on a later page */
-export function seekTarget(thread) {
+export async function seekTarget(thread) {
+  if (thread.target.endsWith("?moderate")) (await import("./moderate.js")).begin(thread);
   const { target, page, tree } = thread;
   const own = /^comment-(\d+)$/.exec(target);
   const mayFollow = own || page.data.some(({ anchor }) => anchor);

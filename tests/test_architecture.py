@@ -34,7 +34,7 @@ ALLOWED: dict[str, list[str]] = {
     "settings": ["util"],
     "db": ["model", "settings", "util"],
     "http": ["settings", "util", "_core"],
-    "auth": ["db", "util"],
+    "auth": ["model", "db", "util"],
     "comments": _DATA,
     "context": [*_DATA, "comments"],
     "spam": [*_DATA, "comments"],

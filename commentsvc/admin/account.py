@@ -1,25 +1,34 @@
-"""Account: a moderator's own password, and the browsers that are signed in by it."""
+"""Account: a moderator's public profile, own password, and the browsers that are signed in."""
+
+from msgspec.structs import replace
 
 from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.auth import accounts, passwords, sessions, two_factor
+from commentsvc.comments.errors import ProfileRefused
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
+from commentsvc.moderation import profiles
+from commentsvc.moderation.profiles import Profile
 
 # What was done, as the address of the page says it.
 DONE = {
+    "profile": "Your profile is saved. Your comments show it.",
     "password": "Your password is changed, and all other browsers are signed out.",
     "session": "That browser is signed out.",
 }
 
 
 ACCOUNT = page_operation(
-    "GET", "/moderation/account", "The account: the password, and where it is signed in"
+    "GET",
+    "/moderation/account",
+    "The account: the profile, the password, and where it is signed in",
 )
+PROFILE = page_operation("POST", "/moderation/profile", "Change what readers see of a moderator")
 PASSWORD = page_operation("POST", "/moderation/password", "Change the password")
 END_SESSION = page_operation("POST", "/moderation/session", "Sign out elsewhere")
 
@@ -47,6 +56,7 @@ class Account:
         access = self._access
         return [
             route(ACCOUNT, access.login_required(self.page)),
+            route(PROFILE, access.login_required_form(self.change_profile)),
             route(PASSWORD, access.login_required_form(self.change_password)),
             route(END_SESSION, access.login_required_form(self.end_session)),
         ]
@@ -54,6 +64,26 @@ class Account:
     async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/account: 200 with the form for a new password, and the sessions."""
         return await self._show(context, done=DONE.get(first(request.parameters(), "done"), ""))
+
+    async def change_profile(
+        self, request: Request, context: RequestContext, form: Form
+    ) -> Response:
+        """POST /moderation/profile: 303 to the account; comments by this moderator follow it. 422.
+
+        The fields are `public_name`, `email` and `site`; the role is not theirs to change.
+        """
+        given = {field: first(form, field) for field in ("public_name", "email", "site")}
+
+        def work(tx: Transaction) -> None:
+            profiles.save(tx, replace(_profile(tx, context), **given))
+
+        try:
+            await self._database.write(work)
+        except ProfileRefused as error:
+            return await self._show(
+                context, 422, problem=f"This cannot be saved: {error}.", **given
+            )
+        return redirect("account?done=profile")
 
     async def change_password(
         self, request: Request, context: RequestContext, form: Form
@@ -102,9 +132,16 @@ class Account:
         return redirect("account?done=session")
 
     async def _show(
-        self, context: RequestContext, status: int = 200, *, done: str = "", problem: str = ""
+        self,
+        context: RequestContext,
+        status: int = 200,
+        *,
+        done: str = "",
+        problem: str = "",
+        **given: str,
     ) -> Response:
         moderator_id = context.moderator.moderator_id
+        profile = await self._database.read(_profile, context)
         mine = await self._database.read(
             sessions.of_moderator, moderator_id, self._lifetime, context.now
         )
@@ -114,7 +151,15 @@ class Account:
             context,
             status,
             sessions=mine,
+            profile=replace(profile, **given),
+            name_length=profiles.NAME_LENGTH,
             factor=factor,
             done=done,
             problem=problem,
         )
+
+
+def _profile(reader: Reader, context: RequestContext) -> Profile:
+    profile = profiles.find(reader, context.moderator.moderator_id)
+    assert profile is not None, "a session ends with its account"
+    return profile

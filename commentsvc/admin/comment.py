@@ -1,20 +1,24 @@
-"""The page of one comment: its text to edit, the verdict on it, and its history."""
+"""The page of one comment: an answer to it, its text, the verdict on it, and its history."""
+
+from typing import NamedTuple
 
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import Layout
-from commentsvc.admin.render import number, redirect
-from commentsvc.admin.review_queue import flash_message
+from commentsvc.admin.render import number, redirect, target
+from commentsvc.admin.review_queue import flash_message, with_flash
 from commentsvc.comments import queries
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route, route
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, lists
+from commentsvc.moderation import actions, answers, lists, profiles
 from commentsvc.moderation.actions import HistoryEntry
+from commentsvc.moderation.answers import AnswerResult
+from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import translate
@@ -22,7 +26,21 @@ from commentsvc.util.i18n import translate
 COMMENT = page_operation(
     "GET", "/moderation/comment", "One comment: its text, the verdict on it and its history"
 )
+ANSWER = page_operation(
+    "POST", "/moderation/answer", "Answer a comment, and approve it if it waits"
+)
 EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment")
+
+
+class CommentDetails(NamedTuple):
+    """What a comment's page shows; `profile` is that of who asks."""
+
+    entry: Entry | None
+    viewer: Viewer
+    history: list[HistoryEntry]
+    last_act: int
+    network: str
+    profile: Profile | None
 
 
 class CommentPage:
@@ -41,6 +59,7 @@ class CommentPage:
         access = self._access
         return [
             route(COMMENT, access.login_required(self.page)),
+            route(ANSWER, access.login_required_form(self.answer)),
             route(EDIT, access.login_required_form(self.edit)),
         ]
 
@@ -48,6 +67,29 @@ class CommentPage:
         """GET /moderation/comment?id=N: 200 with a comment and all that happened to it. 404."""
         form = request.parameters()
         return await self._show(context, number(first(form, "id")), done=first(form, "done"))
+
+    async def answer(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/answer: 303 back; the comment `answer` is answered. 404, 409, 422.
+
+        The text is in `text.N` for the comment N, since a list has a field for each comment.
+        """
+        comment_id = number(first(form, "answer"))
+        text = first(form, f"text.{comment_id}").replace("\r\n", "\n")
+        try:
+            message = message_from_text(text, self._bounds)
+        except SubmissionError as error:
+            problem = " ".join(map(translate, error.problems.values()))
+            return await self._show(context, comment_id, 422, problem=problem, answer=text)
+
+        def work(tx: Transaction) -> AnswerResult:
+            profile = profiles.find(tx, context.moderator.moderator_id)
+            assert profile is not None, "a session ends with its account"
+            return answers.answer(tx, comment_id, message, profile, context.now)
+
+        result = await self._database.write(work)
+        approved = 1 if result.decision_id else 0
+        done = f"answered.{approved}.0.{result.decision_id}"
+        return redirect(with_flash(target(first(form, "back")), done))
 
     async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/edit: 303 to the comment, which has the text `message` now. 404, 422."""
@@ -71,12 +113,11 @@ class CommentPage:
         status: int = 200,
         *,
         done: str = "",
-        problem: str = "",
-        text: str | None = None,
+        **typed: str,
     ) -> Response:
-        def work(
-            reader: Reader,
-        ) -> tuple[Entry | None, Viewer, list[HistoryEntry], int, str]:
+        """Show a comment; `typed` are a `problem` and what was typed: `text` or `answer`."""
+
+        def work(reader: Reader) -> CommentDetails:
             entry = queries.find(reader, comment_id)
             viewer = Viewer(
                 now=context.now,
@@ -85,15 +126,17 @@ class CommentPage:
                 parents=lists.parents_of(reader, [entry.comment] if entry else []),
                 spam_from=self._spam_from,
             )
-            return (
+            return CommentDetails(
                 entry,
                 viewer,
                 actions.history(reader, comment_id),
                 actions.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),
+                profiles.find(reader, context.moderator.moderator_id),
             )
 
-        entry, viewer, history, last_act, network = await self._database.read(work)
+        found = await self._database.read(work)
+        entry = found.entry
         if entry is None:
             raise HttpError(404, "not_found", "There is no such comment, or no more.")
         return await self._layout.render(
@@ -101,12 +144,12 @@ class CommentPage:
             context,
             status,
             here="",
-            card=viewer.view(entry),
-            history=history,
-            network=network,
-            problem=problem,
-            text=entry.comment.source if text is None else text,
+            card=found.viewer.view(entry),
+            history=found.history,
+            network=found.network,
+            profile=found.profile,
+            **{"answer": "", "problem": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
-            done=flash_message(done, last_act),
+            done=flash_message(done, found.last_act),
             back=f"comment?id={comment_id}",
         )

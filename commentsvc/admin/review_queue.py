@@ -37,7 +37,7 @@ TAKE_BACK: Final = "undone"
 VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
 # What a page says after a decision.
 _DONE: Final = re.compile(
-    r"(approved|spam|deleted|undone|edited)\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,18})"
+    r"(approved|spam|deleted|undone|edited|answered)\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,18})"
 )
 _ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
 
@@ -232,9 +232,14 @@ def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
 
     What was undone is in the list again: the browser goes to the newest of it.
     """
-    back = target(first(form, "back"))
+    back = with_flash(target(first(form, "back")), done_text(what, outcome))
     place = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
-    return redirect(f"{back}{'&' if '?' in back else '?'}done={done_text(what, outcome)}{place}")
+    return redirect(back + place)
+
+
+def with_flash(back: str, done: str) -> str:
+    """The page `back` of ours, which then says what was `done`; see `flash_message`."""
+    return f"{back}{'&' if '?' in back else '?'}done={done}"
 
 
 def done_text(what: str, outcome: ChangeResult) -> str:

@@ -45,6 +45,7 @@ class FeedEntry(msgspec.Struct, frozen=True):
     page: str
     author: str
     author_site: str
+    role: str
     published: int
     updated: int
     html: str
@@ -215,6 +216,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         page=_text(f"{source.origin}{entry.url}#comment-{comment.id}"),
         author=_text(comment.author),
         author_site=_text(comment.site),
+        role=comment.role,
         published=published,
         updated=comment.edited_at or published,
         html=_text(comment.html),
@@ -231,6 +233,7 @@ def _json_item(entry: FeedEntry) -> dict[str, object]:
         "date_published": rfc3339(entry.published),
         "date_modified": rfc3339(entry.updated),
         "authors": [{"name": entry.author, **site}],
+        **({"tags": [entry.role]} if entry.role else {}),
     }
 
 

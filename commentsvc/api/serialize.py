@@ -37,8 +37,9 @@ class Item(Answer, frozen=True, gc=False):
     The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
     (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
     published and edited (RFC 3339, UTC), votes, picture, an address from that of the service on,
-    where the site has some, and anchor, what the comment's element is called where it was imported:
-    links to the old system then lead to it. Others are called "comment-" and their id.
+    where the site has some, anchor, what the comment's element is called where it was imported:
+    links to the old system then lead to it (others are called "comment-" and their id), and role,
+    where a moderator wrote it.
     """
 
     id: int
@@ -53,6 +54,7 @@ class Item(Answer, frozen=True, gc=False):
     site: str = ""
     edited: Moment | None = None
     picture: str = ""
+    role: Literal["", "owner", "moderator"] = ""
     anchor: str = ""
 
 
@@ -211,6 +213,7 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
         comment.site,
         None if comment.edited_at is None else rfc3339(comment.edited_at),
         pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
+        comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
     )
 
 

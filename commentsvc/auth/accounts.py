@@ -1,6 +1,7 @@
 """Moderators: who may decide, as rows of the database.
 
-An account is a name and the hash of a password; all moderators may do the same. Whatever
+An account is a name and the hash of a password; all moderators may do the same. What readers see of
+a moderator is in `moderation.profiles`. Whatever
 changes what an account is worth (a new password, its removal) ends its sessions in the same
 transaction.
 
@@ -16,6 +17,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import MODERATOR, MODERATORS_TAG, OWNER
 
 _NAME: Final = re.compile(r"[\w@.+-]{1,40}")
 _COLUMNS: Final = "id, name, password_hash, created_at"
@@ -59,21 +61,27 @@ class Moderator(msgspec.Struct, frozen=True):
 
 
 def add(tx: Transaction, name: str, password: str, now: int) -> None:
-    """Make an account with the hash `password`. Raises NameTaken or NameRefused."""
+    """Make an account with the hash `password`; the first is the owner's.
+
+    Raises NameTaken or NameRefused.
+    """
     if not _NAME.fullmatch(name):
         raise NameRefused
     sql = (
-        "INSERT INTO moderator (name, password_hash, created_at) VALUES (?, ?, ?)"
+        "INSERT INTO moderator (name, password_hash, created_at, role)"
+        " VALUES (?, ?, ?, iif(EXISTS (SELECT 1 FROM moderator), ?, ?))"
         " ON CONFLICT (name) DO NOTHING"
     )
-    if not tx.execute(sql, (name, password, now)).rowcount:
+    if not tx.execute(sql, (name, password, now, MODERATOR, OWNER)).rowcount:
         raise NameTaken(name)
+    tx.purge(MODERATORS_TAG)
 
 
 def remove(tx: Transaction, name: str) -> None:
     """Remove an account; what it decided keeps its name. Raises UnknownModerator."""
     if not tx.execute("DELETE FROM moderator WHERE name = ?", (name,)).rowcount:
         raise UnknownModerator(name)
+    tx.purge(MODERATORS_TAG)
 
 
 def set_password(tx: Transaction, name: str, password: str) -> None:

@@ -29,8 +29,9 @@ from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transac
 from commentsvc.imports import store
 from commentsvc.imports.store import ImportRun
 from commentsvc.model import TEXT, Entry
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, profiles
 from commentsvc.moderation.actions import HistoryEntry
+from commentsvc.moderation.profiles import Profile
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
 from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Move, Order
@@ -174,6 +175,11 @@ def is_imported(data: Path, source: str, digest: bytes) -> bool:
     return _read(data, store.is_done, source, digest)
 
 
+def profiles_by_name(data: Path) -> dict[str, Profile]:
+    """The profiles of all moderators by the names of their accounts. Raises DatabaseError."""
+    return {profile.name: profile for profile in _read(data, profiles.everyone)}
+
+
 def bans_listing(data: Path) -> list[Ban]:
     """All bans, the newest first. Raises DatabaseError."""
     return _read(data, bans.listing)
@@ -287,6 +293,7 @@ def as_json(entry: Entry) -> str:
             "parent": comment.parent_id,
             "author": comment.author,
             "author_site": comment.site,
+            "role": comment.role,
             "message": comment.source,
             "votes": comment.votes,
         }

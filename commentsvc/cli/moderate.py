@@ -83,8 +83,34 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
 def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     """Give the comment ID the text (Markdown) that stdin holds; `undo` brings the old one back."""
     from commentsvc.cli import client
-    from commentsvc.comments.submission import SubmissionError, message_from_text
     from commentsvc.runtime.control_commands import EditText
+
+    message = _message(data, settings_file)
+    changed = client.write(data, EditText(id=id_, message=message)).changed
+    outcome = "has the new text" if changed else "is unchanged: this is its text already"
+    click.echo(f"comment {id_} {outcome}")
+
+
+@click.command()
+@data_option
+@config_option
+@_id
+@click.option(
+    "--as", "name", default="", metavar="NAME", help="The moderator who answers; else the owner."
+)
+def answer(data: Path, settings_file: Path | None, id_: int, name: str) -> None:
+    """Answer the comment ID by the text (Markdown) that stdin holds, and approve it if it waits."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import AnswerComment
+
+    message = _message(data, settings_file)
+    [number] = client.write(data, AnswerComment(id=id_, message=message, name=name)).changed
+    click.echo(f"comment {id_} is answered by comment {number}")
+
+
+def _message(data: Path, settings_file: Path | None) -> str:
+    """The text of a comment that stdin holds, within the bounds of the settings."""
+    from commentsvc.comments.submission import SubmissionError, message_from_text
     from commentsvc.settings import loader
     from commentsvc.util.i18n import translate
 
@@ -92,12 +118,9 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     with click.open_file("-", encoding="utf-8") as stdin:
         text = stdin.read(2 * bounds.message_length)
     try:
-        message = message_from_text(text, bounds)
+        return message_from_text(text, bounds)
     except SubmissionError as error:
         raise click.UsageError(" ".join(map(translate, error.problems.values()))) from error
-    changed = client.write(data, EditText(id=id_, message=message)).changed
-    outcome = "has the new text" if changed else "is unchanged: this is its text already"
-    click.echo(f"comment {id_} {outcome}")
 
 
 @click.command()
@@ -186,4 +209,4 @@ def forget(data: Path, email: str) -> None:
         click.echo("no comment has this address")
 
 
-ALL: Final = (approve, spam, delete, undo, edit, history, list_, search, forget)
+ALL: Final = (approve, spam, delete, undo, edit, answer, history, list_, search, forget)

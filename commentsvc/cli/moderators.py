@@ -11,6 +11,7 @@ from typing import Literal
 import click
 
 from commentsvc.cli.common import data_option
+from commentsvc.model import ROLES
 
 _name = click.argument("name", metavar="NAME")
 
@@ -60,16 +61,36 @@ def no_code(data: Path, name: str) -> None:
     click.echo(f"{name} needs no code any more, and may set up an app again")
 
 
+@moderator.command()
+@data_option
+@_name
+@click.option("--public-name", metavar="TEXT", help="The name over NAME's comments.")
+@click.option("--email", metavar="ADDRESS", help="Never shown; it gives the picture.")
+@click.option("--site", metavar="URL", help="The website that the name links to.")
+@click.option("--role", type=click.Choice(ROLES), help="The badge of NAME's comments.")
+def profile(data: Path, name: str, **changes: str | None) -> None:
+    """Change what readers see of NAME, also of comments that NAME has written. "" removes it."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import ChangeProfile
+
+    client.write(data, ChangeProfile(name=name, **changes))
+    click.echo(f"{name} has a new profile")
+
+
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """Show who may sign in, and since when."""
+    """Show who may sign in: name, role, since when, and the public profile."""
     from commentsvc.cli import client
     from commentsvc.util import timestamps
 
     everyone = client.everyone(data)
+    profiles = client.profiles_by_name(data)
     for one in everyone:
-        click.echo(f"{one.name}  since {timestamps.local(one.created_at)}")
+        shown = profiles[one.name]
+        public = "  ".join(filter(None, (shown.author, shown.email, shown.site)))
+        since = timestamps.local(one.created_at)
+        click.echo(f"{one.name}  {shown.role}  since {since}  writes as {public}")
     if not everyone:
         click.echo("no moderators")
 

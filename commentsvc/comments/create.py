@@ -38,6 +38,7 @@ from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # in which the same content counts as a retry
+_ROLE: Final = 18  # its place in a `_row`
 KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
 
 
@@ -52,7 +53,8 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     Unix milliseconds. `open_for` is how long after its first publication a thread of the site takes
     comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
     `network` is a keyed hash, `language` the tag of the
-    language in which `notify` asks for mails.
+    language in which `notify` asks for mails. `role` and `moderator_id` are of the moderator who
+    wrote it, whom a closed thread does not stop.
     """
 
     site: str
@@ -76,6 +78,8 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     network: bytes | None = None
     notify: bool = False
     language: str = ""
+    role: str = ""
+    moderator_id: int | None = None
 
 
 class ThreadRef(NamedTuple):
@@ -177,10 +181,13 @@ def _thread(
         ref = ThreadRef(new.site, new.url, site_id, inserted)
         untitled.add(ref)
         return ref, False
-    closed = state == CLOSED or (
-        state == AGING
-        and new.open_for > 0
-        and _first_published(tx, thread_id, now) + new.open_for <= now
+    closed = not new.role and (
+        state == CLOSED
+        or (
+            state == AGING
+            and new.open_for > 0
+            and _first_published(tx, thread_id, now) + new.open_for <= now
+        )
     )
     ref = ThreadRef(new.site, url, site_id, thread_id)
     if not title:
@@ -242,12 +249,14 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
         new.score,
         new.reasons,
         new.network,
+        new.role,
+        new.moderator_id,
     )
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
     """The comment that INSERT_COMMENT with `row` has made."""
-    return Comment(*(comment_id, *row[1:12], None, 0))
+    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE]))
 
 
 def _insert(

@@ -13,6 +13,8 @@ CommentsError
   UrlTaken         there are comments under that url already
   BanRefused       that cannot be banned
   UnknownBan       no ban has that id
+  NotAnswerable    a comment that readers do not see cannot be answered
+  ProfileRefused   that cannot stand over a moderator's comments
   TooManyVotes     that network has all the votes that it may have on this comment
 BadCursor          `after` was not made by a list of ours, or for another order
 """
@@ -89,6 +91,14 @@ class BanRefused(CommentsError):
 
 class UnknownBan(CommentsError):
     """No ban has this id."""
+
+
+class NotAnswerable(CommentsError):
+    """The comment is spam or deleted: restore or approve it first."""
+
+
+class ProfileRefused(CommentsError):
+    """This cannot stand over a moderator's comments; the text says why."""
 
 
 class TooManyVotes(CommentsError):

@@ -15,7 +15,7 @@ from typing import Final
 # A comment's columns in the order of Comment's fields; c is the comment in every query.
 COLUMNS: Final = (
     "c.id, c.thread_id, c.parent_id, c.status, c.author, c.email, c.avatar, c.author_site,"
-    " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes"
+    " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes, c.role"
 )
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
@@ -43,8 +43,9 @@ INSERT_COMMENT: Final = (
     "INSERT INTO comment (site_id, thread_id, parent_id, status, author, email, avatar,"
     " author_site, source, html, created_at, published_at, key, token_hash, token_expires_at,"
     " score,"
-    " reasons, network)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+    " reasons, network, role, moderator_id)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (key) DO NOTHING"
 )
 LAST_ID: Final = "SELECT last_insert_rowid()"
 RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"

@@ -43,6 +43,14 @@ TELL_ANSWERS: Final = (
     " AND s.consent = 'confirmed'"
     " AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = c.id AND o.kind = 'reply')"
 )
+# What was told nobody since the question was open: also the answer that a moderator gave at once.
+TELL_MISSED: Final = (
+    f"{_ROW} SELECT 'mail', 'reply', '', c.id, 'queued', ?2, ?2, ?2 + ?3"  # noqa: S608 - constants
+    " FROM subscription AS b JOIN subscriber AS s ON s.id = b.subscriber_id"
+    " JOIN comment AS c ON c.parent_id = b.comment_id"
+    " WHERE s.id = ?1 AND c.status = 'approved' AND c.email <> s.email"
+    " AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = c.id AND o.kind = 'reply')"
+)
 ASK: Final = (
     f"{_ROW} SELECT 'mail', 'confirm', '', min(c.id), 'queued', ?3, ?3, ?3 + ?4"  # noqa: S608 - constants
     " FROM comment AS c JOIN subscription AS b ON b.comment_id = c.id"
@@ -104,10 +112,16 @@ def site_of(reader: Reader, subscriber_id: int) -> str | None:
     return row[0] if row else None
 
 
-def confirm(tx: Transaction, subscriber_id: int) -> bool:
-    """Tell the subscriber of answers from now on; False where that is no question any more."""
+def confirm(tx: Transaction, subscriber_id: int, now: int) -> bool:
+    """Tell the subscriber of answers, also of those that are there at the moment `now`.
+
+    Returns False where that is no question any more.
+    """
     sql = "UPDATE subscriber SET consent = ? WHERE id = ? AND consent = 'asked'"
-    return tx.execute(sql, (CONFIRMED, subscriber_id)).rowcount > 0
+    if not tx.execute(sql, (CONFIRMED, subscriber_id)).rowcount:
+        return False
+    tx.execute(TELL_MISSED, (subscriber_id, now, PATIENCE))
+    return True
 
 
 def stop(tx: Transaction, subscriber_id: int) -> None:

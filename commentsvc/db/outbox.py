@@ -44,6 +44,7 @@ _COLUMNS: Final = (
     "id, channel, kind, recipient, comment_id, last_comment_id, state, created_at, due_at,"
     " expires_at, attempts, error, language"
 )
+# Moderators' own comments are no news to moderators, but programs hear of all.
 # CROSS JOIN keeps SQLite from looking at the comments before it knows that there is a target.
 TELL: Final = (
     "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
@@ -51,7 +52,8 @@ TELL: Final = (
     " SELECT t.channel, iif(t.digest_ms, 'digest', 'submitted'), t.recipient, c.id,"
     " iif(t.digest_ms, 'open', 'queued'), ?3, ?3 + t.digest_ms, ?3 + t.digest_ms + ?4"
     " FROM target AS t CROSS JOIN comment AS c"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status <> 'spam' ON CONFLICT DO NOTHING"
+    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status <> 'spam' AND (c.role = '' OR t.changes)"
+    " ON CONFLICT DO NOTHING"
 )
 # One row tells of several changes: it says what the comment is by the time it is sent.
 TELL_CHANGE: Final = (

@@ -61,7 +61,7 @@ class Akismet:
     def compose(self, reader: Reader, post: OutboxRow) -> Question | None:
         """As delivery.Channel says."""
         entry = queries.find(reader, post.comment_id or 0)
-        if entry is None or not entry.comment.source:  # erased
+        if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
         method = _method(post.kind, entry, actions.history(reader, entry.comment.id))
         return Question(method, self._fields(entry), entry.comment.id) if method else None

@@ -27,8 +27,8 @@ from commentsvc.comments import queries, subscriptions
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.smtp import Envelope
-from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
-from commentsvc.moderation import personal_data
+from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry
+from commentsvc.moderation import personal_data, profiles
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util import templates
 from commentsvc.util.i18n import ENGLISH, Message, find_language, ngettext, speaking, spoken
@@ -124,7 +124,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            told=[self._told(entry, post)],
+            told=[self._told(reader, entry, post)],
             number=1,
         )
 
@@ -146,7 +146,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entries[0],
-            told=[self._told(entry, post) for entry in entries],
+            told=[self._told(reader, entry, post) for entry in entries],
             number=number,
         )
 
@@ -238,7 +238,9 @@ class MailComposer:
             "page": self._page(entry),
         }
 
-    def _told(self, entry: Entry, post: OutboxRow) -> dict[str, Any]:  # Any: what templates show
+    def _told(
+        self, reader: Reader, entry: Entry, post: OutboxRow
+    ) -> dict[str, Any]:  # Any: what templates show
         """What a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
         expires = post.created_at + self._mail.link_days * DAY_MS
@@ -247,7 +249,17 @@ class MailComposer:
             for action, name in ACTIONS.items()
             if comment.status in MOVES[action]
         ]
+        if comment.status in (PENDING, APPROVED):
+            link = self._answer_link(reader, comment.id, post, expires)
+            actions.append((str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
+
+    def _answer_link(self, reader: Reader, comment_id: int, post: OutboxRow, expires: int) -> str:
+        """Where a moderator answers: at once, where the account has the address of the mail."""
+        profile = profiles.of_address(reader, post.recipient)
+        if profile is None:
+            return f"{self._base}/moderation/comment?id={comment_id}#answer"
+        return self._link("answer", comment_id, profile.email, post.id, expires=expires)
 
     def _link(self, purpose: str, *content: int | str, expires: int) -> str:
         token = self._links.make(purpose, *content, expires=expires)

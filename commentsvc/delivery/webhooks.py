@@ -152,6 +152,7 @@ def _event(told: Notification) -> Json:
             "title": told.entry.title,
             "author": comment.author,
             "author_site": comment.site,
+            "role": comment.role,
             "message": comment.source,
             "html": comment.html,
             "created": rfc3339(comment.created_at),

@@ -32,7 +32,7 @@ _PAGES: Final = (
     " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY t.url"
 )
 _COMMENTS: Final = (
-    "SELECT id, parent_id, author, author_site, published_at, edited_at, html FROM comment"
+    "SELECT id, parent_id, author, author_site, role, published_at, edited_at, html FROM comment"
     " WHERE thread_id = ? AND status = 'approved' ORDER BY published_at, id"
 )
 _ALIASES: Final = (
@@ -60,6 +60,7 @@ class _PageComment(NamedTuple):
     parent: int | None
     author: str
     site: str
+    role: str
     published_at: int
     edited_at: int | None
     html: str
@@ -139,6 +140,7 @@ def _comment(
         "id": comment.id,
         "author": comment.author,
         "site": comment.site,
+        "role": comment.role,
         "date": rfc3339(comment.published_at),
         "edited": rfc3339(comment.edited_at) if comment.edited_at else "",
         "html": comment.html,

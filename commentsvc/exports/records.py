@@ -95,10 +95,11 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
 
     `message` is what the author wrote, `html` how it is shown. With the `markup` "html" the comment
     was imported, its HTML is the other system's, and is not made of the message. `anchor` is what
-    links to that system named it by, without "#". `votes` is the sum of all votes,
-    `voters` are those that are known one by one. `proposed_title` is the title of the page that
-    the comment came with. `score` and `reasons` (a line each) are the verdict on it. `network` is
-    a digest with the service's secret key. `subscribed` says that replies are mailed to the author.
+    links to that system named it by, without "#". `role` is that of a moderator who wrote it.
+    `votes` is the sum of all votes, `voters` are those that are known one by one. `proposed_title`
+    is the title of the page that the comment came with. `score` and `reasons` (a line each) are the
+    verdict on it. `network` is a digest with the service's secret key. `subscribed` says that
+    replies are mailed to the author.
     """
 
     id: Id
@@ -116,6 +117,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     email: str = ""
     avatar: str = ""
     author_site: str = ""
+    role: Literal["", "owner", "moderator"] = ""
     votes: int = 0
     proposed_title: str = ""
     score: int = 0

@@ -26,6 +26,7 @@ DROP: Final = (
 )
 _EMPTY: Final = (
     "UPDATE comment SET author = '', email = '', avatar = '', author_site = '', source = '',"
+    " role = '', moderator_id = NULL,"
     " html = '', key = NULL, token_hash = x'', token_expires_at = 0, score = 0, reasons = '',"
     " network = NULL WHERE id = ?"
 )

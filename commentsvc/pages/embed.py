@@ -76,7 +76,10 @@ from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
 OVERLAP = MINUTE_MS
-KNOWN = ("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor")
+KNOWN = (
+    *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
+    "role",
+)
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", "text/html; charset=utf-8")

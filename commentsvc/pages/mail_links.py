@@ -6,9 +6,11 @@ and no frame around it, and it sends no referrer, since its address is the key.
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
@@ -16,13 +18,16 @@ from commentsvc.api.parameters import LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
+from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
-from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response
-from commentsvc.http.operation import HTML, Content, Operation
+from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
+from commentsvc.http.operation import HTML, Content, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
-from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Entry
-from commentsvc.moderation import actions
+from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry
+from commentsvc.moderation import actions, answers, profiles
+from commentsvc.moderation.answers import AnswerResult
+from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
 from commentsvc.util import templates
 from commentsvc.util.i18n import gettext as _
@@ -54,6 +59,12 @@ ALREADY = {
 }
 
 
+class AnswerFields(msgspec.Struct, frozen=True):
+    """The form of an answer."""
+
+    message: MessageText
+
+
 def link_operation(
     method: str, path: str, summary: str, answer: Content = HTML
 ) -> Operation[LinkQuery]:
@@ -70,10 +81,23 @@ def link_operation(
 
 ASK = link_operation("GET", "/mail/comment", "Ask a moderator whether to do what the link says")
 ACT = link_operation("POST", "/mail/comment", "Do what the link says, once")
+ASK_ANSWER = link_operation("GET", "/mail/answer", "Ask a moderator for an answer to a comment")
+ANSWER = replace(
+    link_operation("POST", "/mail/answer", "Answer a comment, and approve it if it waits"),
+    body=form_of(AnswerFields),
+)
 ASK_TO_CONFIRM = link_operation("GET", "/mail/confirm", "Ask an author whether to mail replies")
 CONFIRM = link_operation("POST", "/mail/confirm", "Mail replies from now on")
 ASK_TO_STOP = link_operation("GET", "/mail/stop", "Ask an author whether to stop mailing replies")
 STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
+
+
+class AnswerTo(NamedTuple):
+    """What a link to answer is about, and as whom."""
+
+    entry: Entry
+    profile: Profile
+    post_id: int
 
 
 class LinkPages:
@@ -84,6 +108,7 @@ class LinkPages:
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
+        self._bounds = settings.comments
         self._kept = settings.mail.link_days * DAY_MS
         self._titles = {site.name: site.title for site in settings.sites}
         self._origins = origins(settings.sites)
@@ -93,6 +118,8 @@ class LinkPages:
         return [
             route(ASK, errors_as_pages(self.ask)),
             route(ACT, errors_as_pages(self.act)),
+            route(ASK_ANSWER, errors_as_pages(self.ask_answer)),
+            route(ANSWER, errors_as_pages(self.answer)),
             route(ASK_TO_CONFIRM, errors_as_pages(self.ask_to_confirm)),
             route(CONFIRM, errors_as_pages(self.confirm)),
             route(ASK_TO_STOP, errors_as_pages(self.ask_to_stop)),
@@ -121,6 +148,35 @@ class LinkPages:
         await self._database.write(work)
         return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
 
+    async def ask_answer(self, request: Request) -> Response:
+        """GET /mail/answer?t=T: 200 with a page that shows a comment and a field for an answer.
+
+        404 for a link that is not ours, 410 for one that is over.
+        """
+        return self._ask_answer(await self._answered(request))
+
+    async def answer(self, request: Request) -> Response:
+        """POST /mail/answer?t=T, a form: 200 with a page that says what was done.
+
+        The comment is approved if it waits, and answered by `message`. 400 with the page again
+        where the text cannot be taken. 404, 409, 410.
+        """
+        to = await self._answered(request)
+        text = first(request.form(), "message").replace("\r\n", "\n")
+        try:
+            message = message_from_text(text, self._bounds)
+        except SubmissionError as error:
+            return self._ask_answer(to, text, " ".join(map(str, error.problems.values())))
+        comment_id, now = to.entry.comment.id, self._clock.now_ms()
+
+        def work(tx: Transaction) -> AnswerResult:
+            signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, self._kept)
+            return answers.answer(tx, comment_id, message, to.profile, now)
+
+        answer = (await self._database.write(work)).comment
+        back = f"{self._address(to.entry)}#comment-{answer.id}"
+        return rendered("link.html", 200, title=_("Your answer is published."), back=back)
+
     async def ask_to_confirm(self, request: Request) -> Response:
         """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 404, 410."""
         _number, site = await self._subscriber("confirm", request)
@@ -130,7 +186,7 @@ class LinkPages:
     async def confirm(self, request: Request) -> Response:
         """POST /mail/confirm?t=T: 200; answers are mailed from now on. 404, 410."""
         number, _site = await self._subscriber("confirm", request)
-        if not await self._database.write(subscriptions.confirm, number):
+        if not await self._database.write(subscriptions.confirm, number, self._clock.now_ms()):
             raise LinkExpired(signed_links.USED)
         title = _("You will get a mail when someone replies to you")
         return rendered("link.html", 200, title=title)
@@ -163,6 +219,32 @@ class LinkPages:
         token = ASK.read(request).t
         action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id
+
+    async def _answered(self, request: Request) -> AnswerTo:
+        """What a link to answer is about. Raises LinkError."""
+        token = ASK_ANSWER.read(request).t
+        comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
+        profile = await self._database.read(profiles.of_address, email)
+        if profile is None:
+            raise LinkExpired(_("No moderator has the address of this mail any more."))
+        return AnswerTo(await self._find(comment_id), profile, post_id)
+
+    def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:
+        status, back = to.entry.comment.status, self._address(to.entry)
+        if status not in (PENDING, APPROVED):
+            return rendered("link.html", 200, title=ALREADY[status], back=back)
+        return rendered(
+            "link.html",
+            400 if problem else 200,
+            title=_("Answer this comment"),
+            entry=to.entry,
+            author=to.profile.author,
+            longest=self._bounds.message_length,
+            text=text,
+            problem=problem,
+            button=_("Approve and answer") if status == PENDING else _("Answer"),
+            back=back,
+        )
 
     async def _find(self, comment_id: int) -> Entry:
         entry = await self._database.read(queries.find, comment_id)

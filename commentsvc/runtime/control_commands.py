@@ -14,7 +14,7 @@ from commentsvc.auth import accounts, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import store
-from commentsvc.moderation import actions, retention
+from commentsvc.moderation import actions, answers, profiles, retention
 from commentsvc.spam import bans
 
 # Who decides in a terminal: stands in a comment's history.
@@ -188,6 +188,38 @@ class ErasePerson(ControlCommand, frozen=True):
         return CommandResult(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
 
 
+class AnswerComment(ControlCommand, frozen=True):
+    """Answer the comment `id` as the moderator `name`, "" for the owner, by `message`."""
+
+    id: Id
+    message: str
+    name: str = ""
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`; the result names the answer."""
+        profile = profiles.named(tx, self.name)
+        answer = answers.answer(tx, self.id, self.message, profile, now)
+        return CommandResult(changed=(answer.comment.id,))
+
+
+class ChangeProfile(ControlCommand, frozen=True):
+    """Change what readers see of the moderator `name`; what is None stays as it is."""
+
+    name: str
+    role: str | None = None
+    public_name: str | None = None
+    email: str | None = None
+    site: str | None = None
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        given = msgspec.structs.asdict(self)
+        given.pop("name")
+        changes = {field: value for field, value in given.items() if value is not None}
+        profiles.save(tx, msgspec.structs.replace(profiles.named(tx, self.name), **changes))
+        return CommandResult()
+
+
 class ManageAccount(ControlCommand, frozen=True):
     """Add or remove the moderator `name`, or set a new password, of which this is a hash.
 
@@ -204,6 +236,8 @@ class ManageAccount(ControlCommand, frozen=True):
             case "add":
                 accounts.add(tx, self.name, self.password, now)
             case "remove":
+                accounts.named(tx, self.name)
+                profiles.retire(tx, self.name)
                 accounts.remove(tx, self.name)
             case "passwd":
                 accounts.set_password(tx, self.name, self.password)
@@ -300,6 +334,8 @@ Order = (
     | AddBan
     | RemoveBan
     | ErasePerson
+    | AnswerComment
+    | ChangeProfile
     | ManageAccount
     | BeginImport
     | StoreImported

@@ -24,6 +24,7 @@ from commentsvc.settings.types import (
     NETWORKS,
     ORIGINS,
     PATH,
+    PROTECTED,
     PROXIES,
     RATE,
     READ,
@@ -130,6 +131,7 @@ class ModerationSettings(Struct, frozen=True, kw_only=True):
     ] = "all"
     trust_after: Annotated[int, whole(1, 1_000)] = 1
     edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
+    protected_names: Annotated[tuple[str, ...], PROTECTED] = ()
     session_days: Annotated[int, whole(1, 365, "days")] = 30
     session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168
 

@@ -79,6 +79,10 @@ UNWANTED = Meta(
     description=f"a list of at most {WORDS} words or phrases of 1 to 100 characters",
     extra={"tidy": _tidy_words},
 )
+PROTECTED = Meta(
+    description=f"a list of at most {WORDS} names or email addresses of 1 to 100 characters",
+    extra={"tidy": _tidy_words},
+)
 # As `spam.text_rules` names them.
 SCRIPTS = (
     "arabic",

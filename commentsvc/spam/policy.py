@@ -5,7 +5,7 @@ only ``suspicious`` ones, or ``none``. An author earns trust by approved comment
 is known by name and e-mail address together: nobody sees the address of another, so nobody
 easily takes over the trust in somebody. Who gives no address is never trusted. Only where a site
 asks for trust is the database asked, by an index, on the event loop. Bans, and what the filter has
-learned of moderators' decisions, are in memory.
+learned of moderators' decisions, are in memory. Who writes under a protected name waits always.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
+from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import HOLDS_FROM, Signal
 
 FIRST: Final = "first"
@@ -39,13 +40,16 @@ class PolicyResult(NamedTuple):
 class SpamPolicy:
     """The sites' policies, the trust in authors, the bans, and the filter that is taught."""
 
-    def __init__(self, settings: Settings, database: Database, bans: Bans) -> None:
-        """Take the settings, and where comments and bans are."""
+    def __init__(
+        self, settings: Settings, database: Database, bans: Bans, names: ProtectedNames
+    ) -> None:
+        """Take the settings, and where comments, bans and protected names are."""
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
         self._trust_after = settings.moderation.trust_after
         self._database = database
         self._bans = bans
+        self._names = names
         self._model = ModelCache(database) if settings.spam.bayes else None
 
     def check(
@@ -62,9 +66,14 @@ class SpamPolicy:
 
         if not self._bans.are_current(now_ms):
             self._database.read_now(self._bans.load, now_ms)
+        if not self._names.is_current():
+            self._database.read_now(self._names.load)
         signals = self._bans.check(submission, html, hashes)
         if self._model:
             signals += self._model.score(submission, now_ms)
+        imitated = self._names.check(submission.author, submission.email, submission.avatar)
+        if imitated:
+            return PolicyResult(HOLDS_FROM["all"], [*signals, imitated])
         return PolicyResult(HOLDS_FROM[policy], signals)
 
     def _trusts(self, submission: Submission) -> bool:

@@ -68,7 +68,10 @@ def decide(signals: tuple[Signal, ...], holds_from: int, spam_from: int) -> Verd
     if not signals:
         return _ACCEPTED if holds_from else _HELD
     score = max(0, sum(finding.points for finding in signals))
-    reasons = tuple(f"{finding.reason} ({finding.points:+})" for finding in signals)
+    reasons = tuple(
+        f"{finding.reason} ({finding.points:+})" if finding.points else finding.reason
+        for finding in signals
+    )
     if spam_from and score >= spam_from:
         return Verdict("spam", score, reasons)
     return Verdict("hold" if score >= holds_from else "accept", score, reasons)

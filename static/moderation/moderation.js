@@ -35,10 +35,19 @@ function tick() {
   }
 }
 
+function openAnswer() {
+  const details = find("r")?.parentElement;
+  if (details) {
+    details.open = true;
+    details.querySelector("textarea").focus();
+  }
+}
+
 const keys = {
   j: () => go(current() + 1),
   k: () => go(current() < 0 ? 0 : current() - 1),
   x: tick,
+  r: openAnswer,
   "/": () => find("/")?.focus(),
 };
 
@@ -90,7 +99,7 @@ function boxForAll() {
 /** Remember where we are, so that the page that comes back can go on there. */
 function leave(event) {
   const number = current();
-  if (number >= 0 && ["one", "act"].includes(event.submitter?.name)) {
+  if (number >= 0 && ["one", "act", "answer"].includes(event.submitter?.name)) {
     sessionStorage.setItem(PLACE, `${location.pathname} ${number}`);
   }
 }

@@ -106,7 +106,7 @@ def mails(database: Database) -> Iterator[str]:
         ("own", None),
     ):
         if kind == "reply":
-            database.write_now(subscriptions.confirm, 1)
+            database.write_now(subscriptions.confirm, 1, 0)
         post = replace(POST, kind=kind, comment_id=about)
         letter = database.read_now(composer.compose, post)
         assert letter, kind

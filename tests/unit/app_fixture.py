@@ -47,6 +47,7 @@ from commentsvc.settings.schema import (
     SpamSettings,
 )
 from commentsvc.spam.bans import Bans
+from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submissions import SubmissionService
 from tests.core_server import core_server
 from tests.unit.settable_clock import SettableClock
@@ -105,7 +106,12 @@ class Served:
     """
 
     def __init__(
-        self, settings: Settings, folder: Path, database: Database, blog: Path | None, bans: Bans
+        self,
+        settings: Settings,
+        folder: Path,
+        database: Database,
+        blog: Path | None,
+        memory: tuple[Bans, ProtectedNames],
     ) -> None:
         self.clock = clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
@@ -113,7 +119,7 @@ class Served:
         sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
         service = ServiceContext(settings, database, sites, keys, clock)
-        self.submissions = SubmissionService(service, bans)
+        self.submissions = SubmissionService(service, *memory)
         submissions = HttpSubmissions(service, cors, self.submissions)
         serializer = CommentSerializer(sites, keys[0])
         api = CommentsApi(service, cors, submissions, serializer)
@@ -233,19 +239,19 @@ def served(
     path = folder / "comments.sqlite3"
     upgrade.upgrade(path)
     purged: list[str] = []
-    bans = Bans()
+    bans, names = Bans(), ProtectedNames(settings)
 
     def purge(tags: Sequence[str]) -> None:
         bans.forget(tags)
+        names.forget(tags)
         purged.extend(tags)
 
     database = Database(path, DatabaseSettings(synchronous="normal"), purge=purge)
     database.open()
     try:
-        names = [site.name for site in settings.sites]
-        database.write_now(queries.sync_sites, names)
+        database.write_now(queries.sync_sites, [site.name for site in settings.sites])
         database.write_now(outbox.sync_targets, channels.targets(settings))
-        service = Served(settings, folder, database, blog, bans)
+        service = Served(settings, folder, database, blog, (bans, names))
         service.purged = purged
         yield service
     finally:

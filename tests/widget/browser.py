@@ -25,7 +25,8 @@ TEXT = "Two coats, and do it the same day."
 
 # What a reader's browser loads, besides the messages: to show counts, to show a thread, when a
 # comment is written, when a button is pressed, when the page stays open, where the reader has
-# comments of their own, where the text is black, and where a build has put comments into the page.
+# comments of their own, where the text is black, where moderators are led to their pages, and where
+# a build has put comments into the page.
 COUNTING = ("count.js",)
 READING = (
     "api.js",
@@ -42,6 +43,7 @@ STAYING = ("live.js",)
 OWNING = ("own_comments.js",)
 BLACK = ("contrast.js",)
 SEEKING = ("target.js",)
+MODERATING = ("moderate.js",)
 PRERENDERED = ("prerendered.js",)
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}

@@ -9,6 +9,7 @@ from tests.widget.browser import (
     ACTING,
     BLACK,
     COUNTING,
+    MODERATING,
     OWNING,
     PRERENDERED,
     READING,
@@ -27,7 +28,8 @@ BUDGETS = {
     "staying": (STAYING, 700),
     "owning": (OWNING, 750),
     "black": (BLACK, 800),
-    "seeking": (SEEKING, 550),
+    "seeking": (SEEKING, 600),
+    "moderating": (MODERATING, 550),
     "prerendered": (PRERENDERED, 950),
 }
 

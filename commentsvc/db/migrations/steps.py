@@ -55,6 +55,9 @@ INITIAL: Final = (
         published_at INTEGER,
         edited_at INTEGER,
         votes INTEGER NOT NULL DEFAULT 0,
+        role TEXT NOT NULL DEFAULT ''
+            CHECK (role = '' OR role = 'owner' OR role = 'moderator'),
+        moderator_id INTEGER REFERENCES moderator (id) ON DELETE SET NULL,
         key BLOB,
         token_hash BLOB NOT NULL,
         token_expires_at INTEGER NOT NULL,
@@ -79,6 +82,9 @@ INITIAL: Final = (
         WHERE status = 'approved' AND email <> ''
     """,
     "CREATE INDEX comment_by_parent ON comment (parent_id) WHERE parent_id IS NOT NULL",
+    """
+    CREATE INDEX comment_by_moderator ON comment (moderator_id) WHERE moderator_id IS NOT NULL
+    """,
     """
     CREATE TABLE change (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
@@ -142,7 +148,11 @@ INITIAL: Final = (
         name TEXT NOT NULL COLLATE NOCASE,
         password_hash TEXT NOT NULL,
         created_at INTEGER NOT NULL,
-        language TEXT NOT NULL DEFAULT ''
+        language TEXT NOT NULL DEFAULT '',
+        role TEXT NOT NULL DEFAULT 'moderator' CHECK (role = 'owner' OR role = 'moderator'),
+        public_name TEXT NOT NULL DEFAULT '',
+        email TEXT NOT NULL DEFAULT '',
+        site TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (name)",

@@ -14,7 +14,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.model import AGING, STATES, STATUSES
+from commentsvc.model import AGING, MODERATOR, ROLES, STATES, STATUSES
 
 # Deferred: it gives the models their SQL dialect and is never connected.
 schema: Final = peewee.SqliteDatabase(None)
@@ -80,8 +80,33 @@ ThreadTable.add_index(
 )
 
 
+class ModeratorTable(Table):
+    """A moderator. `password_hash` is an Argon2 hash with its parameters.
+
+    `language` is the tag of the language of their pages, "" for the browser's. What stands over the
+    moderator's own comments: `public_name` ("": `name`), `email`, `site`.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    name = peewee.TextField(unique=True, collation="NOCASE")
+    password_hash = peewee.TextField()
+    created_at = peewee.IntegerField()
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    role = peewee.TextField(
+        constraints=[peewee.SQL(f"DEFAULT '{MODERATOR}'"), one_of("role", ROLES)]
+    )
+    public_name = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    site = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+
+    class Meta:
+        table_name = "moderator"
+
+
 class CommentTable(Table):
-    """What a reader wrote. `site_id` repeats the thread's, so that a site's latest have an index.
+    """What somebody wrote. `site_id` repeats the thread's, so that a site's latest have an index.
+
+    What a moderator wrote has a `role`, and a `moderator_id` while the account exists.
 
     `key` is a digest of the submission's idempotency key, `token_hash` one of its edit token.
     The long texts come late: what stands before them is read without following overflow pages.
@@ -97,6 +122,8 @@ class CommentTable(Table):
     published_at = peewee.IntegerField(null=True)
     edited_at = peewee.IntegerField(null=True)
     votes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    role = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''"), one_of("role", ("", *ROLES))])
+    moderator = peewee.ForeignKeyField(ModeratorTable, null=True, on_delete="SET NULL", index=False)
     key = peewee.BlobField(null=True, unique=True)
     token_hash = peewee.BlobField()
     token_expires_at = peewee.IntegerField()
@@ -167,6 +194,14 @@ CommentTable.add_index(
     )
 )
 
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.moderator,
+        where=peewee.SQL("moderator_id IS NOT NULL"),
+        name="comment_by_moderator",
+    )
+)
+
 
 class ProposedTitleTable(Table):
     """The title of its page that a comment came with, while the thread had none: see `titles`."""
@@ -176,22 +211,6 @@ class ProposedTitleTable(Table):
 
     class Meta:
         table_name = "proposed_title"
-
-
-class ModeratorTable(Table):
-    """A moderator. `password_hash` is an Argon2 hash with its parameters.
-
-    `language` is the tag of the language of their pages, "" for the browser's.
-    """
-
-    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
-    name = peewee.TextField(unique=True, collation="NOCASE")
-    password_hash = peewee.TextField()
-    created_at = peewee.IntegerField()
-    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
-
-    class Meta:
-        table_name = "moderator"
 
 
 class SessionTable(Table):
@@ -262,9 +281,9 @@ VoteTable.add_index(VoteTable.index(VoteTable.created_at, where=_networked, name
 TABLES: Final = (
     SiteTable,
     ThreadTable,
+    ModeratorTable,
     CommentTable,
     ProposedTitleTable,
-    ModeratorTable,
     SessionTable,
     TwoFactorTable,
     RecoveryCodeTable,

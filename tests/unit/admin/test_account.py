@@ -5,7 +5,7 @@ import re
 import pytest
 
 from commentsvc.auth.sessions import COOKIE
-from tests.unit.admin_client import PASSWORD, Seat, header, seated, text
+from tests.unit.admin_client import PASSWORD, Seat, employ, header, seated, text
 from tests.unit.app_fixture import Served
 
 NEW = "four words are better"
@@ -86,3 +86,32 @@ def test_what_a_browser_calls_itself_stays_text(service: Served, seat: Seat) -> 
     html = text(seat.get("account"))
     assert "<script>alert" not in html
     assert "An unknown browser" in html
+
+
+def test_a_profile_is_shown_saved_and_protected(service: Served, seat: Seat) -> None:
+    fields = {"public_name": "Rosa", "email": "rosa@blog.example", "site": "https://rosa.example"}
+    answer = seat.send("profile", **fields)
+    assert header(answer, "Location") == "account?done=profile"
+    html = text(seat.get("account?done=profile"))
+    assert "Your profile is saved" in html
+    for value in fields.values():
+        assert f'value="{value}"' in html
+    assert service.submit(author="R\u043esa").status == 202
+
+
+def test_a_profile_that_cannot_be_is_kept_in_the_form_and_told(seat: Seat) -> None:
+    answer = seat.send("profile", public_name='"><b>', email="nobody", site="")
+    assert answer.status == 422
+    html = text(answer)
+    assert "nobody is no e-mail address" in html
+    assert 'value="nobody"' in html
+    assert "<b>" not in html
+    assert 'value="nobody"' not in text(seat.get("account"))
+
+
+def test_nobody_gives_themselves_a_role(seat: Seat, service: Served) -> None:
+    employ(service, "mo")
+    other = Seat(service)
+    other.sign_in("mo")
+    other.send("profile", public_name="", email="", site="", role="owner", id="1", name="ann")
+    assert "the badge of the moderator" in text(other.get("account"))

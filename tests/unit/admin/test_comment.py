@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.admin_client import Seat, header, seated, text
-from tests.unit.app_fixture import Served
+from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
 
 
@@ -70,7 +70,74 @@ def test_an_edited_text_passes_the_allow_list(service: Served, seat: Seat) -> No
     html = text(seat.get("comment?id=1"))
     assert "<script>alert" not in html
     assert 'href="javascript' not in html
-    assert html.count("</textarea>") == 1
+    assert html.count("</textarea>") == 2, "of the text and of an answer"
+
+
+@pytest.mark.parametrize("back", ["queue", "comment?id=1"])
+def test_a_comment_is_approved_and_answered_in_one_step(
+    service: Served, seat: Seat, back: str
+) -> None:
+    page = text(seat.get(back))
+    assert 'formaction="answer" name="answer" value="1"' in page
+    assert "Approve and answer" in page
+    fields = {"answer": "1", "text.1": "*Yes*\r\nindeed", "text.2": "", "back": back}
+    location = header(seat.send("answer", **fields), "Location")
+    assert location.partition("done=")[2] == "answered.1.0.1"
+    answer, question = (entry.comment for entry in service.stored())
+    assert (question.status, answer.status, answer.parent_id) == ("approved", "approved", 1)
+    assert (answer.source, answer.author, answer.role) == ("*Yes*\nindeed", "ann", "owner")
+    page = text(seat.get(location))
+    assert "Your answer is published." in page
+    assert "1 comment approved." in page
+    seat.send("undo", act="1", back=back)
+    assert service.stored()[1].comment.status == "pending"
+
+
+def test_an_answer_to_what_is_published_says_so(service: Served, seat: Seat) -> None:
+    seat.send("decide", one="approve.1", back="queue")
+    html = text(seat.get("comment?id=1"))
+    assert "Approve and answer" not in html
+    location = header(seat.send("answer", answer="1", **{"text.1": "Yes"}), "Location")
+    assert location == "queue?done=answered.0.0.0"
+    html = text(seat.get(location))
+    assert "Your answer is published." in html
+    assert "Nothing was changed" not in html
+    [shown] = data(service.get("/api/comments?url=/post/"))["data"][1:]
+    assert (shown["author"], shown["role"], shown["parent"]) == ("ann", "owner", 1)
+
+
+@pytest.mark.parametrize("message", ["", " \n ", "x" * 201])
+def test_an_answer_that_is_none_is_kept_in_the_form_and_told(
+    service: Served, seat: Seat, message: str
+) -> None:
+    answer = seat.send("answer", answer="1", **{"text.1": message})
+    assert answer.status == 422
+    html = text(answer)
+    assert 'role="alert"' in html
+    assert message.strip() in html
+    assert [entry.comment.status for entry in service.stored()] == ["pending"]
+
+
+def test_what_is_spam_or_unknown_is_not_answered(service: Served, seat: Seat) -> None:
+    seat.send("decide", one="spam.1", back="queue")
+    assert 'name="answer"' not in text(seat.get("comment?id=1"))
+    for number, status in (("1", 409), ("77", 404), ("x", 404)):
+        assert seat.send("answer", answer=number, **{f"text.{number}": "Yes"}).status == status
+    assert len(service.stored()) == 1
+
+
+def test_own_comments_can_be_changed_for_ever(service: Served, seat: Seat) -> None:
+    seat.send("answer", answer="1", **{"text.1": "Yes"})
+    service.now += 5 * 86_400
+    seat.send("edit", id="2", message="No")
+    comment = service.stored()[0].comment
+    assert (comment.source, comment.status, comment.role) == ("No", "approved", "owner")
+
+
+def test_a_hostile_answer_passes_the_allow_list(service: Served, seat: Seat) -> None:
+    seat.send("answer", answer="1", **{"text.1": "<script>alert(1)</script></textarea><b>"})
+    assert "<script>alert" not in service.stored()[0].comment.html
+    assert "<script>alert" not in text(seat.get("comment?id=2"))
 
 
 @pytest.mark.parametrize("number", ["", "x", "0", "77", "9" * 30, "-1"])

@@ -79,7 +79,7 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
 
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
-    assert 'href="https://blog.example/a/#comments"' in html(entry())
+    assert 'href="https://blog.example/a/#comments?moderate"' in html(entry())
     viewer = Viewer(now=NOW, origins={}, verdicts={}, parents={}, spam_from=9, several=True)
     elsewhere = viewer.view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)

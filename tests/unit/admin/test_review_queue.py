@@ -61,7 +61,7 @@ def test_the_queue_shows_what_waits_the_newest_first(service: Served, seat: Seat
     html = text(seat.get("queue"))
     assert listed(html) == ids[::-1]
     assert "1 h ago" in html
-    assert 'href="https://blog.example/post/#comments"' in html
+    assert 'href="https://blog.example/post/#comments?moderate"' in html
 
 
 def test_an_empty_list_has_a_kind_word(seat: Seat) -> None:

@@ -57,7 +57,7 @@ def test_a_thread_is_closed_and_opened(
     assert header(answer, "Location") == "thread?id=1&done=state"
     html = text(seat.get("thread?id=1&done=state"))
     assert f'value="{state}" class="main" aria-pressed="true"' in html
-    assert service.submit(url="/a/").status == status
+    assert service.submit(url="/a/", author="Ida").status == status
 
 
 def test_a_moderator_changes_the_title_of_a_page(service: Served, seat: Seat) -> None:

@@ -11,6 +11,7 @@ from commentsvc.comments.search import SearchResult
 from commentsvc.model import Entry
 from commentsvc.moderation.actions import HistoryEntry as Changed
 from commentsvc.runtime.control_commands import (
+    AnswerComment,
     ChangeStatus,
     CommandResult,
     EditText,
@@ -27,10 +28,33 @@ Run = Callable[..., Result]
 def run(tmp_path: Path) -> Run:
     """Run a verb on a data folder, in this process."""
 
-    def run(verb: str, *words: object) -> Result:
-        return CliRunner().invoke(main.main, [verb, "--data", str(tmp_path), *map(str, words)])
+    def run(verb: str, *words: object, given: str = "") -> Result:
+        arguments = [verb, "--data", str(tmp_path), *map(str, words)]
+        return CliRunner().invoke(main.main, arguments, input=given)
 
     return run
+
+
+def test_an_answer_is_read_from_the_standard_input(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> CommandResult:
+        asked.append(order)
+        return CommandResult((8,))
+
+    monkeypatch.setattr(client, "write", write)
+    assert (
+        run("answer", 7, "--as", "mo", given=" *Yes*\n").output
+        == "comment 7 is answered by comment 8\n"
+    )
+    assert run("answer", 7, given="Yes").exit_code == 0
+    assert asked == [
+        AnswerComment(id=7, message="*Yes*", name="mo"),
+        AnswerComment(id=7, message="Yes"),
+    ]
+    assert run("answer", 7, given=" \n").exit_code == 2
 
 
 @pytest.mark.parametrize("verb", ["approve", "spam", "delete"])

@@ -38,7 +38,13 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
     assert run("list").output == "no moderators\n"
     assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
     assert fits(PASSWORD)
-    assert run("list").output.startswith("ann  since 20")
+    assert run("list").output.startswith("ann  owner  since 20")
+    changed = run("profile", "ann", "--public-name", "Ann B.", "--site", "https://ann.example")
+    assert changed.output == "ann has a new profile\n"
+    assert run("list").output.endswith("  writes as Ann B.  https://ann.example\n")
+    assert run("profile", "ann", "--role", "moderator", "--public-name", "").exit_code == 0
+    assert run("list").output.startswith("ann  moderator  since 20")
+    assert run("list").output.endswith("  writes as ann  https://ann.example\n")
     changed = run("passwd", "ann", given="another good password\r\n")
     assert changed.output == "ann has a new password\n"
     assert fits("another good password")
@@ -68,6 +74,8 @@ def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) 
         (("add", "<b>"), PASSWORD, "1 to 40 letters"),
         (("add", "Bob"), PASSWORD, "there is a moderator called Bob already"),
         (("passwd", "ann"), PASSWORD, "no moderator is called ann"),
+        (("profile", "ann", "--site", "x"), "", "no moderator is called ann"),
+        (("profile", "Bob", "--email", "x"), "", "x is no e-mail address"),
         (("remove", "ann"), "", "no moderator is called ann"),
         (("no-code", "ann"), "", "no moderator is called ann"),
     ],

@@ -36,6 +36,7 @@ COLUMNS = (
     C.published_at,
     C.edited_at,
     C.votes,
+    C.role,
 )
 PLACE = peewee.Tuple(C.published_at, C.id)
 
@@ -219,6 +220,8 @@ inserted: dict[str, object] = {
     "score": 5,
     "reasons": "9 links (+5)",
     "network": b"network",
+    "role": "owner",
+    "moderator_id": None,
 }
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires_at: 6}
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.auth import accounts
 from commentsvc.db import outbox
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, profiles
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR
@@ -162,3 +163,86 @@ def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
     [first, *_] = re.findall(r"https://c\.example(/mail/comment\?t=\S+)", body.get_content())
     assert service.form(first, "").status == 200
     assert status(service) == "approved"
+
+
+def answer_link(service: Served, email: str = "mo@blog.example", post: int = 1) -> str:
+    token = service.links.make("answer", 1, email, post, expires=int(service.now * 1_000) + HOUR)
+    return f"/mail/answer?t={token}"
+
+
+@pytest.fixture
+def moderator(service: Served) -> Served:
+    """The service with the moderator mo, who has the address that mails go to."""
+    service.database.write_now(accounts.add, "mo", "hash", int(service.now * 1_000))
+    mo = service.database.read_now(profiles.named, "mo")
+    service.database.write_now(
+        profiles.save, replace(mo, public_name="Mo B.", email="mo@blog.example")
+    )
+    return service
+
+
+def test_a_moderator_answers_from_a_mail(moderator: Served) -> None:
+    """One tap on the link, one on the button."""
+    now = int(moderator.now * 1_000)
+    [post] = moderator.database.read_now(outbox.due, "mail", now, 9)
+    letter = moderator.database.read_now(MailComposer(WITH_MAIL, moderator.links).compose, post)
+    assert letter
+    body = letter.message.get_body(("plain",))
+    assert body
+    [target] = re.findall(r"https://c\.example(/mail/answer\?t=\S+)", body.get_content())
+    page = moderator.get(target)
+    assert title(page) == "Answer this comment"
+    html = page.body.decode()
+    assert "Your answer, as <bdi>Mo B.</bdi>" in html
+    assert ">Approve and answer</button>" in html
+    assert status(moderator) == "pending"
+    answered = moderator.form(target, "message=*Yes*")
+    assert (answered.status, title(answered)) == (200, "Your answer is published.")
+    answer, question = (entry.comment for entry in moderator.stored())
+    assert (question.status, answer.parent_id) == ("approved", 1)
+    assert (answer.author, answer.role, answer.html) == (
+        "Mo B.",
+        "owner",
+        "<p><em>Yes</em></p>\n",
+    )
+    assert moderator.form(target, "message=*Yes*").status == 410
+    assert moderator.form(target, "message=Again").status == 410
+    assert len(moderator.stored()) == 2
+
+
+@pytest.mark.parametrize("message", ["", "+", "x" * 201])
+def test_a_mistake_in_an_answer_leaves_the_link_usable(moderator: Served, message: str) -> None:
+    target = answer_link(moderator)
+    refused = moderator.form(target, f"message={message}")
+    assert refused.status == 400
+    assert 'role="alert"' in refused.body.decode()
+    assert moderator.form(target, "message=Yes").status == 200
+
+
+def test_a_link_to_answer_is_of_one_moderator_and_one_purpose(moderator: Served) -> None:
+    assert moderator.get(answer_link(moderator, "ann@blog.example")).status == 410
+    token = link(moderator, "approved").partition("t=")[2]
+    assert moderator.get(f"/mail/answer?t={token}").status == 404
+    token = answer_link(moderator).partition("t=")[2]
+    assert moderator.form(f"/mail/comment?t={token}", "").status == 404
+    target = answer_link(moderator)
+    moderator.database.write_now(accounts.remove, "mo")
+    assert moderator.form(target, "message=Yes").status == 410
+    assert len(moderator.stored()) == 1
+
+
+def test_what_was_marked_as_spam_meanwhile_is_not_answered(moderator: Served) -> None:
+    target = answer_link(moderator)
+    moderator.form(link(moderator, "spam"), "")
+    assert title(moderator.get(target)) == "The comment is marked as spam already."
+    assert moderator.form(target, "message=Yes").status == 409
+    assert len(moderator.stored()) == 1
+
+
+def test_a_mail_to_an_address_of_no_account_leads_to_the_moderation_pages(service: Served) -> None:
+    [post] = service.database.read_now(outbox.due, "mail", int(service.now * 1_000), 9)
+    letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
+    assert letter
+    body = letter.message.get_body(("plain",))
+    assert body
+    assert "https://c.example/moderation/comment?id=1#answer" in body.get_content()

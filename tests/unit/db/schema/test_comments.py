@@ -56,6 +56,7 @@ def test_a_comment_has_the_tables_columns_but_for_the_secret_ones() -> None:
         "score",
         "reasons",
         "network",
+        "moderator_id",
     }
 
 

@@ -1,0 +1,232 @@
+"""protected_names: nobody writes under a moderator's name, by whatever way and spelling."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import Mock
+from urllib.parse import urlencode
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.auth import accounts
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
+from commentsvc.moderation import lists, profiles
+from commentsvc.settings.schema import MailSettings, ModerationSettings, Settings
+from commentsvc.spam import protected_names
+from commentsvc.spam.protected_names import ProtectedNames
+from tests.unit.app_fixture import NOW, SETTINGS, Served, served
+from tests.unit.database_fixture import opened
+
+ROSA = "rosa@blog.example"
+# Each of these would pass for Rosa Miller on a page.
+IMITATIONS = (
+    "Rosa Miller",
+    "rosa miller",
+    "ROSA  MILLER",
+    "RosaMiller",
+    "R o s a Miller",
+    "Rosa Miller.",
+    "@Rosa_Miller",
+    "Rosa MiIIer",  # I for l
+    "Rosa M1ller",
+    "R0sa Miller",
+    "Rosa Mi||er",
+    "Rosa \u039ciller",  # Greek
+    "R\u043e\u0455\u0430 Mill\u0435r",  # Cyrillic
+    "\uff32\uff4f\uff53\uff41 Miller",  # full width
+    "\U0001d411\U0001d428\U0001d42c\U0001d41a Miller",  # mathematical
+    "\u024f\u200dRosa Miller"[1:],
+    "Ro\u200bsa\u2060 Mil\u00adler",  # nothing that is seen
+    "R\u00f3s\u0101 M\u00efller",
+    "Ro\u0301sa Miller",
+    "\u24c7osa Miller",  # circled
+    "\U0001f161osa Miller",
+    "\U0001f1f7\U0001f1f4\U0001f1f8\U0001f1e6 Miller",  # as flags
+    "\u0280\u1d0f\ua731\u1d00 \u1d0d\u026a\u029f\u029f\u1d07\u0280",  # small capitals
+    "Rosa Miller \u2714",
+    "Rosa Miller \U0001f451",
+    "Rosa Miller (owner)",
+    "[Owner] Rosa Miller",
+    "Rosa Miller | Moderator",
+    "Rosa Miller - Owner",
+    "Owner: Rosa Miller",
+)
+NO_ACCOUNTS = Mock(spec=Reader)
+NO_ACCOUNTS.execute.return_value.fetchall.return_value = []
+OTHERS = (
+    "Rosa",
+    "Miller",
+    "Rosa Millers",
+    "Rosa-Luise Miller",
+    "Rosalind Miller",
+    "Ros Amiller Jr",
+)
+
+
+def test_what_looks_like_a_protected_name_is_found() -> None:
+    names = _names("Rosa Miller")
+    for name in IMITATIONS:
+        finding = names.check(name, "", "")
+        assert finding, name
+        assert finding.reason == "looks like the protected name “Rosa Miller”"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_who_is_called_nearly_so_is_not_found(name: str) -> None:
+    assert _names("Rosa Miller").check(name, "", "") is None
+
+
+@pytest.mark.parametrize(
+    ("protected", "imitations", "others"),
+    [
+        ("Вова", ("вова", "Boвa", "ВОВА"), ("Вера",)),
+        ("Iris", ("lris", "IRlS", "1ris", "\u0130ris"), ("Ines",)),
+        ("Müller", ("Muller", "MÜLLER", "Mu\u0308ller"), ("Möller",)),
+        ("Marnie", ("Mamie", "MARNIE"), ("Marie",)),
+        ("李雷", ("李 雷",), ("李",)),
+        ("☕", ("☕",), ("☕☕", "🍵")),
+        ("Jean-Luc", ("Jean Luc", "jeanluc"), ("Jean", "Luc")),
+    ],
+)
+def test_names_of_all_scripts_are_compared(
+    protected: str, imitations: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    names = _names(protected)
+    assert all(names.check(name, "", "") for name in (protected, *imitations))
+    assert not any(names.check(name, "", "") for name in others)
+
+
+def test_an_address_is_protected_as_address_digest_and_name() -> None:
+    names = _names("Rosa Miller", ROSA)
+    digest = hashlib.md5(ROSA.encode(), usedforsecurity=False).hexdigest()
+    for given in (("Ann", ROSA, ""), ("Ann", "ROSA@Blog.Example", ""), ("Ann", "", digest)):
+        finding = names.check(*given)
+        assert finding
+        assert finding.reason == "has a protected address"
+    assert names.check("rosa@bIog.example", "", "")
+    assert names.check("Ann", "ann@blog.example", "0" * 32) is None
+
+
+def test_without_protected_names_nothing_is_found() -> None:
+    assert _names().check("Rosa Miller", ROSA, "") is None
+
+
+def test_no_plain_name_needs_the_table_of_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protected_names, "_prototypes", lambda: pytest.fail("it is loaded"))
+    assert _names("Rosa Miller").check("Rosa M. Miller", "ann@blog.example", "") is None
+
+
+def test_the_moderators_of_the_mail_settings_are_protected(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, mail=MailSettings(moderators=(ROSA,)))
+    with opened(tmp_path) as database:
+        assert _loaded(settings, database).check("Ann", ROSA, "")
+
+
+# The ways in, each with a name and an address: what is stored by them stands in the queue.
+
+
+def by_json(service: Served, author: str, email: str) -> int:
+    return service.submit(author=author, email=email).status
+
+
+def by_form(service: Served, author: str, email: str) -> int:
+    form = {"url": "/p/", "author": author, "message": "Hi", "email": email}
+    return service.form("/embed/thread", urlencode(form)).status
+
+
+def by_stacosys_form(service: Served, author: str, email: str) -> int:
+    form = {"url": "/p/", "author": author, "message": "Hi", "email": _digest(email)}
+    return service.form("/newcomment", urlencode(form)).status
+
+
+def by_stacosys_json(service: Served, author: str, email: str) -> int:
+    sent = {"url": "/p/", "author": author, "message": "Hi", "email": _digest(email)}
+    return service.post("/comments", sent).status
+
+
+Way = Callable[[Served, str, str], int]
+WAYS: tuple[Way, ...] = (by_json, by_form, by_stacosys_form, by_stacosys_json)
+OPEN = replace(
+    SETTINGS,
+    moderation=ModerationSettings(policy="none", protected_names=("The Blog",)),
+)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    """A service that moderates nothing, with the moderator rosa, called Rosa Miller."""
+    with served(tmp_path, OPEN) as service:
+        service.database.write_now(accounts.add, "rosa", "hash", int(NOW * 1_000))
+        profile = service.database.read_now(profiles.named, "rosa")
+        changed = replace(profile, public_name="Rosa Miller", email=ROSA)
+        service.database.write_now(profiles.save, changed)
+        yield service
+
+
+IMITATED = (
+    ("Rosa Miller", ""),
+    ("r\u043esa mi||er", ""),
+    ("rosa", ""),
+    ("The  BLOG", ""),
+    ("Ann", "Rosa@Blog.example"),
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_imitation_waits_whatever_way_it_comes(service: Served, way: Way) -> None:
+    for number, (author, email) in enumerate(IMITATED, 1):
+        assert way(service, author, email) in (202, 302, 200)
+        comment = service.stored()[0].comment
+        assert (comment.id, comment.status, comment.role) == (number, "pending", "")
+        verdict = service.database.read_now(lists.verdicts_of, [number])[number]
+        assert "protected" in " ".join(verdict.reasons)
+    way(service, "Ben", "ben@blog.example")
+    assert service.stored()[0].comment.status == "approved"
+
+
+def test_a_new_name_is_protected_from_its_acknowledgement_on(service: Served) -> None:
+    assert service.submit(author="Zoe", message="1").status == 201
+    profile = service.database.read_now(profiles.named, "rosa")
+    service.database.write_now(profiles.save, replace(profile, public_name="Zoe"))
+    assert service.submit(author="Zoe", message="2").status == 202
+    assert service.submit(author="Rosa Miller", message="3").status == 201
+
+
+def test_an_imitation_that_was_approved_waits_again_with_another_text(service: Served) -> None:
+    sent = json.loads(service.submit(author="Ann", message="Hi").body)
+    profile = service.database.read_now(profiles.named, "rosa")
+    service.database.write_now(profiles.save, replace(profile, public_name="Ann"))
+    edited = service.ask(
+        "PATCH",
+        "/api/comments/1",
+        json.dumps({"message": "As the owner I say"}).encode(),
+        content_type="application/json",
+        authorization=f"Bearer {sent['token']}",
+    )
+    assert json.loads(edited.body)["status"] == "pending"
+
+
+@pytest.mark.parametrize("field", ["role", "pinned", "moderator_id"])
+def test_nobody_sends_a_badge_along(service: Served, field: str) -> None:
+    assert service.submit(author="Ann", **{field: "owner"}).status == 400
+
+
+def _names(*texts: str) -> ProtectedNames:
+    """The names of the settings alone."""
+    names = ProtectedNames(replace(SETTINGS, moderation=ModerationSettings(protected_names=texts)))
+    names.load(NO_ACCOUNTS)
+    return names
+
+
+def _loaded(settings: Settings, database: Database) -> ProtectedNames:
+    names = ProtectedNames(settings)
+    database.read_now(names.load)
+    return names
+
+
+def _digest(email: str) -> str:
+    digest = hashlib.md5(email.strip().lower().encode(), usedforsecurity=False)
+    return digest.hexdigest() if email else ""
