@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -111,6 +111,11 @@ Advance = Callable[[int, int], None]
     metavar="FILE",
     help="Write what became of each comment to a CSV file.",
 )
+@click.option(
+    "--learn",
+    type=click.Choice(["approved", "all"]),
+    help="Teach the spam filter by the newest approved comments; `all`: by spam, too.",
+)
 @click.option("--list", "list_runs", is_flag=True, help="Show all imports so far.")
 @click.option("--undo", type=click.IntRange(1, 2**31), metavar="ID", help="Take an import back.")
 def import_(
@@ -126,6 +131,7 @@ def import_(
     statuses: tuple[str, ...],
     keep_going: bool,
     report_file: Path | None,
+    learn: str | None,
     list_runs: bool,
     undo: int | None,
 ) -> None:
@@ -168,7 +174,19 @@ def import_(
         if report_file:
             report.write(report_file, stage.rows(database))
     if run is not None:
+        if learn:
+            _learn(data, run, with_spam=learn == "all")
         click.echo(f"This is import {run}. To take it back: commentsvc import --undo {run}")
+
+
+def _learn(data: Path, run: int, *, with_spam: bool) -> None:
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import LearnImport
+
+    labels: list[Literal["approved", "spam"]] = ["approved", "spam"] if with_spam else ["approved"]
+    for label in labels:
+        number = client.write(data, LearnImport(run, label)).moved
+        click.echo(f"the spam filter has learned from {number} comments: {label}")
 
 
 def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:

@@ -17,7 +17,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.imports import native_store, stage
 from commentsvc.imports.stage import ReadyComment
 from commentsvc.model import AGING, APPROVED, CLOSED, site_tag, thread_tag
-from commentsvc.spam import bans
+from commentsvc.spam import bans, training
 
 _FIND_KEY: Final = (
     "SELECT c.id, c.thread_id FROM imported_comment AS i JOIN comment AS c ON c.id = i.comment_id"
@@ -264,6 +264,16 @@ class _Pages:
         return ThreadRef(comment.site, url, site_id, thread_id)
 
 
+def learn(tx: Transaction, import_id: int, label: str) -> int:
+    """Let the newest comments of an import with that status teach the spam filter; how many."""
+    rows = tx.execute(
+        "SELECT c.id FROM imported_comment AS i JOIN comment AS c ON c.id = i.comment_id"
+        " WHERE i.import_id = ? AND c.status = ? ORDER BY c.id DESC LIMIT ?",
+        (import_id, label, training.LEARNED),
+    )
+    return training.learn(tx, label, [number for (number,) in rows.fetchall()])
+
+
 def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) -> tuple[int, int]:
     """Take back at most `most` comments of an import, of those with an id below `before`.
 
@@ -274,6 +284,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
     if not rows:
         _remove_run(tx, import_id, now)
         return 0, 0
+    training.update(tx, [row[0] for row in rows if row[1] is not None])
     shown: Counter[ThreadRef] = Counter()
     for number, status, site, url, site_id, thread_id, answered in rows:
         if status == APPROVED:

@@ -295,6 +295,17 @@ class StoreImportedRecords(ControlCommand, frozen=True):
         return CommandResult()
 
 
+class LearnImport(ControlCommand, frozen=True):
+    """Let comments of the import `id` with the status `label` teach the spam filter."""
+
+    id: Id
+    label: Literal["approved", "spam"]
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        return CommandResult(moved=store.learn(tx, self.id, self.label))
+
+
 class FinishImport(ControlCommand, frozen=True):
     """Note that the import `id` is complete."""
 
@@ -340,6 +351,7 @@ Order = (
     | BeginImport
     | StoreImported
     | StoreImportedRecords
+    | LearnImport
     | FinishImport
     | UndoImport
 )

@@ -10,7 +10,7 @@ erased takes its lesson along, but what was learned stays, unless its author ask
 
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -73,15 +73,41 @@ def update(tx: Transaction, ids: Iterable[int]) -> None:
             counts[kind].subtract(struct.unpack(f"<{len(words) // 4}I", words))
             taught[kind] -= 1
         if became in KINDS and learned < LEARNED:
-            numbers = tokens(author, site, source).keys()
-            row = (comment_id, became, struct.pack(f"<{len(numbers)}I", *numbers))
-            tx.execute(
-                "INSERT INTO training_comment (comment_id, label, tokens) VALUES (?, ?, ?)", row
-            )
-            counts[became].update(numbers)
+            _remember(tx, comment_id, became, tokens(author, site, source).keys(), counts)
             taught[became] += 1
             learned += 1
     _count(tx, counts, taught)
+
+
+def learn(tx: Transaction, label: str, ids: Iterable[int]) -> int:
+    """Let the comments `ids`, which nobody here decided on, teach what `label` says.
+
+    Return how many did: at most `LEARNED`, and none that has taught before.
+    """
+    counts: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
+    taught = Counter[str]()
+    for comment_id in ids:
+        [(author, site, source, _, kind, _)] = tx.execute(DECIDED, (comment_id,)).fetchall()
+        if kind is None and taught[label] < LEARNED:
+            _remember(tx, comment_id, label, tokens(author, site, source).keys(), counts)
+            taught[label] += 1
+    _count(tx, counts, taught)
+    return taught[label]
+
+
+def _remember(
+    tx: Transaction,
+    comment_id: int,
+    label: str,
+    numbers: Collection[int],
+    counts: dict[str, Counter[int]],
+) -> None:
+    """Note the words of a comment that teaches, and add them to `counts`."""
+    tx.execute(
+        "INSERT INTO training_comment (comment_id, label, tokens) VALUES (?, ?, ?)",
+        (comment_id, label, struct.pack(f"<{len(numbers)}I", *numbers)),
+    )
+    counts[label].update(numbers)
 
 
 def version(reader: Reader) -> int:

@@ -5,10 +5,12 @@ import fcntl
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,25 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
         "line 1: give the old address, a comma, the new one"
         in run("auto", disqus, "--map", moved).output
     )
+
+
+def test_the_spam_filter_learns_where_that_is_wanted(
+    run: Run, tmp_path: Path, disqus: Path
+) -> None:
+    data = tmp_path / "data"
+    assert "learned" not in run("disqus", disqus).output
+    run("--undo", 1)
+    done = run("disqus", disqus, "--learn", "all")
+    assert "learned from 1 comments: approved" in done.output
+    assert "learned from 1 comments: spam" in done.output
+
+    def totals() -> list[tuple[int, int]]:
+        with closing(sqlite3.connect(data / "comments.sqlite3")) as database:
+            return database.execute("SELECT spam, good FROM training_total").fetchall()
+
+    assert totals() == [(1, 1)]
+    run("--undo", 2)
+    assert totals() == [(0, 0)]
 
 
 @pytest.mark.parametrize(
