@@ -47,6 +47,7 @@ from commentsvc.util.ratelimit import RateLimiter
 # What one may vote, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
 # Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
+BALLOT_BYTES: Final = 1_024  # a vote, and the random word of who votes
 WIDE_VOTES: Final = f"{3 * voting.CROWD}/day"
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
@@ -233,6 +234,8 @@ class AuthorActions:
 
     def _ballot(self, body: bytes) -> VoteRequest:
         """Read a vote. Raise HttpError 400 that names all faulty fields."""
+        if len(body) > BALLOT_BYTES:
+            raise MalformedError(f"A vote has at most {BALLOT_BYTES} bytes.")
         try:
             sent = msgspec.json.decode(body, type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -76,6 +76,9 @@ from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 # Milliseconds: a comment that is older by no more may be committed later than the newest. The
 # service answers within 30 seconds.
 OVERLAP = MINUTE_MS
+# Characters of what was typed that come back with a fault: twice a usual message, and enough of all
+# else. An answer may not be several times a request as long as a body may be.
+ECHOED_MESSAGE, ECHOED_FIELD = 16_384, 2_048
 KNOWN = (
     *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
     "role",
@@ -334,6 +337,10 @@ class Embed:
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
         language = find_language(requested_language(request.query))
+        values = {
+            name: text[: ECHOED_MESSAGE if name == "message" else ECHOED_FIELD]
+            for name, text in values.items()
+        }
         try:
             name = SUBMIT.read(request).site
             place = self._sites.locate(values.get("url", ""), name)

@@ -199,6 +199,13 @@ def test_a_ballot_has_these_fields_alone(service: Served) -> None:
     assert faults(service.post("/api/comments/1/votes", {})) == ["vote", "voter"]
 
 
+def test_a_vote_is_no_longer_than_it_must_be(service: Served) -> None:
+    number = data(service.submit("Hi"))["comment"]["id"]
+    long = {"vote": 1, "voter": "v" * 16, "more": [[]] * 1_000}
+    answer = service.post(f"/api/comments/{number}/votes", long)
+    assert (answer.status, data(answer)["error"]["code"]) == (400, "malformed")
+
+
 def test_the_settings_say_how_one_may_vote(tmp_path: Path) -> None:
     for name, against, status in (("both", -1, 200), ("off", 1, 404)):
         folder = tmp_path / name

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlencode
 
 import msgspec
 import pytest
@@ -179,6 +180,17 @@ def test_the_thread_can_be_a_page_of_its_own(service: Served) -> None:
 def test_the_form_is_posted_to_this_service(service: Served, query: str, action: str) -> None:
     html = service.get(f"/embed/thread?url=/p/{query}").body.decode()
     assert f'method="post" action="{action}"' in html
+
+
+def test_a_refused_form_brings_back_what_was_typed_but_no_more(service: Served) -> None:
+    """Else an answer is five times the largest body, for each attempt."""
+    typed = "é" * 9_000
+    answer = service.form("/embed/thread", urlencode({"url": "/p/", "message": typed}))
+    assert typed in answer.body.decode()
+    huge = urlencode(dict.fromkeys(("url", "message", "author", "email", "key"), '"' * 40000))
+    answer = service.form("/embed/thread", huge)
+    assert answer.status == 400
+    assert len(answer.body) < 150_000
 
 
 def test_the_address_of_the_form_comes_from_the_settings(tmp_path: Path) -> None:
