@@ -1,4 +1,4 @@
-"""Files: the widget's, and those of a demo blog; without one, a page for who opens the root.
+"""Static files: the widget's, and those of a demo blog; without one, a page for who opens the root.
 
 All are found once, at the start, and a request only looks a name up: no path that a client sends
 ever reaches the file system. The shipped files are in memory; those of a demo blog are read when
@@ -57,6 +57,14 @@ STATIC = Operation(
     answers={200: Content("*/*")},
     errors=(404,),
 )
+ROOT = Operation(
+    method="GET",
+    path="/",
+    summary="A page that says what this is",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: Content("text/html")},
+)
 
 
 def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
@@ -106,7 +114,7 @@ class Files:
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog takes every path and comes last."""
-        last = Route("GET", "/{path}", self.blog) if self._blog else Route("GET", "/", self.root)
+        last = Route("GET", "/{path}", self.blog) if self._blog else route(ROOT, self.root)
         return [route(STATIC, self.static), last]
 
     def root(self, _: Request) -> Response:
