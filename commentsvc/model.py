@@ -1,4 +1,4 @@
-"""Model: what a comment is, and the words that stand for it everywhere.
+"""What a comment is, and the words that stand for it everywhere.
 
 Values only: nothing is imported from the package, and nothing here knows a database.
 """

@@ -1,11 +1,11 @@
-"""Gate: who asks for a moderation page, and whether what is sent comes from one.
+"""Access control: who asks for a moderation page, and whether what is sent comes from one.
 
-Every handler of a page stands behind one of four doors, which give it a Visit:
+Every handler of a page has one of four decorators, which give it a RequestContext:
 
-    open    GET   anybody: the page to sign in
-    page    GET   moderators; others are sent to sign in, and come back afterwards
-    enter   POST  anybody, from a form of ours: signing in
-    act     POST  moderators, from a form of ours
+    public_page          GET   anybody: the page to sign in
+    login_required       GET   moderators; others are sent to sign in, and come back afterwards
+    public_form          POST  anybody, from a form of ours: signing in
+    login_required_form  POST  moderators, from a form of ours
 
 A form is ours where three things say so: the cookie is sent by browsers for our own pages only
 (SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin, and the form holds the token

@@ -1,4 +1,4 @@
-"""Cards: comments as moderators see them in their lists, remembered.
+"""Comments as moderators see them in their lists, remembered.
 
 After each decision a list comes again, and all of it but one comment is as it was. To make
 the HTML of fifty takes 2.5 ms, to find it a tenth of that. What is remembered is found by all that
@@ -82,7 +82,7 @@ class Viewer:
 
 @lru_cache(REMEMBERED)
 def html(shown: CommentView) -> Markup:
-    """A card as an item of a list."""
+    """A comment as an item of a list."""
     listed: Callable[[CommentView], Markup] = vars(render.template("item.html").module)["listed"]
     return listed(shown)
 

@@ -1,4 +1,4 @@
-"""Frame: what surrounds each page for moderators: where else there is something to do.
+"""Layout: what surrounds each page for moderators: where else there is something to do.
 
 Its numbers are read anew for each page, by an index that holds no approved comment; beyond a
 thousand it says so, since counting a large queue takes longer than to show it.

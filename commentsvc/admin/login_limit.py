@@ -1,4 +1,4 @@
-"""Throttle: how often somebody may try to sign in.
+"""How often somebody may try to sign in.
 
 Three kinds of buckets. One network may guess a few times, whatever names it tries. One
 name may be tried a few times, from however many networks. Alone, the latter would let anybody lock

@@ -1,4 +1,4 @@
-"""Pages: the moderation pages' templates, and the headers of every answer there.
+"""Rendering: the moderation pages' templates, and the headers of every answer there.
 
 A page is a template with named values; all texts in it are escaped by jinja2, and the only
 HTML that comes from a reader is what `comments.markdown` made, which passed its allow-list. The

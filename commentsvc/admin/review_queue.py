@@ -1,4 +1,4 @@
-"""Reviewing: the lists of comments, and the decisions on them.
+"""The review queue: the lists of comments, and the decisions on them.
 
 One form holds a whole list: each comment has buttons of its own, and those above the list
 are for all that are ticked. So a decision needs no script. It answers by sending the browser back
@@ -192,8 +192,8 @@ def _part(reader: Reader, status: str, query: str, site: str, after: str, who: s
         items, unindexed = found.items, found.unindexed
         more = "" if found.next is None else str(found.next)
     else:
-        sheet = lists.list_page(reader, status, site, MOST, after or None)
-        items, more, unindexed = sheet.items, sheet.next or "", 0
+        page = lists.list_page(reader, status, site, MOST, after or None)
+        items, more, unindexed = page.items, page.next or "", 0
     told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
     parents = lists.parents_of(reader, (entry.comment for entry in items))
     every = _every(reader, status, query, site) if more or after else []

@@ -1,4 +1,4 @@
-"""Factor pages: a moderator lets an app's code be asked for, and no more."""
+"""The page on which moderators turn two-factor authentication on or off."""
 
 from os import urandom
 from urllib.parse import urlsplit

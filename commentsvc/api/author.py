@@ -1,4 +1,4 @@
-"""Readers: what they do with comments that are there: change and delete their own, and vote.
+"""What readers do with comments that are there: change and delete their own, and vote.
 
 An author is who has the token that came with the comment, for as long as it is good; there
 are no accounts. As in `api.comments`, each handler's docstring is the API's truth.

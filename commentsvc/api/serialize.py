@@ -1,4 +1,4 @@
-"""Answers: what our JSON answers hold, a comment above all."""
+"""What our JSON answers hold, a comment above all."""
 
 import hashlib
 import re

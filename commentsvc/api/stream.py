@@ -1,4 +1,4 @@
-"""Live: whoever keeps a page open is told at once when its comments change.
+"""Live updates: a page that is open learns at once that its comments have changed.
 
 A stream is the core's: here it begins with what is true now, and later each change is
 published once, however many are told of it. The writer purges the answers that a transaction made

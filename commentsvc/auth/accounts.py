@@ -1,4 +1,4 @@
-"""Moderators: who may decide, as rows of the database.
+"""Accounts of moderators: who may decide, as rows of the database.
 
 An account is a name and the hash of a password; all moderators may do the same. What readers see of
 a moderator is in `moderation.profiles`. Whatever

@@ -1,4 +1,4 @@
-"""Factors: the second thing that a moderator may need to sign in, a code of an app.
+"""Two-factor authentication: besides the password a moderator may need a code of an app.
 
 The app's secret is made of a random salt in the database and the secret key of the service,
 so a copy of the database gives no code; without that key (or with one that was changed, and the

@@ -1,4 +1,4 @@
-"""Aliases: what a blog tells of the old addresses of its pages.
+"""Importing aliases: what a blog tells of the old addresses of its pages.
 
 A build of the blog writes a list (that of Hugo is made by `static/hugo`), and whoever runs
 the service hands it to a command. Readers' browsers have no part in it: whoever could send an alias

@@ -1,4 +1,4 @@
-"""Backup verbs: the commands that copy the database, and put a copy back."""
+"""The commands that copy the database, and put a copy back."""
 
 from pathlib import Path
 

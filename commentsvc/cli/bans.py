@@ -1,4 +1,4 @@
-"""Ban verbs: the commands for what is not welcome."""
+"""The commands for bans."""
 
 from pathlib import Path
 from typing import Literal

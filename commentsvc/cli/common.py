@@ -1,4 +1,4 @@
-"""Console: what all commands share, whatever they do.
+"""What all commands share, whatever they do.
 
 A command that fails says why in one line on stderr and exits with 1 (2 for a wrong command
 line), never with a traceback: the errors that we raise on purpose are listed in `expected`.

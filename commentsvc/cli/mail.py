@@ -1,4 +1,4 @@
-"""Mail verbs: the commands that concern mail.
+"""The commands that concern mail.
 
 `mail test` needs no running server and leaves nothing in the outbox: it talks to the mail
 server itself, and tells at which step that ends.

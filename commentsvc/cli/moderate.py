@@ -1,4 +1,4 @@
-"""Verbs: the commands that moderate.
+"""The commands that moderate.
 
 Commands that write take the lock on the data and do it themselves; while a server holds the
 lock, they ask it over its control socket instead (see `client`). Each says what became of every

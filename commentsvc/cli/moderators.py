@@ -1,4 +1,4 @@
-"""Staff: the commands for who may moderate on the web pages.
+"""The commands for who may moderate on the web pages.
 
 The password is hashed here, so that it goes neither through the control socket nor into a
 process list. Who may write the data folder may do all this without knowing anybody's password.

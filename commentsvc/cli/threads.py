@@ -1,4 +1,4 @@
-"""Thread verbs: the commands that moderate whole pages.
+"""The commands that moderate whole pages.
 
 As in `moderate`. A page's address is brought to its canonical form here, by the settings of its
 site, so that what a moderator copies from a browser names the thread that readers see.

@@ -1,4 +1,4 @@
-"""Adding: a submission is stored, or found to be stored already.
+"""Creating a comment: a submission is stored, or found to be stored already.
 
 A retry must never post twice, so every submission has a key. An *explicit* key is a secret
 of the client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest

@@ -1,4 +1,4 @@
-"""Subscribing: who is told of answers to their comments, and who wants to be told no more.
+"""Subscriptions: who is told of answers to their comments, and who wants to be told no more.
 
 A wish comes with a submission; anybody can write somebody else's address there. So the
 owner of the address is asked to confirm it, once for each site, and only when the comment is

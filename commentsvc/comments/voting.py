@@ -1,4 +1,4 @@
-"""Voting: what readers think of comments, one vote of each reader on each.
+"""Votes: what readers think of comments, one vote of each reader on each.
 
 A reader is who has the same browser: it makes a random word once, keeps it, and sends it
 with its votes; we keep a digest of it. Nothing else tells readers apart without a cookie or an

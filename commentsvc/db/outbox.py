@@ -1,4 +1,4 @@
-"""Posting: what is put into the outbox, and what becomes of it there.
+"""The outbox queue: what is put into it, and what becomes of it.
 
 A row is written by the very transaction that stores or changes what it tells of, so that
 no crash comes between the two. Who is told stands in the table `target`, which a start brings in

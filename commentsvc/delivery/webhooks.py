@@ -1,4 +1,4 @@
-"""Hooks: what other programs and messengers are told of comments, and how.
+"""Webhooks: what other programs and messengers are told of comments, and how.
 
 A webhook gets JSON that is signed as Standard Webhooks 1.0 has it (webhook-id, -timestamp,
 -signature), so that ready-made libraries verify it; a delivery that comes twice has the same

@@ -1,4 +1,4 @@
-"""Web: what a handler gets and gives, and who is asking.
+"""Requests and responses: what a handler gets and gives, and who is asking.
 
 The core has parsed and bounded the request before; here its texts become values. Handlers
 raise HttpError for every answer that is no success, and the router alone makes a response of

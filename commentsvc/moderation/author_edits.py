@@ -1,4 +1,4 @@
-"""Revising: what an author does with a comment later, by the token that came with it.
+"""Edits by authors: what an author does with a comment later, by the token that came with it.
 
 A new text is judged as a submission is, lest an approved comment be turned into spam once
 it is shown: where it would have had to wait, the comment waits again. Nothing that an author does

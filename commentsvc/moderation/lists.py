@@ -1,4 +1,4 @@
-"""Review: the lists that moderators work through.
+"""The lists that moderators work through.
 
 Each is read in pieces, the newest first, by an index from where the last piece ended; so a
 piece takes the same time at the first comment and the millionth. What is not approved is ordered by
@@ -57,13 +57,13 @@ class ReviewPage(msgspec.Struct, frozen=True):
 def list_page(reader: Reader, status: str, site: str, limit: int, after: str | None) -> ReviewPage:
     """At most `limit` comments with a status, of a site or of all where it is "".
 
-    Raises BadCursor where `after` is not from the sheet before.
+    Raises BadCursor where `after` is not from the page before.
     """
     place = (_LAST, _LAST)
     if after is not None:
         found = _AFTER.fullmatch(after)
         if found is None:
-            raise BadCursor("this is not where a sheet ended")
+            raise BadCursor("this is not where a page ended")
         place = (int(found[1]), int(found[2]))
     sites = _sites(reader, site)
     if status == APPROVED:

@@ -1,4 +1,4 @@
-"""Owned: all that is kept of somebody, who is known by an e-mail address.
+"""Personal data: all that is kept of somebody, who is known by an e-mail address.
 
 Comments are found by the index of words, which holds each address as one word, and, where
 they are too new to be in it, one by one; so a million of others costs nothing. Addresses are

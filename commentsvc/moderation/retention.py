@@ -1,4 +1,4 @@
-"""Privacy: what is forgotten by itself, and what when its author asks.
+"""Retention: what is forgotten by itself, and what when its author asks.
 
 Hashes of networks, and spam that nobody has touched for long, are dropped in pieces when
 nobody waits (see `runtime.maintenance`). Of the spam a number for each day is kept, and what the

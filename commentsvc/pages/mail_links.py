@@ -1,4 +1,4 @@
-"""Link pages: where the links in mails lead. They need no session: the link is the key.
+"""Where the links in mails lead. They need no session: the link is the key.
 
 Mail scanners follow links, so GET only shows what a link would do, on a page with one
 button; POST does it. A page shows nothing that its mail did not tell. Its policy allows no script

@@ -1,4 +1,4 @@
-"""Own pages: an author gets all of theirs, or has it erased, by links that are mailed.
+"""Personal data: an author gets all of theirs, or has it erased, by links that are mailed.
 
 Who reads an address's mail is its owner. So the address is asked for, two links are mailed
 there, each of which does one thing, and the page behind a link does it by POST alone, since mail

@@ -1,4 +1,4 @@
-"""Orders: what a command asks to be written.
+"""Control commands: what a command asks to be written.
 
 An order crosses the control socket as JSON where a server runs, and is written by the
 command itself where none does; either way by its own `apply`, in one transaction. Urls in it are

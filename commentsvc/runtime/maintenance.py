@@ -1,4 +1,4 @@
-"""Chores: what can wait until nobody does.
+"""Maintenance: what can wait until nobody does.
 
 Feeding the index of words costs as much as storing the comment. So it is done in pieces,
 after a pause in which no comment came, and stops as soon as one comes: submissions never wait for

@@ -1,6 +1,6 @@
-"""Layers: all that a submission passes before it is judged.
+"""The spam checks: all that a submission passes before it is judged.
 
-Each layer knows one thing and can be off. All are asked, so that a moderator sees every
+Each check knows one thing and can be off. All are made, so that a moderator sees every
 reason. Nothing here reads the disk, and nothing waits.
 
 The widget gets a form token and a proof of work to do when its form is opened (`invite`). A reader
@@ -29,7 +29,7 @@ _NO_WORK = Signal(score.NO_WORK, "no proof of work")
 
 
 class SpamChecker:
-    """The layers as the settings have them."""
+    """The checks as the settings have them."""
 
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
         """Take the settings and the secret keys."""

@@ -1,4 +1,4 @@
-"""School: keeps the filter at what moderators have taught by now.
+"""Model cache: keeps the Bayesian filter at what moderators have taught by now.
 
 A submission asks the filter in memory. At most once in PAUSE_MS it also asks whether
 something was taught since; then the odds of all words are read anew, by a reader's thread, while
@@ -20,10 +20,10 @@ PAUSE_MS: Final = 2_000
 
 
 class ModelCache:
-    """A filter, and where its lessons are."""
+    """A filter, and where its training is."""
 
     def __init__(self, database: Database) -> None:
-        """Take where the lessons are; nothing is read yet."""
+        """Take where the training is; nothing is read yet."""
         self._database = database
         self._bayes = Bayes()
         self._version = -1

@@ -1,4 +1,4 @@
-"""Standing: how a site takes comments, and what its moderators said of such as this one.
+"""Spam policy: how a site takes comments, and what its moderators said of such as this one.
 
 The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
 only ``suspicious`` ones, or ``none``. An author earns trust by approved comments on the site, and

@@ -1,4 +1,4 @@
-"""Work: what a reader's browser computes before a comment is taken, as a bot would have to.
+"""Proof of work: what a reader's browser, or a bot, computes before a comment is taken.
 
 ALTCHA's format, second version (https://altcha.org/docs/v2/proof-of-work-v2/): find the
 number for which PBKDF2 gives the key that begins as asked. We choose the number, so that the time

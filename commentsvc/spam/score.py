@@ -1,13 +1,13 @@
-"""Spam: what is refused, what waits for a moderator, what is shown at once.
+"""Spam score: what is refused, what waits for a moderator, what is shown at once.
 
-Each layer of the defence gives findings, a reason with its points, and `judge` adds
-them up. No single doubt of ours decides over a person: a reader without JavaScript, with an unusual
-text or an unlucky network is held at worst. Only a field that no person can see, filled, is
-refused. What several checks doubt is filed as spam (the setting `spam.spam_score`), and so is what
-says nearly the same as what moderators called spam before; there it costs no moderator's time, and
-can still be found and undone.
+Each check gives signals, a reason with its points, and `decide` adds them up. No single doubt of
+ours decides over a person: a reader without JavaScript, with an unusual text or an unlucky network
+is held at worst. Only a field that no person can see, filled, is refused. What several checks doubt
+is filed as spam (the setting `spam.spam_score`), and so is what says nearly the same as what
+moderators called spam before; there it costs no moderator's time, and can still be found and
+undone.
 
-The points stand here and nowhere else, so that their sums can be overlooked.
+The points stand here and nowhere else, so that all can be compared at a glance.
 """
 
 from functools import lru_cache
@@ -61,7 +61,7 @@ _HELD: Final = Verdict("hold")
 
 @lru_cache(maxsize=1_024)
 def decide(signals: tuple[Signal, ...], holds_from: int, spam_from: int) -> Verdict:
-    """Decide on a submission by what the layers found.
+    """Decide on a submission by what the checks found.
 
     From `holds_from` points on it is held (0: always), from `spam_from` filed as spam (0: never).
     """

@@ -1,4 +1,4 @@
-"""Rules: what the text of a comment tells by itself: links, words, scripts.
+"""Text rules: what the text of a comment tells by itself: links, words, scripts.
 
 Rules are the operator's, and each can be off. They look at text as it was typed, in
 linear time. A word matches as a whole word in any case and width (NFKC), so that a rule against

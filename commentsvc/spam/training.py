@@ -1,11 +1,11 @@
-"""Lessons: what moderators' decisions teach the filter, kept in step with them.
+"""Training: what moderators' decisions teach the filter, kept in step with them.
 
-A comment whose last decision was to approve it, or to mark it as spam, is a lesson: of each
-of its tokens (see `tokens`) one more is counted in good comments, or in spam. The lesson is noted
+A comment whose last decision was to approve it, or to mark it as spam, trains the filter: of each
+of its tokens (see `tokens`) one more is counted in good comments, or in spam. This is noted
 with the tokens' numbers, in the decision's own transaction, so that undoing it, or deciding
 otherwise, takes back just what was counted, whatever the comment says by then. What nobody has
 decided on teaches nothing, so the filter never learns from its own verdicts. A comment that is
-erased takes its lesson along, but what was learned stays, unless its author asked to be forgotten.
+erased takes that note along, but what was learned stays, unless its author asked to be forgotten.
 """
 
 import struct
@@ -22,7 +22,7 @@ from commentsvc.spam.bayes import tokens
 KINDS: Final = (SPAM, APPROVED)
 WORDS: Final = 30_000  # that are kept: 1 MiB of the file, 3 MiB of memory
 LEARNED: Final = 1_000  # comments of one act; more would hold up submissions
-LEAST: Final = 10  # lessons of both kinds, before which the filter says nothing
+LEAST: Final = 10  # comments of both kinds, before which the filter says nothing
 DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
 DECIDED: Final = (
@@ -119,7 +119,7 @@ def version(reader: Reader) -> int:
 def odds(reader: Reader) -> dict[int, float]:
     """For the number of each word that tells something: the odds of spam, from 0 to 1.
 
-    Empty where there were fewer than LEAST lessons of either kind.
+    Empty where there were fewer than LEAST comments of either kind.
     """
     row = reader.execute("SELECT spam, good FROM training_total").fetchone()
     if row is None or min(row) < LEAST:

@@ -1,4 +1,4 @@
-"""Networks: what we keep of an address, which is never the address.
+"""Client networks: what we keep of an address, which is never the address.
 
 One person has a whole IPv6 /56 and providers share an IPv4 /24, so limits and bans count
 networks. A comment keeps a keyed hash of its network, 64 bits of BLAKE2b (RFC 7693): enough to see
@@ -17,7 +17,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 KNOWN: Final = 1_000  # networks and hashes that need not be made again
 HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
-_MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4 in IPv6's clothes (RFC 4291)
+_MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses (RFC 4291)
 
 
 @lru_cache(KNOWN)

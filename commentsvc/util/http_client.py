@@ -1,4 +1,4 @@
-"""Remote: a request to another server, to a public address only, and bounded.
+"""HTTP client: a request to another server, to a public address only, and bounded.
 
 An address that an operator has typed, or copied from somewhere, must not become a way into
 the machine's own network. So the name is resolved here; where any of its addresses is not public

@@ -1,4 +1,4 @@
-"""Templating: how jinja2 is set up for all that we write, pages and mails.
+"""Templates: how jinja2 is set up for all that we write, pages and mails.
 
 Every text is escaped in HTML, and a name that is not given is an error. Templates are read
 by importlib.resources, since jinja2's own loader does not find the package where it is installed

@@ -1,4 +1,4 @@
-"""Moments: Unix milliseconds, how they are written, and how many there are in a day.
+"""Timestamps: Unix milliseconds, how they are written, and how many there are in a day.
 
 Lists and receipts show the same seconds again and again, so the texts are remembered.
 """

@@ -1,4 +1,4 @@
-"""Doctor verbs: the command that looks for what is set up wrong."""
+"""The command that looks for what is set up wrong."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Decisions: the tables of what moderators decided, and of what their decisions teach."""
+"""The tables of what moderators decided, and of what their decisions teach."""
 
 from typing import Final
 
