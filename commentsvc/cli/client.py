@@ -127,12 +127,13 @@ def _widen_cache(tx: Transaction) -> None:
 
 
 def ensure_database(data: Path) -> Path:
-    """Return the file of the database in the folder `data`; make both where they are missing.
+    """Return the file of the database in the folder `data`; make it where it is missing.
 
     Raises DataUnusable and DatabaseError.
     """
     path = data / data_dir.DATABASE
     if not path.exists():
+        data_dir.must_exist(data)
         data_dir.prepare(data)
         with Lock(data):
             upgrade.upgrade(path)

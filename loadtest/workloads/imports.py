@@ -46,7 +46,7 @@ def import_with_isso(folder: Path, file: Path) -> Cost:
     settings = folder / "isso.cfg"
     settings.write_text(f"[general]\ndbpath = {folder.resolve() / 'isso.db'}\n")
     words = ["-c", str(settings), "import", "--empty-id", "-t", "disqus", str(file)]
-    return exports.run([str(python), "-m", "isso", *words])
+    return exports.run([str(python.with_name("isso")), *words])
 
 
 def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> list[Row]:
@@ -55,7 +55,7 @@ def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> lis
     rows: list[Row] = []
     for current in range(1, rounds + 1):
         place = folder / f"round {current}"
-        place.mkdir()
+        (place / "data").mkdir(parents=True)
         words = [str(PROGRAM), "import", "disqus", str(file), "--data", str(place / "data")]
         costs = {name: exports.run(words) for name in OURS}
         if beside_isso:

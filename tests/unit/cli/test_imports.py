@@ -153,6 +153,7 @@ def test_the_spam_filter_learns_where_that_is_wanted(
         (["auto", "FILE", "--site", "other"], "There is no site of this name"),
         (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
         (["auto", "/dev/null"], "null is not recognised"),
+        (["auto", "FILE", "--data", "/nowhere"], "There is no folder /nowhere."),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence(
@@ -236,7 +237,7 @@ def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    words = ["-m", "commentsvc", "import", "auto", str(disqus), "--data", str(tmp_path / "new")]
+    words = ["-m", "commentsvc", "import", "auto", str(disqus), "--data", str(tmp_path)]
     done = subprocess.run([sys.executable, *words], stderr=theirs, stdout=subprocess.PIPE)
     os.close(theirs)
     reader.join(30)
