@@ -23,14 +23,12 @@ RUN --mount=type=secret,id=apt,target=/etc/apt/apt.conf.d/99build \
     apt-get install -y -qq --no-install-recommends \
         ca-certificates gcc libc6-dev python3-dev python3-venv tzdata
 WORKDIR /src
-COPY config/image/rootfs.py config/image/
 COPY pyproject.toml meson.build meson.options README.md LICENSE ./
 COPY core core
 COPY commentsvc commentsvc
 COPY static static
 COPY po po
-COPY config/commentsvc.toml config/
-COPY config/requirements/build.txt config/requirements/runtime.txt config/requirements/
+COPY config config
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/run/ca.pem \
     python3 -m venv /build && \
@@ -44,13 +42,14 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
 
 FROM scratch
 COPY --from=build /root-of-image /
-ENV COMMENTSVC_DATA=/data \
+ENV PATH=/opt/commentsvc/bin \
+    COMMENTSVC_DATA=/data \
     COMMENTSVC_SERVER_LISTEN=0.0.0.0:8080 \
     PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["/opt/commentsvc/bin/commentsvc", "healthcheck"]
-ENTRYPOINT ["/opt/commentsvc/bin/commentsvc"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["commentsvc", "healthcheck"]
+ENTRYPOINT ["commentsvc"]
 CMD ["serve"]

@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help docs words setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
+.PHONY: help dist docs words setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -42,6 +42,9 @@ fuzz: ## the fuzz targets, all at once, for T=60 seconds
 load: ## measure the server (python -m loadtest --help names all commands)
 	sh config/bootstrap.sh
 	.venv/bin/python -m loadtest scenarios
+
+dist: ## build the source archive and the wheel, in dist/
+	sh config/dist.sh
 
 docs: ## write docs/api.md and the schema of exports anew from the code
 	.venv/bin/python -m docs.generate

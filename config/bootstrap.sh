@@ -6,7 +6,8 @@
 #   sh config/bootstrap.sh test    and what the tests need (for ./test)
 #   sh config/bootstrap.sh dev     and the developers' tools; the core keeps its assertions
 #
-# A level contains those above it; a further one, `loadtest`, is the program and what draws charts.
+# A level contains those above it. Two more are the program and what draws charts (`loadtest`), or
+# what packs it (`dist`).
 # When nothing changed since the last time, this takes a few milliseconds: each level leaves two stamps in .venv, one for what is in .venv and one for the
 # machine's packages, with the checksum of the files that decide what is installed. Where packages
 # could not be installed, there is no stamp: the next time tries again. The installation is editable:
@@ -29,14 +30,15 @@ level=${1:-core}
 case $level in
     core) levels="core" ;;
     demo) levels="core demo" ;;
+    dist) levels="core dist" ;;
     loadtest) levels="core loadtest" ;;
     test) levels="core demo test" ;;
     dev) levels="core demo test dev" ;;
-    *) die "unknown level '$level'; known: core, demo, loadtest, test, dev" ;;
+    *) die "unknown level '$level'; known: core, demo, dist, loadtest, test, dev" ;;
 esac
 
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
-stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/bootstrap.sh config/requirements/*.txt; } | cksum)
+stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/backend.py config/bootstrap.sh config/requirements/*.txt; } | cksum)
 
 # A run as root leaves files that its user cannot change.
 if [ "$(id -u)" -ne 0 ]; then

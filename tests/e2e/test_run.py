@@ -113,8 +113,8 @@ def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, st
     """Run a copy of config/bootstrap.sh in `folder`; its exit code and what it says."""
     (folder / "config").mkdir(exist_ok=True)
     shutil.copy(ROOT / "config/bootstrap.sh", folder / "config")
-    for name in ("pyproject.toml", "meson.build", "meson.options"):
-        shutil.copy(ROOT / name, folder)
+    for name in ("pyproject.toml", "meson.build", "meson.options", "config/backend.py"):
+        shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "config/requirements", folder / "config/requirements")
     done = subprocess.run(
         ["/bin/sh", folder / "config/bootstrap.sh", "demo"],

@@ -24,6 +24,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of the image of these sources."""
-    provide_base(engine, tmp_path_factory.mktemp("base"))
+    provide_base(engine)
     engine.build(IMAGE, ROOT, tmp_path_factory.mktemp("secrets"))
     return IMAGE

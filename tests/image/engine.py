@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bare.system import BareSystemError, archive, obstacle
 from tests.e2e.program import PATIENCE, Outcome, run, wait_for
 from tests.package_sources import apt, authorities, pip
 
@@ -79,24 +80,16 @@ def own_engine(folder: Path) -> Iterator[Engine]:
         process.wait(PATIENCE)
 
 
-def provide_base(engine: Engine, folder: Path) -> None:
+def provide_base(engine: Engine) -> None:
     """Have the image that ours is built on, from a registry or made here; skip where it cannot."""
     if engine.run("image", "inspect", BASE).code == 0:
         return
     with contextlib.suppress(subprocess.TimeoutExpired):
         if engine.run("pull", "--quiet", BASE, patience=60).code == 0:
             return
-    maker = shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin")
-    if maker is None or os.geteuid() != 0:
-        pytest.skip(f"no registry gives {BASE}, and debootstrap is not there, or not for us")
-    root, archive = folder / "root", folder / "root.tar"
-    words = [maker, "--variant=minbase", "trixie", str(root), "http://deb.debian.org/debian"]
-    done = subprocess.run(words, capture_output=True, timeout=BUILD_PATIENCE, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"debootstrap cannot make {BASE}: {done.stdout.decode()[-300:]}")
-    without = ("./var/cache/apt/archives/*.deb", "./usr/share/doc", "./usr/share/locale")
-    words = ["tar", "-C", str(root), *(f"--exclude={path}" for path in without)]
-    subprocess.run([*words, "-cf", str(archive), "."], check=True)
-    engine.do("import", archive, BASE, patience=60)
-    archive.unlink()
-    shutil.rmtree(root)
+    try:
+        if reason := obstacle():
+            raise BareSystemError(reason)
+        engine.do("import", archive("debian-13"), BASE, patience=60)
+    except BareSystemError as reason:
+        pytest.skip(f"no registry gives {BASE}: {reason}")

@@ -60,7 +60,7 @@ class Box:
 
     def wait(self, name: str) -> None:
         """Wait until it is healthy by its own check."""
-        check = ("exec", name, "/opt/commentsvc/bin/commentsvc", "healthcheck")
+        check = ("exec", name, "commentsvc", "healthcheck")
         wait_for(lambda: self.engine.run(*check).code == 0, f"{name} to be healthy")
 
     def stop(self, name: str) -> int:
@@ -214,6 +214,7 @@ def test_the_previous_image_leaves_its_data_to_this_one(
     for name in (*recipe, "config/requirements/build.txt"):  # it had none yet
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
+    (folder / "po").mkdir(exist_ok=True)  # nor catalogues
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     needed = "\n".join(project["dependencies"])
     (folder / "config/requirements/runtime.txt").write_text(needed)

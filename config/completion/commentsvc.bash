@@ -1,0 +1,2 @@
+# Completion of commentsvc for bash, which asks the program itself.
+eval "$(_COMMENTSVC_COMPLETE=bash_source commentsvc)"
