@@ -9,6 +9,7 @@ from playwright.sync_api import (
     BrowserContext,
     Locator,
     Page,
+    Route,
 )
 
 from tests.conftest import find_program, visit, watched_tab
@@ -106,22 +107,30 @@ def open_thread(page: Page) -> Callable[..., Page]:
 
 @pytest.fixture
 def announce(page: Page, answers: Answers) -> Callable[[], None]:
-    """Let an open page hear how many comments there are: it asks again when it is looked at."""
+    """Let an open page hear how many comments there are: it asks again when it is looked at.
+
+    A slow test may have let it ask already: its clock goes on.
+    """
     sent = "retry: 3600000\n\n"  # ms
     stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
-    page.route("**/api/comments/stream?*", lambda route: route.fulfill(headers=stream, body=sent))
-    page.clock.install(time=NOW)
     is_followed = False
 
+    def answer(route: Route) -> None:
+        nonlocal is_followed
+        is_followed = True
+        route.fulfill(headers=stream, body=sent)
+
+    page.route("**/api/comments/stream?*", answer)
+    page.clock.install(time=NOW)
+
     def announce() -> None:
-        nonlocal sent, is_followed
+        nonlocal sent
         sent += f'data: {{"count": {len(answers.comments)}}}\n\n'
         with page.expect_request("**/api/comments/stream?*"):
             if is_followed:
                 page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
             else:
                 page.clock.fast_forward(5_000)
-        is_followed = True
 
     return announce
 
