@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Response, Route, expect
 
+from loadtest.harness.running import free_port
 from tests.e2e.program import Service, command, wait_for
 from tests.widget.browser import POST, build_blog
 
@@ -22,7 +23,9 @@ def build(start: Start, hugo: str, tmp_path: Path) -> Build:
     """A service with three comments, one of them an answer, and a blog that was built with them."""
 
     def build() -> Service:
-        service = start(**OPEN)
+        place = f"127.0.0.1:{free_port()}"
+        public = {"COMMENTSVC_SERVER_PUBLIC_URL": f"http://{place}"}  # where built forms lead
+        service = start(listen=place, **OPEN, **public)
         for text, more in (("One", {}), ("Two", {}), ("Three", {"parent": 1})):
             assert service.submit(POST, text, **more).status == 201
         environ: Mapping[str, str] = {
