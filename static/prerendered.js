@@ -22,7 +22,8 @@ export async function fetchChanges(thread, path, sort) {
   }
   for (const comment of page.data) comments.set(comment.id, comment);
   if (comments.size != page.count) return get(path); // some are shown no more
-  page.data = [...comments.values()];
+  const place = ({ pinned, published }) => (pinned ? "" : published);
+  page.data = [...comments.values()].sort((a, b) => place(a).localeCompare(place(b)));
   page.deleted = deleted;
   for (const comment of page.data) comment.votes = page.votes[comment.id] || 0;
   return page;

@@ -15,7 +15,7 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route, route
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, answers, lists, profiles
+from commentsvc.moderation import actions, answers, lists, pins, profiles
 from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
@@ -29,6 +29,7 @@ COMMENT = page_operation(
 ANSWER = page_operation(
     "POST", "/moderation/answer", "Answer a comment, and approve it if it waits"
 )
+PIN = page_operation("POST", "/moderation/pin", "Pin a comment to the top of its page, or unpin it")
 EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment")
 
 
@@ -41,6 +42,7 @@ class CommentDetails(NamedTuple):
     last_act: int
     network: str
     profile: Profile | None
+    pinned: bool
 
 
 class CommentPage:
@@ -60,6 +62,7 @@ class CommentPage:
         return [
             route(COMMENT, access.login_required(self.page)),
             route(ANSWER, access.login_required_form(self.answer)),
+            route(PIN, access.login_required_form(self.pin)),
             route(EDIT, access.login_required_form(self.edit)),
         ]
 
@@ -90,6 +93,13 @@ class CommentPage:
         approved = 1 if result.decision_id else 0
         done = f"answered.{approved}.0.{result.decision_id}"
         return redirect(with_flash(target(first(form, "back")), done))
+
+    async def pin(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/pin: 303 to the comment `pin`, which is pinned, or `unpin`. 404, 409."""
+        work = pins.pin if "pin" in form else pins.unpin
+        comment_id = number(first(form, "pin") or first(form, "unpin"))
+        await self._database.write(work, comment_id)
+        return redirect(f"comment?id={comment_id}")
 
     async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/edit: 303 to the comment, which has the text `message` now. 404, 422."""
@@ -133,6 +143,7 @@ class CommentPage:
                 actions.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),
                 profiles.find(reader, context.moderator.moderator_id),
+                pins.is_pinned(reader, comment_id),
             )
 
         found = await self._database.read(work)
@@ -148,6 +159,7 @@ class CommentPage:
             history=found.history,
             network=found.network,
             profile=found.profile,
+            pinned=found.pinned,
             **{"answer": "", "problem": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
             done=flash_message(done, found.last_act),

@@ -284,7 +284,7 @@ class CommentsApi:
     def _listed(self, page: CommentList, site: str) -> ListedComments:
         voting = self._settings.comments.votes
         return ListedComments(
-            data=self._serializer.items(page.items, site, page.anchors),
+            data=self._serializer.items(page.items, site, page.anchors, page.thread.pinned),
             count=page.thread.count,
             next=UNSET if page.next is None else page.next,
             closes=UNSET if page.closes is None else rfc3339(page.closes),

@@ -38,8 +38,8 @@ class Item(Answer, frozen=True, gc=False):
     (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
     published and edited (RFC 3339, UTC), votes, picture, an address from that of the service on,
     where the site has some, anchor, what the comment's element is called where it was imported:
-    links to the old system then lead to it (others are called "comment-" and their id), and role,
-    where a moderator wrote it.
+    links to the old system then lead to it (others are called "comment-" and their id), role,
+    where a moderator wrote it, and pinned, where it stands first on its page.
     """
 
     id: int
@@ -56,6 +56,7 @@ class Item(Answer, frozen=True, gc=False):
     picture: str = ""
     role: Literal["", "owner", "moderator"] = ""
     anchor: str = ""
+    pinned: bool = False
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -179,10 +180,19 @@ class CommentSerializer:
         return self.items((comment,), site)[0]
 
     def items(
-        self, comments: Iterable[Comment], site: str, anchors: Mapping[int, str] = NO_ANCHORS
+        self,
+        comments: Iterable[Comment],
+        site: str,
+        anchors: Mapping[int, str] = NO_ANCHORS,
+        pinned: int | None = None,
     ) -> list[Item]:
-        """Show the comments of a list of the site of that name; `anchors` are those by id."""
+        """Show the comments of a list of the site of that name; `anchors` are those by id.
+
+        `pinned` is the id of the one that is pinned.
+        """
         shown = self._items(comments, site)
+        if pinned:
+            shown = [replace(item, pinned=item.id == pinned) for item in shown]
         if anchors:
             return [replace(item, anchor=anchors.get(item.id, "")) for item in shown]
         return shown

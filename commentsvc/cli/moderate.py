@@ -108,6 +108,31 @@ def answer(data: Path, settings_file: Path | None, id_: int, name: str) -> None:
     click.echo(f"comment {id_} is answered by comment {number}")
 
 
+@click.command()
+@data_option
+@_id
+def pin(data: Path, id_: int) -> None:
+    """Show the comment ID first on its page, in every order, instead of the one pinned there."""
+    _pin(data, id_, pinned=True)
+    click.echo(f"comment {id_} is pinned")
+
+
+@click.command()
+@data_option
+@_id
+def unpin(data: Path, id_: int) -> None:
+    """Show the comment ID in its place again."""
+    _pin(data, id_, pinned=False)
+    click.echo(f"comment {id_} is not pinned")
+
+
+def _pin(data: Path, id_: int, *, pinned: bool) -> None:
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import PinComment
+
+    client.write(data, PinComment(id=id_, pinned=pinned))
+
+
 def _message(data: Path, settings_file: Path | None) -> str:
     """The text of a comment that stdin holds, within the bounds of the settings."""
     from commentsvc.comments.submission import SubmissionError, message_from_text
@@ -209,4 +234,4 @@ def forget(data: Path, email: str) -> None:
         click.echo("no comment has this address")
 
 
-ALL: Final = (approve, spam, delete, undo, edit, answer, history, list_, search, forget)
+ALL: Final = (approve, spam, delete, undo, edit, answer, pin, unpin, history, list_, search, forget)

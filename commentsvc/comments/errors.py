@@ -14,6 +14,7 @@ CommentsError
   BanRefused       that cannot be banned
   UnknownBan       no ban has that id
   NotAnswerable    a comment that readers do not see cannot be answered
+  NotPinnable      only a published comment that replies to none can be pinned
   ProfileRefused   that cannot stand over a moderator's comments
   TooManyVotes     that network has all the votes that it may have on this comment
 BadCursor          `after` was not made by a list of ours, or for another order
@@ -95,6 +96,10 @@ class UnknownBan(CommentsError):
 
 class NotAnswerable(CommentsError):
     """The comment is spam or deleted: restore or approve it first."""
+
+
+class NotPinnable(CommentsError):
+    """Only a published comment that replies to none can be pinned."""
 
 
 class ProfileRefused(CommentsError):

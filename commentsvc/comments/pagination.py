@@ -16,25 +16,33 @@ from commentsvc.model import Comment
 
 Sort = Literal["oldest", "newest", "top"]
 
-# Votes, the moment of publication and the id. The order of the list does not matter.
-PATTERN: Final = r"^-?[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}$"
+# Votes, the moment of publication, the id, and that of the pinned comment, which stands before the
+# list. The order of the list does not matter.
+PATTERN: Final = r"^-?[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}(\.[0-9]{1,18})?$"
 
-_LEAST, _MOST = -(2**63), 2**63 - 1  # before and after everything that SQLite can store
-
-
-def encode(last: Comment) -> str:
-    """Return the cursor behind the approved comment `last`."""
-    return f"{last.votes}.{last.published_at}.{last.id}"
+_MOST: Final = 10**18 - 1  # after everything that the pattern can say
+# Where a list begins: votes, published, id.
+_BEGIN: Final = {"oldest": (0, 0, 0), "newest": (0, _MOST, 0), "top": (_MOST, 0, 0)}
 
 
-def decode(sort: Sort, after: str | None) -> tuple[int, ...]:
-    """The parameters by which `statements.LIST[sort]` goes on; None begins. Raises BadCursor."""
-    if after is None:
-        values = {"oldest": (0, _LEAST, 0), "newest": (0, _MOST, 0), "top": (_MOST, _LEAST, 0)}
-        votes, published, comment_id = values[sort]
-    else:
-        votes, published, comment_id = _read(after)
-    return (votes, votes, published, comment_id) if sort == "top" else (published, comment_id)
+def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
+    """Return the cursor behind the approved comment `last`, of the whole list if that is None.
+
+    `pinned` is the id of the comment before the list, 0 for none.
+    """
+    place = (last.votes, last.published_at, last.id) if last else _BEGIN[sort]
+    return ".".join(map(str, (*place, pinned) if pinned else place))
+
+
+def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
+    """The parameters by which `statements.LIST[sort]` goes on, and what it leaves out.
+
+    None begins. What is left out is the id of the pinned comment, 0 for none. Raises BadCursor.
+    """
+    place = _BEGIN[sort] if after is None else _read(after)
+    votes, published, comment_id, *pinned = place
+    bound = (votes, votes, published, comment_id) if sort == "top" else (published, comment_id)
+    return bound, pinned[0] if pinned else 0
 
 
 def _read(after: str) -> tuple[int, ...]:

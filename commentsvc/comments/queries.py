@@ -39,6 +39,12 @@ DELETED_ABOVE: Final = (
     ") SELECT id, parent_id FROM above ORDER BY id"
 )
 
+# The comment that stands first on its page, while it is shown: by id and thread.
+PINNED: Final = (
+    f"SELECT {statements.COLUMNS} FROM comment AS c"  # noqa: S608 - constants
+    " WHERE c.id = ? AND c.thread_id = ? AND c.status = 'approved'"
+)
+
 
 class Thread(msgspec.Struct, frozen=True, gc=False):
     """A thread: its id (0 if it has no comments), its page's url, how many are approved, its state.
@@ -52,6 +58,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     count: int
     state: str
     imported: int = 0
+    pinned: int | None = None
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -99,9 +106,9 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
     row = reader.execute(statements.THREAD, (site, url)).fetchone()
     if row is None:
         return Thread(0, url, 0, AGING)
-    if row[5] is not None:
-        row = reader.execute(statements.ALIASED, (row[5],)).fetchone()
-    return Thread(*row[:5])
+    if row[6] is not None:
+        row = reader.execute(statements.ALIASED, (row[6],)).fetchone()
+    return Thread(*row[:6])
 
 
 def page_title(reader: Reader, thread_id: int) -> str:
@@ -126,14 +133,25 @@ def list_comments(
 ) -> CommentList:
     """At most `limit` approved comments of a thread, those behind the cursor `after` if given.
 
-    `place` names its site and url, `open_for` is how long the site's threads take comments, in
-    milliseconds; 0: for good. Raises BadCursor.
+    The pinned comment comes first; the cursors of all further pieces tell which one that was, so
+    that none is lost or comes twice when another is pinned meanwhile. `place` names its site and
+    url, `open_for` is how long the site's threads take comments, in milliseconds; 0: for good.
+    Raises BadCursor.
     """
-    begin = pagination.decode(sort, after)
+    begin, above = pagination.decode(sort, after)
     found = thread(reader, *place)
-    rows = reader.execute(statements.LIST[sort], (found.id, *begin, limit + 1)).fetchall()
-    items = [Comment(*row) for row in rows[:limit]]
-    more = pagination.encode(items[-1]) if len(rows) > limit and items else None
+    first = [] if after else _pinned(reader, found)
+    if first:
+        above = first[0].id
+    room = limit - len(first)
+    bound = (found.id, *begin, room + (2 if above else 1))
+    rows = reader.execute(statements.LIST[sort], bound).fetchall()
+    others = [Comment(*row) for row in rows if row[0] != above]
+    items = [*first, *others[:room]]
+    more = None
+    if len(others) > room:
+        last = others[room - 1] if room else None
+        more = pagination.encode(sort, last, above)
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
     return CommentList(items, found, more, closes, deleted=deleted, anchors=anchors)
@@ -146,15 +164,26 @@ def changed(
 
     Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
     their places, has as many as the thread counts, unless some are shown no more. A vote is no
-    change, hence `votes`. `place` and `open_for` as for `page`; `next` is None.
+    change, hence `votes`; the pinned comment is always among them. `place` and `open_for` as for
+    `page`; `next` is None.
     """
     found = thread(reader, *place)
     bound = (found.id, since, since, limit)
     items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
+    known = {item.id for item in items}
+    items = [each for each in _pinned(reader, found) if each.id not in known] + items
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
     return CommentList(items, found, None, closes, votes, deleted, anchors)
+
+
+def _pinned(reader: Reader, thread: Thread) -> list[Comment]:
+    """Return the comment that stands first on the page, if one does and is shown."""
+    if thread.pinned is None:
+        return []
+    rows = reader.execute(PINNED, (thread.pinned, thread.id))
+    return [Comment(*row) for row in rows.fetchall()]
 
 
 def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[int, str]:

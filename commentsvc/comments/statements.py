@@ -94,10 +94,13 @@ HISTORY: Final = (
 
 # Reading. By (site, url): the thread; by (id) that which an alias leads to; by (site): the count.
 THREAD: Final = (
-    "SELECT t.id, t.url, t.count, t.state, t.imported, t.alias_id FROM thread AS t JOIN site AS s"
+    "SELECT t.id, t.url, t.count, t.state, t.imported, t.pinned_id, t.alias_id"
+    " FROM thread AS t JOIN site AS s"
     " ON s.id = t.site_id WHERE s.name = ? AND t.url = ?"
 )
-ALIASED: Final = "SELECT id, url, count, state, imported, alias_id FROM thread WHERE id = ?"
+ALIASED: Final = (
+    "SELECT id, url, count, state, imported, pinned_id, alias_id FROM thread WHERE id = ?"
+)
 SITE_COUNT: Final = "SELECT count FROM site WHERE name = ?"
 
 _LIST = f"SELECT {COLUMNS} FROM comment AS c WHERE c.thread_id = ? AND c.status = 'approved'"

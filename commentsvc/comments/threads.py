@@ -163,7 +163,8 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
             (target.thread_id, source.thread_id),
         ).rowcount
     tx.execute(
-        "UPDATE thread SET alias_id = ?, state = 'aging' WHERE id = ? OR alias_id = ?",
+        "UPDATE thread SET alias_id = ?, state = 'aging', pinned_id = NULL"
+        " WHERE id = ? OR alias_id = ?",
         (target.thread_id, source.thread_id, source.thread_id),
     )
     tx.execute("UPDATE thread SET title = ? WHERE id = ? AND title = ''", (title, target.thread_id))

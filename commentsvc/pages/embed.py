@@ -273,7 +273,7 @@ class Embed:
         page: CommentList,
         title: str,
     ) -> str:
-        shown = self._serializer.items(page.items, place.site, page.anchors)
+        shown = self._serializer.items(page.items, place.site, page.anchors, page.thread.pinned)
         whole = not (given.view or given.after or page.next)
         # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
         folder = "" if given.view else f"{self._base}/embed/"

@@ -14,7 +14,7 @@ from commentsvc.auth import accounts, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import store
-from commentsvc.moderation import actions, answers, profiles, retention
+from commentsvc.moderation import actions, answers, pins, profiles, retention
 from commentsvc.spam import bans
 
 # Who decides in a terminal: stands in a comment's history.
@@ -202,6 +202,18 @@ class AnswerComment(ControlCommand, frozen=True):
         return CommandResult(changed=(answer.comment.id,))
 
 
+class PinComment(ControlCommand, frozen=True):
+    """Let the comment `id` stand first on its page, or no more."""
+
+    id: Id
+    pinned: bool
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        (pins.pin if self.pinned else pins.unpin)(tx, self.id)
+        return CommandResult(changed=(self.id,))
+
+
 class ChangeProfile(ControlCommand, frozen=True):
     """Change what readers see of the moderator `name`; what is None stays as it is."""
 
@@ -346,6 +358,7 @@ Order = (
     | RemoveBan
     | ErasePerson
     | AnswerComment
+    | PinComment
     | ChangeProfile
     | ManageAccount
     | BeginImport

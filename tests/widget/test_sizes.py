@@ -30,7 +30,7 @@ BUDGETS = {
     "black": (BLACK, 800),
     "seeking": (SEEKING, 600),
     "moderating": (MODERATING, 550),
-    "prerendered": (PRERENDERED, 950),
+    "prerendered": (PRERENDERED, 1_000),
 }
 
 

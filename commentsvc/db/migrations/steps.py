@@ -37,7 +37,8 @@ INITIAL: Final = (
         state TEXT NOT NULL DEFAULT 'aging'
             CHECK (state = 'aging' OR state = 'open' OR state = 'closed'),
         alias_id INTEGER REFERENCES thread (id),
-        imported INTEGER NOT NULL DEFAULT 0
+        imported INTEGER NOT NULL DEFAULT 0,
+        pinned_id INTEGER
     ) STRICT
     """,
     "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",

@@ -67,6 +67,8 @@ class ThreadTable(Table):
     )
     aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
     imported = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    # No foreign key: an id is never given twice, and none has to be looked for on a removal.
+    pinned_id = peewee.IntegerField(null=True)
 
     class Meta:
         table_name = "thread"

@@ -26,20 +26,29 @@ def comment(comment_id: int = 1, published: int = 0, votes: int = 0) -> Comment:
     return Comment(comment_id, 1, None, "approved", *texts, published, published, None, votes)
 
 
-@given(ids, moments, st.integers(-(10**9), 10**9))
+@given(ids, moments, st.integers(-(10**9), 10**9), st.just(0) | ids)
 def test_a_cursor_gives_back_the_place_it_was_made_of(
-    comment_id: int, published: int, votes: int
+    comment_id: int, published: int, votes: int, pinned: int
 ) -> None:
     last = comment(comment_id, published, votes)
-    for sort in ("oldest", "newest"):
-        assert pagination.decode(sort, pagination.encode(last)) == (published, comment_id)
-    place = (votes, votes, published, comment_id)
-    assert pagination.decode("top", pagination.encode(last)) == place
+    for sort in SORTS:
+        place = (published, comment_id)
+        expected = (votes, votes, *place) if sort == "top" else place
+        cursor = pagination.encode(sort, last, pinned)
+        assert pagination.decode(sort, cursor) == (expected, pinned)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_cursor_without_a_comment_begins_the_list(sort: Sort) -> None:
+    begin, _ = pagination.decode(sort, None)
+    assert pagination.decode(sort, pagination.encode(sort, None, 7)) == (begin, 7)
 
 
 @given(ids, moments)
 def test_a_cursor_fits_into_a_query_string_as_it_is(comment_id: int, moment: int) -> None:
-    assert set(pagination.encode(comment(comment_id, moment))) <= set("0123456789.-")
+    assert set(pagination.encode("top", comment(comment_id, moment), comment_id)) <= set(
+        "0123456789.-"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +60,8 @@ def test_a_cursor_fits_into_a_query_string_as_it_is(comment_id: int, moment: int
         "not a cursor!",
         "",
         "0.1",
-        "0.1.2.3",
+        "0.1.2.3.4",
+        "0.1.2.-3",
         "0.-1.2",
         "0.1.2\n",
         "0.1.٣",
@@ -68,7 +78,7 @@ def test_what_is_not_ours_is_bad(text: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_bad_or_a_place(text: str) -> None:
     try:
-        place = pagination.decode("newest", text)
+        place, _ = pagination.decode("newest", text)
     except BadCursor:
         return
     assert all(abs(value) < 2**63 for value in place)

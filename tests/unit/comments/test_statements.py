@@ -135,11 +135,13 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.THREAD: (
         ("blog", "/3/"),
-        thread_of(T.id, T.url, T.count, T.state, T.imported, T.aliased),
+        thread_of(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.aliased),
     ),
     statements.ALIASED: (
         (3,),
-        T.select(T.id, T.url, T.count, T.state, T.imported, T.aliased).where(T.id == 3),
+        T.select(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.aliased).where(
+            T.id == 3
+        ),
     ),
     statements.FIND_ALIASED: (
         (3,),
