@@ -36,6 +36,8 @@ from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
 from commentsvc.http.operation import Operation, Query
+from commentsvc.util.i18n import Language, find_language, speaking, spoken
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
@@ -55,6 +57,12 @@ class RequestContext(msgspec.Struct, frozen=True):
         """Who is signed in: behind `page` and `act` somebody is."""
         assert self.session is not None
         return self.session
+
+    @property
+    def language(self) -> Language:
+        """The moderator's language, or else the one that is spoken already: the browser's."""
+        tag = self.session.language if self.session else ""
+        return find_language(tag) if tag else spoken()
 
     @property
     def csrf_token(self) -> str:
@@ -86,8 +94,10 @@ def foreign_form() -> HttpError:
     return HttpError(
         403,
         "foreign_form",
-        "This form was not sent by the moderation pages, so nothing was changed. If you did send it"
-        " from there, open the page again and repeat it.",
+        _(
+            "This form was not sent by the moderation pages, so nothing was changed. If you did"
+            " send it from there, open the page again and repeat it."
+        ),
     )
 
 
@@ -96,8 +106,10 @@ def no_cookie() -> HttpError:
     return HttpError(
         403,
         "no_cookie",
-        "Your browser did not send our cookie back. The moderation pages need cookies, and a"
-        " browser keeps ours only where the address begins with https:// or is localhost.",
+        _(
+            "Your browser did not send our cookie back. The moderation pages need cookies, and a"
+            " browser keeps ours only where the address begins with https:// or is localhost."
+        ),
     )
 
 
@@ -154,7 +166,8 @@ class AccessControl:
             if context is None or context.session is None:
                 return redirect(f"{SIGN_IN}?to={quote(_target(request), safe='')}")
             await self._touch(context.session, context.now)
-            return await handler(request, context)
+            with speaking(context.language):
+                return await handler(request, context)
 
         return _told(answer)
 
@@ -170,7 +183,8 @@ class AccessControl:
             form = request.form()
             if not sessions.is_csrf_token(first(form, TOKEN_FIELD), context.token):
                 raise foreign_form()
-            return await handler(request, context, form)
+            with speaking(context.language):
+                return await handler(request, context, form)
 
         return _told(answer)
 
@@ -213,16 +227,17 @@ class AccessControl:
 
 
 def _told(answer: Handler) -> Handler:
-    """The same handler, whose failures are pages."""
+    """The same handler, in the browser's language, whose failures are pages."""
 
     async def tell(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
-        return render("problem.html", error.status, error.headers, message=str(error))
+        with speaking(request.language()):
+            try:
+                return await answer(request)
+            except Exception as failure:
+                error = as_http(failure)
+                if error is None:
+                    raise
+            return render("problem.html", error.status, error.headers, message=error.message)
 
     return tell
 

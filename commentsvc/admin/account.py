@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
+from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import accounts, passwords, sessions, two_factor
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.context import ServiceContext
@@ -14,12 +15,30 @@ from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
+from commentsvc.util.i18n import Text, languages
+from commentsvc.util.i18n import gettext as _
 
+# The languages by their own names.
+LANGUAGES = {
+    "ar": "العربية",
+    "de": "Deutsch",
+    "en": "English",
+    "es": "Español",
+    "fr": "Français",
+    "it": "Italiano",
+    "ja": "日本語",
+    "nl": "Nederlands",
+    "pl": "Polski",
+    "pt": "Português",
+    "ru": "Русский",
+    "zh": "中文",
+}
 # What was done, as the address of the page says it.
 DONE = {
-    "profile": "Your profile is saved. Your comments show it.",
-    "password": "Your password is changed, and all other browsers are signed out.",
-    "session": "That browser is signed out.",
+    "profile": _("Your profile is saved. Your comments show it."),
+    "password": _("Your password is changed, and all other browsers are signed out."),
+    "session": _("That browser is signed out."),
+    "language": _("Saved."),
 }
 
 
@@ -30,6 +49,7 @@ ACCOUNT = page_operation(
 )
 PROFILE = page_operation("POST", "/moderation/profile", "Change what readers see of a moderator")
 PASSWORD = page_operation("POST", "/moderation/password", "Change the password")
+SET_LANGUAGE = page_operation("POST", "/moderation/language", "Choose the language of the pages")
 END_SESSION = page_operation("POST", "/moderation/session", "Sign out elsewhere")
 
 
@@ -58,6 +78,7 @@ class Account:
             route(ACCOUNT, access.login_required(self.page)),
             route(PROFILE, access.login_required_form(self.change_profile)),
             route(PASSWORD, access.login_required_form(self.change_password)),
+            route(SET_LANGUAGE, access.login_required_form(self.set_language)),
             route(END_SESSION, access.login_required_form(self.end_session)),
         ]
 
@@ -81,7 +102,7 @@ class Account:
             await self._database.write(work)
         except ProfileRefused as error:
             return await self._show(
-                context, 422, problem=f"This cannot be saved: {error}.", **given
+                context, 422, problem=_("This cannot be saved: %(reason)s.", reason=error), **given
             )
         return redirect("account?done=profile")
 
@@ -97,9 +118,9 @@ class Account:
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):
-            return await self._show(context, 403, problem="This is not your present password.")
+            return await self._show(context, 403, problem=_("This is not your current password."))
         if first(form, "new") != first(form, "again"):
-            return await self._show(context, 422, problem="The two new passwords differ.")
+            return await self._show(context, 422, problem=_("The two new passwords differ."))
         try:
             new = await self._limiter.hash_password(first(form, "new"))
         except passwords.PasswordRefused as error:
@@ -131,13 +152,21 @@ class Account:
         await self._database.write(sessions.end, session_id, moderator_id)
         return redirect("account?done=session")
 
+    async def set_language(self, _: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/language: 303 to the account; the pages are in `language` now. 400."""
+        tag = first(form, "language")
+        if tag and tag not in languages():
+            raise unreadable_decision()
+        await self._database.write(accounts.set_language, context.moderator.moderator_id, tag)
+        return redirect("account?done=language")
+
     async def _show(
         self,
         context: RequestContext,
         status: int = 200,
         *,
-        done: str = "",
-        problem: str = "",
+        done: Text = "",
+        problem: Text = "",
         **given: str,
     ) -> Response:
         moderator_id = context.moderator.moderator_id
@@ -154,6 +183,7 @@ class Account:
             profile=replace(profile, **given),
             name_length=profiles.NAME_LENGTH,
             factor=factor,
+            languages={tag: LANGUAGES.get(tag, tag) for tag in sorted(languages())},
             done=done,
             problem=problem,
         )

@@ -23,12 +23,19 @@ from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS
 
-SPANS: Final = {"": "for good", "7": "for a week", "30": "for a month", "365": "for a year"}
+SPANS: Final = {
+    "": _("for good"),
+    "7": _("for a week"),
+    "30": _("for a month"),
+    "365": _("for a year"),
+}
 VALUE_LENGTH: Final = 300  # characters of what is to be banned
-DONE: Final = {"added": "Ban added.", "lifted": "Ban removed."}
+DONE: Final = {"added": _("Ban added."), "lifted": _("Ban removed.")}
 
 
 BAN_LIST = page_operation("GET", "/moderation/bans", "Banned authors, networks, words and domains")
@@ -78,10 +85,13 @@ class BanPages:
                 bans.add, kind, value[:VALUE_LENGTH], who, context.now, expires
             )
         except errors.BanRefused as error:
-            return await self._show(context, form, 422, problem=f"That cannot be done: {error}.")
+            problem = _("That cannot be done: %(reason)s.", reason=error)
+            return await self._show(context, form, 422, problem=problem)
         return redirect(f"bans?done=added&id={ban_id}")
 
-    async def mark_comments(self, _: Request, context: RequestContext, form: Form) -> Response:
+    async def mark_comments(
+        self, request: Request, context: RequestContext, form: Form
+    ) -> Response:
         """POST /moderation/ban-comments: 303 to the bans; what `id` bans is spam now. 404, 409."""
         ban_id = number(first(form, "id"))
 
@@ -104,8 +114,8 @@ class BanPages:
         form: Form,
         status: int = 200,
         *,
-        done: str = "",
-        problem: str = "",
+        done: Text = "",
+        problem: Text = "",
     ) -> Response:
         added = whole_number(first(form, "id"))
 

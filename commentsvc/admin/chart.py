@@ -6,12 +6,13 @@ scheme, and a table next to the picture holds the same numbers for whoever canno
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
+from commentsvc.admin.render import short_date
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.util.i18n import pgettext
 
 WIDTH: Final = 720
 HEIGHT: Final = 220
@@ -24,6 +25,12 @@ LINES: Final = 4  # at most, besides the one at 0
 
 # From the bottom up: what readers see stands on the ground.
 ORDER: Final = (APPROVED, PENDING, SPAM, DELETED)
+NAMES: Final = {
+    APPROVED: pgettext("status", "published"),
+    PENDING: pgettext("status", "waiting"),
+    SPAM: pgettext("status", "spam"),
+    DELETED: pgettext("status", "deleted"),
+}
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -78,11 +85,11 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
             if number := numbers.get(status, 0):
                 height = number * scale
                 y -= height
-                title = f"{date(day)}: {number} {status}"
+                title = f"{short_date(day)}: {number} {NAMES[status]}"
                 left, width = round(x + GAP * wide / 2, 2), round(wide * (1 - GAP), 2)
                 boxes.append(Box(status, left, round(y, 2), width, round(height, 2), title))
         if (len(days) - 1 - place) % every == 0:
-            dates.append(Mark(round(x + wide / 2, 2), date(day)))
+            dates.append(Mark(round(x + wide / 2, 2), short_date(day)))
     lines = [
         Mark(round(ground - number * scale, 2), short(number))
         for number in range(0, top + 1, distance)
@@ -93,8 +100,3 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
 def short(number: int) -> str:
     """A number of comments, in thousands where it is large: ``40``, ``1.5k``."""
     return str(number) if number < 1_000 else f"{number / 1_000:g}k"
-
-
-def date(day: int) -> str:
-    """A day (Unix time / 86,400 s) as on the chart: ``4 Nov``."""
-    return f"{datetime.fromtimestamp(day * 86_400, UTC):%-d %b}"

@@ -21,7 +21,7 @@ from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
-from commentsvc.util.i18n import translate
+from commentsvc.util.i18n import gettext as _
 
 COMMENT = page_operation(
     "GET", "/moderation/comment", "One comment: its text, the verdict on it and its history"
@@ -81,7 +81,7 @@ class CommentPage:
         try:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
-            problem = " ".join(map(translate, error.problems.values()))
+            problem = " ".join(map(str, error.problems.values()))
             return await self._show(context, comment_id, 422, problem=problem, answer=text)
 
         def work(tx: Transaction) -> AnswerResult:
@@ -108,7 +108,7 @@ class CommentPage:
         try:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
-            problem = " ".join(map(translate, error.problems.values()))
+            problem = " ".join(map(str, error.problems.values()))
             return await self._show(context, comment_id, 422, problem=problem, text=text)
         who = context.moderator.name
         outcome = await self._database.write(actions.edit, comment_id, message, who, context.now)
@@ -149,7 +149,7 @@ class CommentPage:
         found = await self._database.read(work)
         entry = found.entry
         if entry is None:
-            raise HttpError(404, "not_found", "There is no such comment, or no more.")
+            raise HttpError(404, "not_found", _("There is no such comment, or no more."))
         return await self._layout.render(
             "comment.html",
             context,

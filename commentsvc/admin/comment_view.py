@@ -16,6 +16,8 @@ from markupsafe import Markup
 from commentsvc.admin import render
 from commentsvc.model import Entry
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import spoken
 
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters
 
@@ -25,7 +27,8 @@ class CommentView(msgspec.Struct, frozen=True):
 
     `parent` is what it replies to, `doubt` how much it is doubted, with reasons in `told`.
     `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
-    own is named. `found`: by its words, so its status is told.
+    own is named. `found`: by its words, so its status is told. `language` is the tag of what is
+    being spoken.
     """
 
     entry: Entry
@@ -38,6 +41,7 @@ class CommentView(msgspec.Struct, frozen=True):
     several: bool
     found: bool
     ticked: bool
+    language: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +78,13 @@ class Viewer:
             self.several,
             self.found,
             self.ticked,
+            spoken().tag,
         )
 
     def _doubt(self, score: int) -> str:
-        return f"Doubt {score}" + (f" of {self.spam_from}" if score < self.spam_from else "")
+        if score < self.spam_from:
+            return str(_("Doubt %(score)s of %(most)s", score=score, most=self.spam_from))
+        return str(_("Doubt %(score)s", score=score))
 
 
 @lru_cache(REMEMBERED)

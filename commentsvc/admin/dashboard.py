@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from commentsvc.admin import chart
+from commentsvc.admin import chart, render
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
 from commentsvc.comments import search
@@ -21,6 +21,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
 
 SPANS: Final = (14, 30, 90)  # days on the chart
@@ -44,7 +45,7 @@ class Dashboard:
         backups: ScheduledBackup,
     ) -> None:
         """Take the core's `stats` and the backups, to show them."""
-        self._sections = told(service.settings)
+        self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
         self._database = service.database
@@ -75,7 +76,7 @@ class Dashboard:
             context,
             here="dashboard",
             chart=chart.draw(days),
-            days=[(chart.date(day), numbers) for day, numbers in reversed(days) if numbers],
+            days=[(render.short_date(day), numbers) for day, numbers in reversed(days) if numbers],
             totals=totals(days),
             size=chart,
             span=span,
@@ -93,7 +94,7 @@ class Dashboard:
     async def settings(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/settings: 200 with every setting but the secret ones."""
         return await self._layout.render(
-            "settings.html", context, here="settings", sections=self._sections
+            "settings.html", context, here="settings", sections=told(self._settings)
         )
 
 
@@ -130,9 +131,9 @@ def _is_secret(annotated: Any) -> bool:  # Any: an annotation
 
 def _written(value: object, *, secret: bool) -> str:
     if secret:
-        return "set, not shown here" if value else "not set"
+        return str(_("set, not shown here") if value else _("not set"))
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(str, value)) or str(_("none"))
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value) or "none"
+    return str(value) or str(_("none"))

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from commentsvc.auth import passwords
 from commentsvc.http.messages import HttpError
 from commentsvc.util.client_network import network
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 T = TypeVar("T")
@@ -30,14 +31,14 @@ NAME_BYTES: Final = 256  # of a name that was tried; no account has one that lon
 
 def _too_many(wait: int) -> HttpError:
     """The answer to who has to wait so many seconds."""
-    message = f"Too many attempts. Try again in {-(-wait // 60)} min."
+    message = _("Too many attempts. Try again in %(minutes)s min.", minutes=-(-wait // 60))
     headers = (("Retry-After", str(wait)),)
     return HttpError(429, "too_many_attempts", message, headers=headers)
 
 
 def _busy() -> HttpError:
     """Return the error for a guess that finds too many others waiting."""
-    message = "Too many people try to sign in just now. Try again in a moment."
+    message = _("Too many people try to sign in just now. Try again in a moment.")
     return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
 

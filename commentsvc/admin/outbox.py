@@ -12,10 +12,14 @@ from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
+from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 50  # rows on one page
 _LAST: Final = 2**63 - 1
-DONE: Final = {"again": "It will be sent in a moment.", "nothing": "There was nothing to send."}
+DONE: Final = {
+    "again": _("It will be sent in a moment."),
+    "nothing": _("There was nothing to send."),
+}
 
 
 OUTBOX = page_operation(

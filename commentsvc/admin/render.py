@@ -11,7 +11,7 @@ A page belongs to who asked for it, so it has no tags and is never stored.
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -20,6 +20,8 @@ from jinja2 import Environment, Template
 
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 from commentsvc.util import templates
+from commentsvc.util.i18n import Message, ngettext, pgettext, spoken
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
@@ -44,12 +46,26 @@ HOME: Final = "queue"  # where moderators begin
 _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
 # The last step that is shorter than its limit, in ms, names an age.
-_AGES: Final = (
-    (MINUTE_MS, 1, "just now"),
-    (HOUR_MS, MINUTE_MS, "{} min ago"),
-    (DAY_MS, HOUR_MS, "{} h ago"),
-    (2 * DAY_MS, DAY_MS, "yesterday"),
-    (14 * DAY_MS, DAY_MS, "{} days ago"),
+_AGES: Final[Sequence[tuple[int, int, Callable[[int], Message]]]] = (
+    (MINUTE_MS, 1, lambda number: _("just now")),
+    (HOUR_MS, MINUTE_MS, lambda number: ngettext("%(num)s min ago", "%(num)s min ago", number)),
+    (DAY_MS, HOUR_MS, lambda number: ngettext("%(num)s h ago", "%(num)s h ago", number)),
+    (2 * DAY_MS, DAY_MS, lambda number: _("yesterday")),
+    (14 * DAY_MS, DAY_MS, lambda number: ngettext("%(num)s day ago", "%(num)s days ago", number)),
+)
+MONTHS: Final = (
+    pgettext("month", "Jan"),
+    pgettext("month", "Feb"),
+    pgettext("month", "Mar"),
+    pgettext("month", "Apr"),
+    pgettext("month", "May"),
+    pgettext("month", "Jun"),
+    pgettext("month", "Jul"),
+    pgettext("month", "Aug"),
+    pgettext("month", "Sep"),
+    pgettext("month", "Oct"),
+    pgettext("month", "Nov"),
+    pgettext("month", "Dec"),
 )
 
 
@@ -57,18 +73,27 @@ def ago(moment: int, now: int) -> str:
     """Tell how long ago a moment was, or its date where that is long ago; Unix milliseconds."""
     for limit, unit, text in _AGES:
         if now - moment < limit:
-            return text.format((now - moment) // unit)
-    return _date(moment // DAY_MS)
+            return str(text((now - moment) // unit))
+    return _date(moment // DAY_MS, spoken().tag)
 
 
 @lru_cache(REMEMBERED)
-def _date(day: int) -> str:
-    return f"{_utc(day * DAY_MS):%-d %b %Y}"
+def _date(day: int, language: str) -> str:
+    """Tell a day (Unix time / 86,400 s); `language` is the tag of the one that is spoken."""
+    date = _utc(day * DAY_MS)
+    month = MONTHS[date.month - 1]
+    return str(_("%(day)s %(month)s %(year)s", day=date.day, month=month, year=date.year))
+
+
+def short_date(day: int) -> str:
+    """Tell a day (Unix time / 86,400 s) without its year: ``4 Nov``."""
+    date = _utc(day * DAY_MS)
+    return str(_("%(day)s %(month)s", day=date.day, month=MONTHS[date.month - 1]))
 
 
 def exactly(moment: int) -> str:
     """Tell a moment to the minute, in UTC."""
-    return f"{_utc(moment):%-d %B %Y, %H:%M} UTC"
+    return f"{_date(moment // DAY_MS, spoken().tag)}, {_utc(moment):%H:%M} UTC"
 
 
 def machine(moment: int) -> str:
@@ -97,8 +122,10 @@ _NAMES: Final = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
 def browser(agent: str) -> str:
     """Tell people what a browser's User-Agent says: ``Firefox on Linux``."""
     words = [next((w for w in known if w in agent), "") for known in (_BROWSERS, _SYSTEMS)]
-    told = " on ".join(_NAMES.get(word, word) for word in words if word)
-    return told or "An unknown browser"
+    names = [_NAMES.get(word, word) for word in words if word]
+    if len(names) == 2:
+        return str(_("%(browser)s on %(system)s", browser=names[0], system=names[1]))
+    return names[0] if names else str(_("An unknown browser"))
 
 
 @cache
@@ -121,7 +148,8 @@ def render(
     **values: Any,  # Any: what the template shows
 ) -> Response:
     """The page that the template `name` makes of `values`."""
-    body = template(name).render(values).encode(errors="replace")
+    text = templates.render(template(name), spoken(), **values)
+    body = text.encode(errors="replace")
     return Response(code, (HTML, *HEADERS, *headers), body)
 
 
@@ -134,7 +162,7 @@ def number(text: str) -> int:
     """The id that a page's address or form gives. Raises HttpError 404."""
     found = whole_number(text)
     if found is None:
-        raise HttpError(404, "not_found", "Not found.")
+        raise HttpError(404, "not_found", _("There is no such page."))
     return found
 
 

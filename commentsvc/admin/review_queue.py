@@ -28,6 +28,7 @@ from commentsvc.moderation import actions, lists
 from commentsvc.moderation.actions import ChangeResult
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.settings.schema import origins
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 
 MOST: Final = 50  # comments on one page: some screens full, and quick to send
@@ -209,7 +210,7 @@ def _every(reader: Reader, status: str, query: str, site: str) -> list[int]:
 
 def unreadable_decision() -> HttpError:
     """Return the error for a form whose decision cannot be read."""
-    message = "This decision cannot be read. Open the page again and repeat it."
+    message = _("This decision cannot be read. Open the page again and repeat it.")
     return HttpError(400, "invalid", message)
 
 

@@ -20,12 +20,14 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route, route
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-WRONG: Final = "Wrong name or password."
-TOO_LATE: Final = "That took too long. Please begin anew."
+WRONG: Final = _("Wrong name or password.")
+TOO_LATE: Final = _("That took too long. Please begin anew.")
 STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
 
@@ -144,7 +146,7 @@ class SignIn:
 
 
 def _code_form(
-    context: RequestContext, status: int = 200, *, step: str, to: str, problem: str = ""
+    context: RequestContext, status: int = 200, *, step: str, to: str, problem: Text = ""
 ) -> Response:
     return render(
         "code.html", status, csrf_token=context.csrf_token, step=step, to=to, problem=problem
@@ -157,7 +159,7 @@ def _form(
     *,
     name: str = "",
     to: str,
-    problem: str = "",
+    problem: Text = "",
     empty: bool = False,
 ) -> Response:
     return render(

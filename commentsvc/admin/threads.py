@@ -18,6 +18,8 @@ from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route, route
 from commentsvc.model import STATES
 from commentsvc.settings.schema import origins
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
 
 P = ParamSpec("P")
 
@@ -25,12 +27,12 @@ MOST: Final = 100  # threads on one page
 
 # What was done, as the address of the page says it.
 DONE: Final = {
-    "state": "Saved.",
-    "title": "Title saved.",
-    "move": "The page has moved; its old address still leads to its comments.",
-    "merge": "The two pages are one now.",
-    "alias": "That address leads to this page now.",
-    "unalias": "That address stands for itself again.",
+    "state": _("Saved."),
+    "title": _("Title saved."),
+    "move": _("The page has moved; its old address still leads to its comments."),
+    "merge": _("The two pages are one now."),
+    "alias": _("That address leads to this page now."),
+    "unalias": _("That address stands for itself again."),
 }
 
 
@@ -100,7 +102,7 @@ class ThreadPages:
             error = as_http(failure)
             if error is None:
                 raise
-            return await self._show(context, thread, error.status, problem=str(error))
+            return await self._show(context, thread, error.status, problem=error.message)
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
     def _work(
@@ -121,13 +123,13 @@ class ThreadPages:
             return _same(thread, set_it, site, url, value)
         place = self._sites.locate(value, site)
         if place.site != site:
-            raise HttpError(400, "invalid", "That address belongs to another site.")
+            raise HttpError(400, "invalid", _("That address belongs to another site."))
         if verb == "move":
             return _same(thread, threads.move, site, url, place.url)
         if verb == "alias":
             return _same(thread, threads.add_alias, site, url, place.url)
         if not first(form, "sure"):
-            raise HttpError(400, "invalid", "This cannot be undone: tick the box to go on.")
+            raise HttpError(400, "invalid", _("This cannot be undone: tick the box to go on."))
 
         def merge(tx: Transaction) -> int:
             threads.merge(tx, site, url, place.url, context.moderator.name, context.now)
@@ -140,7 +142,7 @@ class ThreadPages:
         thread_id = number(text)
         rows = await self._database.read(threads.listing, "", 1, thread_id + 1)
         if not rows or rows[0].id != thread_id:
-            raise HttpError(404, "not_found", "There is no such page, or it was merged.")
+            raise HttpError(404, "not_found", _("There is no such page, or it was merged."))
         return rows[0]
 
     async def _show(
@@ -149,8 +151,8 @@ class ThreadPages:
         thread: ThreadSummary,
         status: int = 200,
         *,
-        done: str = "",
-        problem: str = "",
+        done: Text = "",
+        problem: Text = "",
     ) -> Response:
         return await self._layout.render(
             "thread.html",

@@ -13,6 +13,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route, route
+from commentsvc.util.i18n import Text
 
 FACTOR = page_operation("GET", "/moderation/factor", "Set up two-factor authentication")
 CHANGE_FACTOR = page_operation(
@@ -81,7 +82,7 @@ class FactorPages:
         return await self._show(context, problem=WRONG_CODE)
 
     async def _show(
-        self, context: RequestContext, *, codes: list[str] | None = None, problem: str = ""
+        self, context: RequestContext, *, codes: list[str] | None = None, problem: Text = ""
     ) -> Response:
         who = context.moderator
 

@@ -62,4 +62,4 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             )
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
-    return HttpError(409, "refused", f"That cannot be done: {error}.")
+    return HttpError(409, "refused", _("That cannot be done: %(reason)s.", reason=error))

@@ -25,7 +25,7 @@ from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util import templates
-from commentsvc.util.i18n import languages
+from commentsvc.util.i18n import find_language, languages, requested_language
 
 TAG = ("static",)
 # By a file's suffix; all else is sent as bytes, which browsers save.
@@ -109,17 +109,19 @@ class Files:
         for tag, language in languages().items():
             self._shipped[f"locales/{tag}.json"] = language.widget_json
         self._blog = blog_paths(blog) if blog else {}
-        root = templates.environment("").get_template("root.html")
-        self._root = root.render(sites=settings.sites).encode()
+        self._root = templates.environment("").get_template("root.html")
+        self._sites = settings.sites
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog takes every path and comes last."""
         last = Route("GET", "/{path}", self.blog) if self._blog else route(ROOT, self.root)
         return [route(STATIC, self.static), last]
 
-    def root(self, _: Request) -> Response:
-        """GET /: 200 with a page that says what this is. Stored."""
-        return Response(200, (("Content-Type", TYPES[".html"]), *self._public), self._root, TAG)
+    def root(self, request: Request) -> Response:
+        """GET /[?lang=L]: 200 with a page that says what this is. Stored."""
+        language = find_language(requested_language(request.query))
+        page = templates.render(self._root, language, sites=self._sites).encode()
+        return Response(200, (("Content-Type", TYPES[".html"]), *self._public), page, TAG)
 
     def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for all else. Stored."""

@@ -91,6 +91,11 @@ def set_password(tx: Transaction, name: str, password: str) -> None:
     tx.execute("DELETE FROM session WHERE moderator_id = ?", (account.id,))
 
 
+def set_language(tx: Transaction, moderator_id: int, language: str) -> None:
+    """Let a moderator's pages be in the language of that tag, "" for the browser's."""
+    tx.execute("UPDATE moderator SET language = ? WHERE id = ?", (language, moderator_id))
+
+
 def find(reader: Reader, name: str) -> Moderator | None:
     """The account of that name, in capitals or not; None if there is none."""
     sql = f"SELECT {_COLUMNS} FROM moderator WHERE name = ?"  # noqa: S608 - constants

@@ -11,6 +11,8 @@ Error: PasswordRefused, alone.
 import unicodedata
 from typing import Final
 
+from commentsvc.util.i18n import gettext as _
+
 # Characters. Guessing is throttled, so length is all that a password needs.
 SHORTEST: Final = 12
 LONGEST: Final = 200
@@ -34,7 +36,12 @@ def hash_password(password: str) -> str:
 
     if not SHORTEST <= len(password) <= LONGEST:
         raise PasswordRefused(
-            f"A password has {SHORTEST} to {LONGEST} characters. A few words make a good one."
+            _(
+                "A password has %(shortest)s to %(longest)s characters. A few words make a good"
+                " one.",
+                shortest=SHORTEST,
+                longest=LONGEST,
+            )
         )
     return argon2id.str(_prepared(password), PASSES, MEMORY).decode()
 

@@ -48,7 +48,10 @@ class Lifetime(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A browser that is signed in, and the moderator who did so."""
+    """A browser that is signed in, and the moderator who did so.
+
+    `language` is the tag of the language of the moderator's pages, "" for the browser's.
+    """
 
     id: int
     moderator_id: int
@@ -56,6 +59,7 @@ class Session(msgspec.Struct, frozen=True):
     created_at: int
     seen_at: int
     user_agent: str
+    language: str = ""
 
 
 class Cookies:
@@ -133,8 +137,8 @@ def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: in
 
 
 _SESSION: Final = (
-    "SELECT s.id, s.moderator_id, m.name, s.created_at, s.seen_at, s.user_agent FROM session AS s"
-    " JOIN moderator AS m ON m.id = s.moderator_id"
+    "SELECT s.id, s.moderator_id, m.name, s.created_at, s.seen_at, s.user_agent, m.language"
+    " FROM session AS s JOIN moderator AS m ON m.id = s.moderator_id"
 )
 
 

@@ -14,11 +14,12 @@ from typing import Final
 
 from commentsvc.auth import totp
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.i18n import gettext as _
 
 SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)
 RECOVERY_CODES: Final = 10
 RECOVERY_SIZE: Final = 10  # bytes; 16 letters and digits
-WRONG_CODE: Final = "Invalid or already used code. Wait for the next one and try again."
+WRONG_CODE: Final = _("Invalid or already used code. Wait for the next one and try again.")
 
 _SALT: Final = "SELECT totp_salt FROM two_factor WHERE moderator_id = ? AND confirmed = ?"
 _USE: Final = (

@@ -25,6 +25,7 @@ from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import THREAD, site_tag, thread_tag
+from commentsvc.util.i18n import gettext as _
 
 # (site, url) finds the thread, or that which the url is an alias of.
 _FIND: Final = (
@@ -63,7 +64,9 @@ def find(reader: Reader, site: str, url: str) -> ThreadRef:
     """Where the thread is that `url`, canonical, leads to. Raises UnknownThread."""
     row = reader.execute(_FIND, (site, url)).fetchone()
     if row is None:
-        raise UnknownThread(f"no comment was ever sent for {url} on {site}")
+        raise UnknownThread(
+            _("no comment was ever sent for %(url)s on %(site)s", url=url, site=site)
+        )
     return ThreadRef(site, *row[:3])
 
 
@@ -120,7 +123,7 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
     """
     ref = find(tx, site, url)
     if ref.url == alias:
-        raise UrlTaken(f"{alias} is the page's own url")
+        raise UrlTaken(_("%(url)s is the page's own address", url=alias))
     _put_alias(tx, ref, alias, _vacant(tx, ref, alias))
     tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
 
@@ -132,7 +135,9 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
     """
     ref = find(tx, site, alias)
     if ref.url == alias:
-        raise UnknownThread(f"{alias} is no alias of another page on {site}")
+        raise UnknownThread(
+            _("%(url)s is no alias of another page on %(site)s", url=alias, site=site)
+        )
     place = (ref.site_id, alias)
     tx.execute("UPDATE thread SET alias_id = NULL WHERE site_id = ? AND url = ?", place)
     tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
@@ -146,7 +151,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     """
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
-        raise UrlTaken(f"{url} and {into} are one page already")
+        raise UrlTaken(_("%(url)s and %(other)s are one page already", url=url, other=into))
     [(count, title)] = tx.execute(
         "SELECT count, title FROM thread WHERE id = ?", (source.thread_id,)
     ).fetchall()
@@ -194,9 +199,11 @@ def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
     )
     for row_id, alias_id in rows.fetchall():
         if alias_id is not None and alias_id != ref.thread_id:
-            raise UrlTaken(f"{url} is an alias of another page: take that away first")
+            raise UrlTaken(_("%(url)s is an alias of another page: take that away first", url=url))
         if has_comments(tx, row_id):
-            raise UrlTaken(f"there are comments under {url}: merge the two pages instead")
+            raise UrlTaken(
+                _("there are comments under %(url)s: merge the two pages instead", url=url)
+            )
         return int(row_id)
     return None
 

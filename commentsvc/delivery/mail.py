@@ -299,7 +299,6 @@ class MailComposer:
             templates.render(_environment(form).get_template(TEMPLATES[kind]), spoken(), **values)
             for form in ("txt", "html")
         )
-        message["Content-Language"] = spoken().tag
         message.set_content(_GAPS.sub("\n\n", text), cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         return Envelope(self._mail.sender, recipient, message)

@@ -27,6 +27,7 @@ from commentsvc.db import outbox
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, MOVES, STATUS, TEXT
 from commentsvc.spam import training
+from commentsvc.util.i18n import gettext as _
 
 
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
@@ -109,7 +110,7 @@ def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
     """
     rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
     if not rows:
-        raise NothingToUndo(f"act {act} does not exist, or is undone")
+        raise NothingToUndo(_("decision %(number)s does not exist, or is undone", number=act))
     return _undo(tx, rows, who, now)
 
 
@@ -119,10 +120,12 @@ def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Change
     Raises UnknownComment, and NothingToUndo for the first that was never changed.
     """
     rows = []
-    for comment_id, *_ in _find(tx, ids):
+    for comment_id, *_rest in _find(tx, ids):
         row = tx.execute(statements.LAST_CHANGE, (comment_id,)).fetchone()
         if row is None:
-            raise NothingToUndo(f"comment {comment_id} was not changed, or all is undone")
+            raise NothingToUndo(
+                _("comment %(number)s was not changed, or all is undone", number=comment_id)
+            )
         rows.append(row)
     return _undo(tx, rows, who, now)
 

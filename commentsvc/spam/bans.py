@@ -28,6 +28,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
 from commentsvc.spam.text_rules import TextRules
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import host_name
 from commentsvc.util.text import fold
 
@@ -72,7 +73,7 @@ def add(
         raise BanRefused(f"{value!r} is not {description}")
     [(number,)] = tx.execute("SELECT count(*) FROM ban").fetchall()
     if number >= MOST:
-        raise BanRefused(f"there are {MOST} bans already: take some away")
+        raise BanRefused(_("there are %(number)s bans already: take some away", number=MOST))
     rows = tx.execute(
         "INSERT INTO ban (kind, value, created_at, actor, expires_at) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (kind, value) DO UPDATE SET expires_at = excluded.expires_at RETURNING id",

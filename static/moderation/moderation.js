@@ -67,7 +67,8 @@ function press(event) {
 function count() {
   const ticked = boxes.filter((box) => box.checked).length;
   const number = ticked + (others?.isConnected ? Number(others.dataset.number) : 0);
-  document.querySelector(".chosen").textContent = number ? `${number} selected` : "";
+  const chosen = document.querySelector(".chosen");
+  chosen.textContent = number ? chosen.dataset.text.replace("#", number) : "";
   all.checked = ticked === boxes.length;
   all.indeterminate = ticked > 0 && ticked < boxes.length;
   for (const button of document.querySelectorAll(".bulk button")) {

@@ -94,7 +94,7 @@ def test_many_are_decided_at_once(desk: Page, service: Service, comments: list[s
     expect(in_bulk(desk, "Approve")).to_be_disabled()
     desk.get_by_label("Select all").check()
     expect(desk.locator(".chosen")).to_have_text("3 selected")
-    desk.get_by_label("Select the comment of Yan").uncheck()
+    desk.get_by_label("Select the comment by Yan").uncheck()
     expect(desk.locator(".chosen")).to_have_text("2 selected")
     in_bulk(desk, "Approve").click()
     expect(desk.get_by_role("status")).to_have_text("2 comments approved.")
@@ -205,7 +205,7 @@ def test_all_of_it_works_without_javascript(
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".comment")).to_have_count(3)
     page.get_by_role("link", name="Select all").click()
-    page.get_by_label("Select the comment of Zoe").uncheck()
+    page.get_by_label("Select the comment by Zoe").uncheck()
     in_bulk(page, "Spam").click()
     expect(page.get_by_role("status")).to_have_text("2 comments marked as spam.")
     page.get_by_role("link", name="Details").first.click()
@@ -215,7 +215,7 @@ def test_all_of_it_works_without_javascript(
     page.get_by_role("button", name="Delete").click()
     expect(page.locator("h1 + .tag")).to_have_text("deleted")
     page.get_by_role("button", name="Restore").click()
-    expect(page.locator("h1 + .tag")).to_have_text("waits")
+    expect(page.locator("h1 + .tag")).to_have_text("waiting")
     context.close()
 
 

@@ -34,8 +34,8 @@ def test_a_new_password_signs_all_other_browsers_out(service: Served, seat: Seat
 @pytest.mark.parametrize(
     ("present", "new", "again", "status", "told"),
     [
-        ("wrong", NEW, NEW, 403, "not your present password"),
-        ("", NEW, NEW, 403, "not your present password"),
+        ("wrong", NEW, NEW, 403, "not your current password"),
+        ("", NEW, NEW, 403, "not your current password"),
         (PASSWORD, NEW, NEW + "x", 422, "differ"),
         (PASSWORD, "short", "short", 422, "12 to 200 characters"),
         (PASSWORD, "x" * 201, "x" * 201, 422, "12 to 200 characters"),
@@ -115,3 +115,24 @@ def test_nobody_gives_themselves_a_role(seat: Seat, service: Served) -> None:
     other.sign_in("mo")
     other.send("profile", public_name="", email="", site="", role="owner", id="1", name="ann")
     assert "the badge of the moderator" in text(other.get("account"))
+
+
+def test_a_moderator_chooses_the_language_of_the_pages(seat: Seat) -> None:
+    assert '<html lang="en" dir="ltr">' in text(seat.get("account"))
+    assert header(seat.send("language", language="ar"), "Location") == "account?done=language"
+    for page in ("account", "queue", "comments?status=spam", "dashboard", "bans", "outbox"):
+        assert '<html lang="ar" dir="rtl">' in text(seat.get(page, accept_language="de"))
+    assert "حُفظ." in text(seat.get("account?done=language"))
+    assert seat.send("language", language="tlh").status == 400
+    seat.send("language", language="")
+    html = text(seat.get("bans?done=added", accept_language="fr-CH, de;q=0.8"))
+    assert "<h1>Blocages</h1>" in html
+    assert "Blocage ajouté." in html
+
+
+def test_a_refusal_is_said_in_the_language_of_the_browser(service: Served) -> None:
+    stranger = Seat(service)
+    assert "<h1>Anmelden</h1>" in text(stranger.get("sign-in", accept_language="de"))
+    answer = stranger.post("sign-in", {}, accept_language="de", sec_fetch_site="cross-site")
+    assert answer.status == 403
+    assert "kam nicht von den Moderationsseiten" in text(answer)

@@ -40,7 +40,7 @@ def test_a_ban_holds_for_good_or_until_it_ended(service: Served, seat: Seat) -> 
     seat.send("ban", kind="word", value="walrus", days="")
     assert "for good" in text(seat.get("bans"))
     seat.send("ban", kind="word", value="walrus", days="7")
-    assert "until 25 November 2026" in text(seat.get("bans"))
+    assert "until 25 Nov 2026" in text(seat.get("bans"))
     service.database.write_now(bans.add, "word", "old", "bob", 1, 2)
     assert "expired" in text(seat.get("bans"))
 
@@ -119,7 +119,7 @@ def test_a_ban_offers_the_comments_that_are_there_already(
     html = text(seat.get(header(seat.send("ban", kind=kind, value=value, days=""), "Location")))
     assert ("ban-comments" in html) == bool(ids)
     if ids:
-        assert f"{len(ids)} comments of this {kind}" in html
+        assert f"{len(ids)} comments that this ban covers are published or waiting." in html
         assert f"Also mark these {len(ids)} comments as spam" in html
     before = {entry.comment.id: entry.comment.status for entry in service.stored()}
     done = header(seat.send("ban-comments", id=1), "Location")

@@ -19,7 +19,7 @@ def test_a_comments_page_has_all_that_is_known_of_it(seat: Seat) -> None:
     assert "Hello *you*</textarea>" in html
     assert "Doubt 5 of 9" in html
     assert "Sent by Ann" in html
-    assert ">waits</span>" in html
+    assert ">waiting</span>" in html
 
 
 def test_the_history_tells_who_did_what_and_what_was_undone(seat: Seat) -> None:

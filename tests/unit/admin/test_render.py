@@ -28,7 +28,7 @@ def test_an_age_is_told_by_its_largest_unit(before: int, told: str) -> None:
 
 
 def test_a_moment_is_told_to_people_and_machines() -> None:
-    assert render.exactly(NOW) == "18 November 2026, 11:06 UTC"
+    assert render.exactly(NOW) == "18 Nov 2026, 11:06 UTC"
     assert render.machine(NOW) == "2026-11-18T11:06:40Z"
 
 

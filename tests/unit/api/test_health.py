@@ -225,7 +225,9 @@ def test_who_opens_the_bare_root_is_told_in_html_what_it_is(tmp_path: Path) -> N
         assert answer.status == 200
         assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
         html = answer.body.decode()
-        assert '<a href="https://blog.example/">A blog</a> and notes.' in " ".join(html.split())
+        assert '<li><a href="https://blog.example/">A blog</a></li>' in html
+        assert "<li>notes</li>" in html
+        assert "Kommentardienst" in service.get("/?lang=de").body.decode()
         assert '<a href="moderation">' in html
         assert service.get("/nothing").status == 404
 

@@ -99,7 +99,7 @@ def test_an_alias_leads_to_its_page_until_it_is_taken_away(
     for url in ("/x/", "/a/", "/nobody/"):
         with pytest.raises(UnknownThread, match=url):
             do(database, threads.remove_alias, url)
-    with pytest.raises(UrlTaken, match="own url"):
+    with pytest.raises(UrlTaken, match="own address"):
         do(database, threads.add_alias, "/y/", "/a/")
 
 

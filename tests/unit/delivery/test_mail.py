@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from gettext import NullTranslations
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.comments import subscriptions
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, Settings, Site
+from commentsvc.util import i18n
 from commentsvc.util.i18n import gettext
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened
@@ -258,3 +261,68 @@ def test_a_test_mail_names_the_address_of_the_links() -> None:
     message: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
     assert "https://c.example/comments" in part(message, "plain")
     assert Outline(part(message, "html")).links == ["https://c.example/comments"]
+
+
+@pytest.mark.parametrize(
+    ("language", "subject", "direction"),
+    [
+        ("", "Do you want a mail when someone replies to you?", "ltr"),
+        ("de", "Möchtest du eine Mail bekommen, wenn dir jemand antwortet?", "ltr"),
+        ("ar", "هل تريد رسالة عندما يرد عليك أحد؟", "rtl"),
+    ],
+)
+def test_an_author_is_mailed_in_the_language_of_the_page(
+    database: Database, language: str, subject: str, direction: str
+) -> None:
+    add(database, email="ann@x.example", notify=True, language=language)
+    message = composed(database, replace(POST, kind="confirm", recipient="ann@x.example"))
+    assert message["Subject"].replace(" ", "") == subject.replace(" ", "")
+    assert f'dir="{direction}">' in part(message, "html")
+    assert (f"&lang={language}" in part(message, "plain")) == bool(language)
+    database.write_now(subscriptions.confirm, 1, NOW)
+    add(database, parent=1, author="Bo")
+    reply = composed(database, replace(POST, kind="reply", comment_id=2, recipient="ann@x.example"))
+    assert f'dir="{direction}">' in part(reply, "html")
+
+
+def test_moderators_are_mailed_in_the_language_of_the_settings(database: Database) -> None:
+    add(database, status="pending")
+    settings = replace(SETTINGS, mail=replace(SETTINGS.mail, language="de"))
+    letter = database.read_now(MailComposer(settings, LINKS).compose, POST)
+    assert letter
+    assert letter.message["Subject"] == "Ann hat „/post/“ kommentiert"
+    own = replace(POST, kind="own", language="fr", recipient="ann@x.example")
+    add(database, email="ann@x.example")
+    letter = database.read_now(MAILS.compose, own)
+    assert letter
+    assert letter.message["Subject"] == "Vos commentaires"
+
+
+class Pseudo(NullTranslations):
+    """A language in which each text stands between ⟦ and ⟧."""
+
+    def gettext(self, message: str) -> str:
+        return f"⟦{message}⟧"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"⟦{msgid1 if n == 1 else msgid2}⟧"
+
+
+@pytest.mark.parametrize("kind", ["submitted", "digest", "confirm", "reply", "own"])
+def test_a_mail_says_nothing_past_the_catalogue(
+    database: Database, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pseudo = i18n.Language("en", Pseudo(), b"{}")
+    monkeypatch.setattr(i18n, "languages", lambda: {"en": pseudo})
+    add(database, email="ann@x.example", author="0", source="0", html="0", notify=True)
+    if kind == "reply":
+        database.write_now(subscriptions.confirm, 1, NOW)
+        add(database, author="0", source="0", html="0", parent=1)
+    post = replace(POST, kind=kind, recipient="ann@x.example", last_comment_id=2)
+    message = composed(database, replace(post, comment_id=2) if kind == "reply" else post)
+    html = re.sub(r"<style>.*?</style>|<[^>]+>", " ", part(message, "html"), flags=re.DOTALL)
+    for said in (message["Subject"], part(message, "plain"), html):
+        said = re.sub(r"https?://\S+|/post/|ann@x\.example|A blog", "", said)
+        while "⟦" in said:
+            said = re.sub(r"⟦[^⟦⟧]*⟧", "", said)
+        assert not re.search(r"[^\W\d_]", said), said

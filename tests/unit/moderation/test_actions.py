@@ -137,7 +137,7 @@ def test_a_decision_is_undone_as_one_and_only_once(database: Database, purged: l
     assert shown(database) == []
     assert set(purged) == TAGS
     with pytest.raises(
-        NothingToUndo, match=f"act {first.decision_id} does not exist, or is undone"
+        NothingToUndo, match=f"decision {first.decision_id} does not exist, or is undone"
     ):
         undo(database, first.decision_id)
     with pytest.raises(NothingToUndo):

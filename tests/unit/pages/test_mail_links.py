@@ -246,3 +246,11 @@ def test_a_mail_to_an_address_of_no_account_leads_to_the_moderation_pages(servic
     body = letter.message.get_body(("plain",))
     assert body
     assert "https://c.example/moderation/comment?id=1#answer" in body.get_content()
+
+
+def test_a_page_speaks_the_language_of_its_link_or_else_of_the_browser(service: Served) -> None:
+    address = link(service, "approved")
+    assert title(service.get(f"{address}&lang=de")) == "Diesen Kommentar veröffentlichen?"
+    answer = service.ask("GET", address, accept_language="ar")
+    assert b'<html lang="ar" dir="rtl">' in answer.body
+    assert title(service.get("/mail/comment?t=x&lang=fr")) == "Cela n’a pas fonctionné"

@@ -16,6 +16,7 @@ from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import (
     Message,
     Text,
+    accepted_language,
     find_language,
     gettext,
     languages,
@@ -221,6 +222,23 @@ def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
 def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: str) -> None:
     found = find_language(requested_language(query))
     assert (found.tag, found.direction) == (tag, direction)
+
+
+@pytest.mark.parametrize(
+    ("header", "tag"),
+    [
+        ("", ""),
+        ("de", "de"),
+        ("de-AT, en;q=0.5", "de"),
+        ("sv, fr;q=0.3, ar;q=0.9", "ar"),
+        ("de;q=0, fr;q=0.1", "fr"),
+        ("*", ""),
+        ("en;q=x, deutsch", ""),
+        ("de," * 100_000, "de"),
+    ],
+)
+def test_a_browser_names_the_languages_that_it_wants(header: str, tag: str) -> None:
+    assert accepted_language(header) == tag
 
 
 @pytest.mark.parametrize(
