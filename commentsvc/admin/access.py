@@ -54,7 +54,7 @@ class RequestContext(msgspec.Struct, frozen=True):
 
     @property
     def moderator(self) -> Session:
-        """Who is signed in: behind `page` and `act` somebody is."""
+        """Who is signed in: behind `login_required` and `login_required_form` somebody is."""
         assert self.session is not None
         return self.session
 
@@ -269,4 +269,4 @@ def _again(request: Request) -> Response:
     Who follows a link from another site, such as a web mailer's, comes without the cookie although
     signed in. What our own page asks for then comes with it.
     """
-    return render("again.html", 200, (("Refresh", "0"),), target=_target(request))
+    return render("reload.html", 200, (("Refresh", "0"),), target=_target(request))

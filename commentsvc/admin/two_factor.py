@@ -96,7 +96,7 @@ class FactorPages:
 
         on, left, secret = await self._database.read(work)
         return await self._layout.render(
-            "factor.html",
+            "two-factor.html",
             context,
             403 if problem else 200,
             on=on,

@@ -4,17 +4,19 @@ They are not for the public, whatever a proxy in front lets through: besides pro
 machine that ask directly, only `server.monitoring_networks` get an answer.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
 from prometheus_client import generate_latest as generate
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
-from commentsvc.api.metrics import CoreCollector
+from commentsvc.api.metrics import (
+    BackupCollector,
+    CoreCollector,
+    DatabaseCollector,
+    OutboxCollector,
+)
 from commentsvc.api.serialize import Client, State
 from commentsvc.context import ServiceContext
-from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import (
@@ -30,60 +32,6 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
 from commentsvc.http.router import NOTHING_HERE, Route, route
 from commentsvc.util.timestamps import rfc3339
-
-
-class OutboxCollector(Collector):
-    """What was sent and what waits, by channel; the rows as of the outbox's last round."""
-
-    def __init__(self, outbox: OutboxWorker) -> None:
-        self._outbox = outbox
-
-    def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_outbox_…``."""
-        for name, text, counts in (
-            ("sent", "messages taken by the other side", self._outbox.sent),
-            ("errors", "attempts that failed", self._outbox.errors),
-        ):
-            counter = CounterMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
-            for channel in self._outbox.channels:
-                counter.add_metric([channel], counts[channel])
-            yield counter
-        for name, text in (
-            ("queued", "messages that wait"),
-            ("failed", "messages that were given up"),
-            ("oldest_timestamp_seconds", "when the oldest waiting message was made, 0 for none"),
-            ("error_timestamp_seconds", "when an attempt failed last, 0 for never"),
-        ):
-            gauge = GaugeMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
-            for channel, values in self._outbox.states().items():
-                gauge.add_metric([channel], values[name])
-            yield gauge
-
-
-class BackupCollector(Collector):
-    """What became of the backups that the server makes; nothing where it makes none."""
-
-    def __init__(self, backups: ScheduledBackup) -> None:
-        self._backups = backups
-
-    def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_backup_…``."""
-        state = self._backups.state()
-        if state is None:
-            return
-        for name, text, value in (
-            (
-                "timestamp_seconds",
-                "when the newest backup was made, 0 for never",
-                state.newest_at / 1_000,
-            ),
-            ("bytes", "its size", state.size),
-            ("failing", "1 while the last attempt failed", bool(state.error)),
-        ):
-            yield GaugeMetricFamily(f"commentsvc_backup_{name}", text, value)
-        yield CounterMetricFamily(
-            "commentsvc_backup_failures", "attempts that failed since the start", state.failures
-        )
 
 
 def _operation(path: str, summary: str, answer: Content, *errors: int) -> Operation[Query]:
@@ -104,26 +52,6 @@ READY = _operation("/readyz", "Tell whether the program can work", json_of(State
 METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT, 404)
 FORWARDED = ("x-forwarded-for", "x-real-ip")
 THIS_MACHINE = AddressList(("unix", "127.0.0.0/8", "::1/128"))
-
-
-class DatabaseCollector(Collector):
-    """Whether comments can be stored."""
-
-    def __init__(self, database: Database) -> None:
-        self._health = database.write_health
-
-    def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_database_…``."""
-        yield GaugeMetricFamily(
-            "commentsvc_database_failing",
-            "1 while nothing can be stored: a full or failing disk, or another program's lock",
-            bool(self._health.error),
-        )
-        yield CounterMetricFamily(
-            "commentsvc_database_failures",
-            "transactions that could not be written since the start",
-            self._health.failures,
-        )
 
 
 class Health:

@@ -1,4 +1,4 @@
-"""Metrics: what the core counts, for Prometheus and for a reader of the log.
+"""Metrics: what the service counts, for Prometheus, and the core's for a reader of the log.
 
 The core gives its figures as one mapping of names to numbers (`Server.stats` in `_core.pyi`). Those
 that belong together share the first word of their names: `refused_STATUS`, `closed_REASON`,
@@ -17,6 +17,10 @@ from prometheus_client.core import (
     Metric,
 )
 from prometheus_client.registry import Collector
+
+from commentsvc.db.database import Database
+from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.delivery.worker import OutboxWorker
 
 Stats = Mapping[str, int]
 
@@ -70,6 +74,80 @@ class CoreCollector(Collector):
             "Time from the end of a request that Python answers to its answer being sent",
             buckets=buckets,
             sum_value=stats["latency_sum"] / 1e6,
+        )
+
+
+class DatabaseCollector(Collector):
+    """Whether comments can be stored."""
+
+    def __init__(self, database: Database) -> None:
+        self._health = database.write_health
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_database_…``."""
+        yield GaugeMetricFamily(
+            "commentsvc_database_failing",
+            "1 while nothing can be stored: a full or failing disk, or another program's lock",
+            bool(self._health.error),
+        )
+        yield CounterMetricFamily(
+            "commentsvc_database_failures",
+            "transactions that could not be written since the start",
+            self._health.failures,
+        )
+
+
+class OutboxCollector(Collector):
+    """What was sent and what waits, by channel; the rows as of the outbox's last round."""
+
+    def __init__(self, outbox: OutboxWorker) -> None:
+        self._outbox = outbox
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_outbox_…``."""
+        for name, text, counts in (
+            ("sent", "messages taken by the other side", self._outbox.sent),
+            ("errors", "attempts that failed", self._outbox.errors),
+        ):
+            counter = CounterMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel in self._outbox.channels:
+                counter.add_metric([channel], counts[channel])
+            yield counter
+        for name, text in (
+            ("queued", "messages that wait"),
+            ("failed", "messages that were given up"),
+            ("oldest_timestamp_seconds", "when the oldest waiting message was made, 0 for none"),
+            ("error_timestamp_seconds", "when an attempt failed last, 0 for never"),
+        ):
+            gauge = GaugeMetricFamily(f"commentsvc_outbox_{name}", text, labels=["channel"])
+            for channel, values in self._outbox.states().items():
+                gauge.add_metric([channel], values[name])
+            yield gauge
+
+
+class BackupCollector(Collector):
+    """What became of the backups that the server makes; nothing where it makes none."""
+
+    def __init__(self, backups: ScheduledBackup) -> None:
+        self._backups = backups
+
+    def collect(self) -> Iterable[Metric]:
+        """Give the metrics named ``commentsvc_backup_…``."""
+        state = self._backups.state()
+        if state is None:
+            return
+        for name, text, value in (
+            (
+                "timestamp_seconds",
+                "when the newest backup was made, 0 for never",
+                state.newest_at / 1_000,
+            ),
+            ("bytes", "its size", state.size),
+            ("failing", "1 while the last attempt failed", bool(state.error)),
+        ):
+            yield GaugeMetricFamily(f"commentsvc_backup_{name}", text, value)
+        yield CounterMetricFamily(
+            "commentsvc_backup_failures", "attempts that failed since the start", state.failures
         )
 
 

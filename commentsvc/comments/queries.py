@@ -1,14 +1,7 @@
-"""What can be done with comments: sync functions for `Database.write` and `Database.read`.
+"""Reading comments: sync functions for `Database.read`, and what is read at the start.
 
-Counts are changed by the very transaction that changes what is counted, here and in
-`create`, which stores submissions, and nowhere else.
-
-    CommentsError
-      UnknownSite      no site of that name is configured (see `create`)
-      UnknownParent    the comment answered to is not in this thread, or was deleted (see `create`)
-      KeyConflict      the key was used before, for other content (see `create`)
-      ThreadClosed     the thread takes no more comments (see `create`)
-    BadCursor          `after` was not made by `pagination`, or for another order
+What changes comments is in `create`, `threads` and `voting`, and in the package `moderation`. A
+cursor that `pagination` did not make is a BadCursor.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -218,4 +218,4 @@ def _asking(status: int = 200, email: str = "", problem: Text = "") -> Response:
 
 
 def _shown(status: int = 200, **values: Any) -> Response:  # Any: what the template shows
-    return rendered("own.html", status, **values)
+    return rendered("personal_data.html", status, **values)

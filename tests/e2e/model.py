@@ -1,4 +1,4 @@
-"""What must be true of a blog's comments, as plain values: what `test_agree` compares with."""
+"""What must be true of a blog's comments, as plain values, for `test_consistency`."""
 
 from dataclasses import dataclass, field
 from typing import Any
