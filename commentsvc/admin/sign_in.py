@@ -149,7 +149,12 @@ def _code_form(
     context: RequestContext, status: int = 200, *, step: str, to: str, problem: Text = ""
 ) -> Response:
     return render(
-        "sign-in-code.html", status, csrf_token=context.csrf_token, step=step, to=to, problem=problem
+        "sign-in-code.html",
+        status,
+        csrf_token=context.csrf_token,
+        step=step,
+        to=to,
+        problem=problem,
     )
 
 

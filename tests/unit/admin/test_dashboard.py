@@ -107,7 +107,7 @@ def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -
     assert "Backups" not in text(seated(service).get("dashboard"))
     (tmp_path / "file").touch()
     for folder, lines in (
-        (tmp_path / "kept", ("The newest was made just now", "0.1 MB")),
+        (tmp_path / "kept", ("The newest was made just now", " MB")),
         (tmp_path / "file", ("None has been made yet", "The last attempt failed: ")),
     ):
         settings = msgspec.structs.replace(SETTINGS, backup=BackupSettings(directory=str(folder)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.e2e.program import ROOT, Service
 
 HERE = Path(__file__).parent
+HOOKS = "tests.load.schema_hooks"
 CASES = 2_000
 EXAMPLES = 20  # of each operation; with those of the other phases more than CASES
 PATIENCE = 600.0  # seconds; alone on a machine it takes less than 60
@@ -37,7 +38,11 @@ def test_no_request_finds_the_document_and_the_service_at_odds(
     done = subprocess.run(
         [*map(str, words)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.e2e.schema_hooks"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SCHEMATHESIS_HOOKS": "tests.load.schema_hooks",
+        },
         capture_output=True,
         text=True,
         timeout=PATIENCE,
