@@ -78,6 +78,7 @@ def test_run_takes_another_port_where_its_own_is_taken_and_says_so(
         r"^Port 8080 is taken by another program, so this is port (\d+)\.$", said, re.M
     )
     assert f"http://localhost:{port}/moderation" in said
+    assert f"moderator add NAME --data {tmp_path / 'data'}\n" in said
     assert said.endswith(f"commentsvc listens on http://127.0.0.1:{port}\n")
 
 
