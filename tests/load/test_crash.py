@@ -5,7 +5,7 @@ loss of the server, some with a key of their own and some without; now and then 
 what was acknowledged already. So at the end every submission must be stored exactly once, under
 the id that was acknowledged. Some kills hit a server that has not even announced itself.
 
-COMMENTSVC_KILLS says how often the server is killed (50), COMMENTSVC_SEED what the random
+CRASH_KILLS says how often the server is killed (50), CRASH_SEED what the random
 moments begin with.
 """
 
@@ -23,8 +23,8 @@ from pathlib import Path
 
 from tests.e2e.program import PATIENCE, Service, command
 
-KILLS = int(os.environ.get("COMMENTSVC_KILLS", "50"))
-SEED = int(os.environ.get("COMMENTSVC_SEED", str(random.randrange(10**6))))
+KILLS = int(os.environ.get("CRASH_KILLS", "50"))
+SEED = int(os.environ.get("CRASH_SEED", str(random.randrange(10**6))))
 CLIENTS = 8
 PAGES = 5
 LONGEST = 0.8  # seconds a server lives after it is ready
@@ -139,7 +139,7 @@ def kill_at_random_moments(load: Load, data: Path, launch: Callable[..., Service
 def test_a_killed_server_has_lost_nothing_and_stored_nothing_twice(
     data: Path, launch: Callable[..., Service]
 ) -> None:
-    print(f"{KILLS} kills, COMMENTSVC_SEED={SEED}")
+    print(f"{KILLS} kills, CRASH_SEED={SEED}")
     load = Load()
     with clients(load):
         kill_at_random_moments(load, data, launch)
