@@ -88,14 +88,19 @@ def test_a_forged_address_is_not_believed(reader: Client, name: str) -> None:
     assert reader.submit("/forged/2/", **{name: value.replace("9", "200")}).status == 429
 
 
-def test_a_body_over_the_limit_is_too_large(front: Client) -> None:
-    """All of it is sent: Caddy tells what came early only when it has read the body."""
+def test_a_body_over_the_limit_is_too_large(front: Client, request: pytest.FixtureRequest) -> None:
+    """All of it is sent: Caddy tells what came early only when it has read the body.
+
+    To hitch only its beginning is: it closes both ways when the service closes one, and a client
+    that still sends then loses the answer.
+    """
+    sent = 1 << 10 if "hitch" in request.node.name else 300 << 10
     with closing(front.connection()) as connection:
         connection.putrequest("POST", "/api/comments")
         connection.putheader("Content-Length", str(300 << 10))
         connection.endheaders()
         with suppress(OSError):  # whoever has answered may have closed
-            connection.send(bytes(300 << 10))
+            connection.send(bytes(sent))
         assert connection.getresponse().status == 413
 
 
