@@ -11,6 +11,7 @@ import msgspec
 import peewee
 
 from commentsvc.comments import pagination, statements
+from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.pagination import Sort
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
@@ -221,6 +222,14 @@ def find(reader: Reader, comment_id: int) -> Entry | None:
     """The comment with that id, whatever its status; None if there is none."""
     row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()
     return entry(row) if row else None
+
+
+def get(reader: Reader, comment_id: int) -> Entry:
+    """The comment with that id, whatever its status. Raises UnknownComment."""
+    found = find(reader, comment_id)
+    if found is None:
+        raise UnknownComment([comment_id])
+    return found
 
 
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:

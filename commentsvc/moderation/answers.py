@@ -9,7 +9,7 @@ import msgspec
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.comments.errors import NotAnswerable, UnknownComment
+from commentsvc.comments.errors import NotAnswerable
 from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import avatar
 from commentsvc.db.sqlite import Transaction
@@ -33,9 +33,7 @@ def answer(
     The same answer again within an hour is the same comment. `now` is in Unix milliseconds.
     Raises UnknownComment, and NotAnswerable for spam and what is deleted.
     """
-    entry = queries.find(tx, comment_id)
-    if entry is None:
-        raise UnknownComment([comment_id])
+    entry = queries.get(tx, comment_id)
     if entry.comment.status not in (PENDING, APPROVED):
         raise NotAnswerable(f"comment {comment_id} is {entry.comment.status}")
     approval = actions.change(tx, [comment_id], APPROVED, profile.name, now)

@@ -1,7 +1,7 @@
 """Pins: the comment that stands first on its page, in every order. A page has one at most."""
 
 from commentsvc.comments import queries
-from commentsvc.comments.errors import NotPinnable, UnknownComment
+from commentsvc.comments.errors import NotPinnable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry, thread_tag
 
@@ -13,7 +13,7 @@ def pin(tx: Transaction, comment_id: int) -> None:
 
     Raises UnknownComment, and NotPinnable for a reply and for what readers do not see.
     """
-    entry = _find(tx, comment_id)
+    entry = queries.get(tx, comment_id)
     if entry.comment.status != APPROVED or entry.comment.parent_id is not None:
         raise NotPinnable(f"comment {comment_id} is no published comment that replies to none")
     _set(tx, entry, comment_id)
@@ -21,7 +21,7 @@ def pin(tx: Transaction, comment_id: int) -> None:
 
 def unpin(tx: Transaction, comment_id: int) -> None:
     """Let a comment stand in its place again, if it is pinned. Raises UnknownComment."""
-    entry = _find(tx, comment_id)
+    entry = queries.get(tx, comment_id)
     if is_pinned(tx, comment_id):
         _set(tx, entry, None)
 
@@ -33,13 +33,6 @@ def is_pinned(reader: Reader, comment_id: int) -> bool:
         " WHERE c.id = ? AND t.pinned_id = c.id"
     )
     return reader.execute(sql, (comment_id,)).fetchone() is not None
-
-
-def _find(tx: Transaction, comment_id: int) -> Entry:
-    entry = queries.find(tx, comment_id)
-    if entry is None:
-        raise UnknownComment([comment_id])
-    return entry
 
 
 def _set(tx: Transaction, entry: Entry, comment_id: int | None) -> None:
