@@ -88,6 +88,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.report": "cli/test_imports: what is told",
     "imports.sqlite_source": "test_detect: the formats that are databases",
     "imports.stage": "test_store: from the stage into the database",
+    "imports.staged": "test_store: from the stage into the database",
     "imports.artalk": "test_detect: each format by a file of it",
     "imports.commento": "test_detect: each format by a file of it",
     "imports.cusdis": "test_detect: each format by a file of it",

@@ -14,8 +14,8 @@ from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.imports import native_store, stage
-from commentsvc.imports.stage import ReadyComment
+from commentsvc.imports import native_store, staged
+from commentsvc.imports.staged import ReadyComment
 from commentsvc.model import AGING, APPROVED, CLOSED, site_tag, thread_tag
 from commentsvc.spam import bans, training
 
@@ -131,7 +131,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
     """
     rows = [
         row
-        for row in stage.ready(path, first, last)
+        for row in staged.ready(path, first, last)
         if not tx.execute(_HAS_KEY, (row.key,)).fetchone()
     ]
     pages = _Pages(tx, import_id)
@@ -182,7 +182,7 @@ def add_others(
 ) -> None:
     """Store a piece of what our own export has besides comments: into `site`, or "" its own."""
     keeps_ids = _keeps_ids(tx, import_id)
-    for line in stage.other_lines(path, first, last):
+    for line in staged.other_lines(path, first, last):
         native_store.add_other(tx, line, site, keeps_ids=keeps_ids)
     tx.purge(bans.TAG)
 

@@ -1,0 +1,65 @@
+"""What a stage hands out to be stored.
+
+It is apart from `stage`, which fills one: each command, and the server, know how to store, but only
+an import needs the parsers and processes that filling takes.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+READY: Final = (
+    "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
+    " i.status, b.created, b.published, b.edited, b.votes, b.author, b.email,"
+    " b.avatar, b.author_site, b.source,"
+    " b.html, b.is_html, b.anchor, b.ours, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
+    " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
+    " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
+)
+
+
+class ReadyComment(NamedTuple):
+    """A comment as the stage hands it out, for `store`; the fields are those of READY."""
+
+    number: int
+    key: bytes
+    parent_key: bytes | None
+    site: str
+    url: str
+    title: str
+    closed: int
+    status: str
+    created: int
+    published: int | None
+    edited: int | None
+    votes: int
+    author: str
+    email: str
+    avatar: str
+    author_site: str
+    source: str
+    html: str
+    is_html: int
+    anchor: str
+    ours: bytes
+    source_id: str
+
+
+def other_lines(path: Path, first: int, last: int) -> list[bytes]:
+    """Return lines of our own export that are no comments from the stage at `path`."""
+    with closing(_reading(path)) as connection:
+        rows = connection.execute(
+            "SELECT line FROM other WHERE number BETWEEN ? AND ? ORDER BY number", (first, last)
+        )
+        return [line for (line,) in rows]
+
+
+def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
+    """Return the comments of the stage at `path` that are to be stored, from `first` to `last`."""
+    with closing(_reading(path)) as connection:
+        return [ReadyComment(*row) for row in connection.execute(READY, (first, last))]
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
