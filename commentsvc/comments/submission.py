@@ -268,8 +268,9 @@ def message_from_text(text: str, bounds: CommentsSettings) -> str:
 
 
 def _checked(text: str, bounds: CommentsSettings, problems: dict[str, Text]) -> str:
-    message = _cleaned(text)
-    _check_text(problems, "message", message, bounds.message_length)
+    sent = _with_plain_lines(text)
+    message = _cleaned(sent)
+    _check_text(problems, "message", message, len(sent), bounds.message_length)
     if problems:
         raise SubmissionError(problems)
     return message
@@ -319,15 +320,16 @@ def check(
     """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
     wrong = {} if problems is None else problems
     author, email = one_line(fields.author), (fields.email or "").strip()
-    message = _cleaned(fields.message)
+    sent_message = _with_plain_lines(fields.message)
+    message = _cleaned(sent_message)
     site = (fields.site or "").strip()
     place = ("", "")
     try:
         place = locate(fields.url)
     except ValueError as error:
         wrong.setdefault("url", str(error))
-    _check_text(wrong, "author", author, bounds.author_length)
-    _check_text(wrong, "message", message, bounds.message_length)
+    _check_text(wrong, "author", author, len(fields.author), bounds.author_length)
+    _check_text(wrong, "message", message, len(sent_message), bounds.message_length)
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
         wrong["site"] = _(
@@ -359,17 +361,22 @@ def check(
     )
 
 
+def _with_plain_lines(message: str) -> str:
+    return message.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _cleaned(message: str) -> str:
-    return _CONTROL("", message.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    return _CONTROL("", message).strip()
 
 
-def _check_text(wrong: dict[str, Text], name: str, text: str, most: int) -> None:
+def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most: int) -> None:
+    """Check a cleaned `text`, of which `length` characters were sent, as the document bounds."""
     if not text:
         wrong.setdefault(name, _MISSING[name])
-    elif len(text) > most:
+    elif length > most:
         wrong[name] = _(
             "This has %(length)s characters; at most %(limit)s are allowed.",
-            length=len(text),
+            length=length,
             limit=most,
         )
 

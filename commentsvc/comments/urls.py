@@ -106,11 +106,11 @@ def canonical_by_rule(url: str, trailing_slash: str) -> str:
 
 
 def _clean(url: str) -> str:
+    if len(url) > LENGTH:  # As it was sent: spaces and fragment count, too.
+        raise UrlError(f"The address of the page is longer than {LENGTH} characters.")
     url = url.partition("#")[0].strip(" ")
     if not url:
         raise UrlError("The address of the page (url) is missing.")
-    if len(url) > LENGTH:
-        raise UrlError(f"The address of the page is longer than {LENGTH} characters.")
     if _CONTROL(url):
         raise UrlError("The address of the page holds a control character.")
     return url
@@ -168,7 +168,7 @@ class Sites:
         Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
         name that no site has.
         """
-        if url[:1] != "/" and _SCHEME(url := url.strip(" ")):
+        if url[:1] != "/" and _SCHEME(url.strip(" ")):
             return self._absolute(url, name)
         site = self._named(name) if name else self._first
         return PageRef(site.name, canonical(url, site.trailing_slash))

@@ -138,6 +138,9 @@ REFUSED = [
     "/a?b=%1F",
     "/\ud800",
     "/" + "a" * LENGTH,
+    "/a" + " " * LENGTH,
+    " " * LENGTH + "/a",
+    "/a#" + "b" * LENGTH,
     "/" + "é" * 400,
 ]
 
