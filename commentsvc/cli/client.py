@@ -26,7 +26,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transaction
-from commentsvc.imports import store
+from commentsvc.imports import authors, store
+from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.store import ImportRun
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import actions, profiles
@@ -36,6 +37,7 @@ from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
 from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Move, Order
 from commentsvc.settings import data_dir
+from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util import timestamps
@@ -174,6 +176,13 @@ def import_runs(data: Path) -> list[ImportRun]:
 def is_imported(data: Path, source: str, digest: bytes) -> bool:
     """Whether files of that format and digest were imported before. Raises DatabaseError."""
     return _read(data, store.is_done, source, digest)
+
+
+def author_rules(
+    data: Path, settings: Settings, moderators: Sequence[tuple[str, str]]
+) -> AuthorRules:
+    """What an import knows of authors. Raises DatabaseError and ProfileRefused."""
+    return _read(data, authors.read, settings, moderators)
 
 
 def profiles_by_name(data: Path) -> dict[str, Profile]:

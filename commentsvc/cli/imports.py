@@ -61,6 +61,14 @@ def _statuses(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple
     return names
 
 
+def _moderators(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Return who somebody was there, and the moderator's name here, "" for the owner."""
+    pairs = [value.rpartition("=") if "=" in value else (value, "", "") for value in values]
+    return [(who, name) for who, _, name in pairs]
+
+
 # Is told how far the work is, and how many comments that is.
 Advance = Callable[[int, int], None]
 
@@ -103,6 +111,15 @@ Advance = Callable[[int, int], None]
     callback=_statuses,
     help="Store only comments with these statuses.",
 )
+@click.option(
+    "--moderator",
+    "moderators",
+    multiple=True,
+    metavar="WHO[=NAME]",
+    callback=_moderators,
+    help="WHO there is the moderator NAME (or the owner) here: an e-mail address, an account, or"
+    " `admins`, all who are marked as such.",
+)
 @click.option("--keep-going", is_flag=True, help="Leave out what cannot be read, and go on.")
 @click.option(
     "--report",
@@ -129,6 +146,7 @@ def import_(
     aliases: Path | None,
     zone: ZoneInfo,
     statuses: tuple[str, ...],
+    moderators: list[tuple[str, str]],
     keep_going: bool,
     report_file: Path | None,
     learn: str | None,
@@ -159,8 +177,9 @@ def import_(
     if found.recognised_by:
         click.echo(f"{found.format.NAME}: recognised by {found.recognised_by}")
     database = client.ensure_database(data)
+    rules = client.author_rules(data, settings, moderators)
     with _alone(data / f"{STAGE}.lock"), contextlib.ExitStack() as stack:
-        stage = Stage(data / STAGE, found.format.NAME, statuses)
+        stage = Stage(data / STAGE, found.format.NAME, statuses, rules)
         stack.callback(stage.close)
         with _progress("reading", found.size) as advance:
             prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)

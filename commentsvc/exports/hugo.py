@@ -28,7 +28,7 @@ SLUG_LENGTH: Final = 60  # characters of a url in the name of its file
 PART: Final = ".part"  # a file that grows is called so; Hugo passes over it
 
 _PAGES: Final = (
-    "SELECT t.id, t.url, t.title, t.count, t.state FROM thread AS t"
+    "SELECT t.id, t.url, t.title, t.count, t.state, t.pinned_id FROM thread AS t"
     " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY t.url"
 )
 _COMMENTS: Final = (
@@ -86,8 +86,9 @@ def write(
     site = _site(reader, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
-    for thread_id, url, title, count, state in reader.execute(_PAGES, (site,)):
+    for thread_id, url, title, count, state, pinned in reader.execute(_PAGES, (site,)):
         shown = [_PageComment(*row) for row in reader.execute(_COMMENTS, (thread_id,))]
+        shown.sort(key=lambda comment: comment.id != pinned)  # first, in every order
         deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
         files.put(
             file_name(url),
@@ -96,7 +97,7 @@ def write(
                 "title": title,
                 "count": count,
                 "closed": state == CLOSED,
-                "comments": _tree(build_tree(shown, deleted)),
+                "comments": _tree(build_tree(shown, deleted), pinned),
             },
         )
         advance(count)
@@ -126,12 +127,14 @@ def _site(reader: Reader, name: str) -> str:
     return str(used[0])
 
 
-def _tree(branches: list[Branch[_PageComment]]) -> list[dict[str, object]]:
-    return [_comment(comment, _tree(replies)) for comment, replies in branches]
+def _tree(branches: list[Branch[_PageComment]], pinned: int | None) -> list[dict[str, object]]:
+    return [_comment(comment, _tree(replies, pinned), pinned) for comment, replies in branches]
 
 
 def _comment(
-    comment: _PageComment | DeletedComment, replies: list[dict[str, object]]
+    comment: _PageComment | DeletedComment,
+    replies: list[dict[str, object]],
+    pinned: int | None,
 ) -> dict[str, object]:
     """Return a comment without what is empty."""
     if isinstance(comment, DeletedComment):
@@ -141,6 +144,7 @@ def _comment(
         "author": comment.author,
         "site": comment.site,
         "role": comment.role,
+        "pinned": comment.id == pinned,
         "date": rfc3339(comment.published_at),
         "edited": rfc3339(comment.edited_at) if comment.edited_at else "",
         "html": comment.html,

@@ -95,7 +95,8 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
 
     `message` is what the author wrote, `html` how it is shown. With the `markup` "html" the comment
     was imported, its HTML is the other system's, and is not made of the message. `anchor` is what
-    links to that system named it by, without "#". `role` is that of a moderator who wrote it.
+    links to that system named it by, without "#". `role` is that of a moderator who wrote it. The
+    comment that is `pinned` stands first on its page.
     `votes` is the sum of all votes, `voters` are those that are known one by one. `proposed_title`
     is the title of the page that the comment came with. `score` and `reasons` (a line each) are the
     verdict on it. `network` is a digest with the service's secret key. `subscribed` says that
@@ -118,6 +119,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     avatar: str = ""
     author_site: str = ""
     role: Literal["", "owner", "moderator"] = ""
+    pinned: bool = False
     votes: int = 0
     proposed_title: str = ""
     score: int = 0

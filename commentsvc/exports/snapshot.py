@@ -57,8 +57,8 @@ _ALIASES: Final = "SELECT url FROM thread WHERE alias_id = ? ORDER BY url"
 _SELECTED: Final = (
     "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, coalesce(i.is_html, 0),"
     " c.parent_id,"
-    " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.role, c.votes,"
-    " p.title,"
+    " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.role,"
+    " t.pinned_id = c.id, c.votes, p.title,"
     " c.score, c.reasons, c.network, coalesce(i.anchor, ''), b.comment_id, l.label, l.tokens"
     " FROM comment AS c CROSS JOIN thread AS t ON t.id = c.thread_id"
     " CROSS JOIN site AS s ON s.id = c.site_id"
@@ -224,15 +224,22 @@ def _comment(
 ) -> CommentRecord:
     (
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
-        author, email, avatar, author_site, role, votes, title, score, reasons, network, anchor,
-        subscription, label, tokens,
+        author, email, avatar, author_site, role, pinned, votes, title, score, reasons, network,
+        anchor, subscription, label, tokens,
     ) = row  # fmt: skip
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
     more = (parent, _moment(published), _moment(edited))
     if anonymous:
         return CommentRecord(
-            *always, markup, *more, votes=votes, score=score, anchor=anchor, history=history
+            *always,
+            markup,
+            *more,
+            pinned=bool(pinned),
+            votes=votes,
+            score=score,
+            anchor=anchor,
+            history=history,
         )
     return CommentRecord(
         *always,
@@ -243,6 +250,7 @@ def _comment(
         avatar,
         author_site,
         role,
+        bool(pinned),
         votes,
         title or "",
         score,

@@ -56,4 +56,6 @@ def _comment(comment: Value, url: str, position: str, options: ParseOptions) -> 
         status="pending" if comment.flag("is_pending") else "approved",
         votes=comment.number("vote_up") - comment.number("vote_down"),
         anchor=f"atk-comment-{number}",
+        is_admin=bool(comment.text("badge_name")),
+        is_pinned=comment.flag("is_pinned"),
     )

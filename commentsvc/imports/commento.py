@@ -32,6 +32,10 @@ class _Author(NamedTuple):
     name: str
     email: str
     site: str
+    is_admin: bool
+
+
+_NOBODY: Final = _Author("", "", "", is_admin=False)
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
@@ -67,7 +71,12 @@ def _authors(source: SourceFile, *names: str) -> dict[str, _Author]:
         link = each.text(site, "link", "websiteUrl")
         authors.setdefault(
             each.text(key),
-            _Author(each.text("name"), each.text("email"), "" if link == _NO_LINK else link),
+            _Author(
+                each.text("name"),
+                each.text("email"),
+                "" if link == _NO_LINK else link,
+                each.flag("isModerator") or each.flag("isOwner"),
+            ),
         )
     return authors
 
@@ -82,7 +91,7 @@ def _first_version(source: SourceFile, options: ParseOptions) -> Records:
         if url not in known:
             known.add(url)
             yield ImportedPage(url, url, f"comment {number}")
-        author = authors.get(comment.text("commenterHex"), _Author("", "", ""))
+        author = authors.get(comment.text("commenterHex"), _NOBODY)
         text, parent = comment.text("markdown", "html"), comment.text("parentHex")
         deleted = comment.flag("deleted") or text == _GONE
         name, date = comment.text("commentHex"), comment.text("creationDate")
@@ -102,6 +111,7 @@ def _first_version(source: SourceFile, options: ParseOptions) -> Records:
             votes=comment.number("score"),
             drop="it was deleted in Commento" if deleted else "",
             anchor=f"commento-{name}",
+            is_admin=author.is_admin,
         )
 
 
@@ -121,7 +131,7 @@ def _third_version(source: SourceFile, options: ParseOptions) -> Records:
         )
     comments = json_source.items(source, "comments.item", options.skip)
     for number, comment in enumerate(comments, 1):
-        author = authors.get(comment.text("userCreated"), _Author("", "", ""))
+        author = authors.get(comment.text("userCreated"), _NOBODY)
         name, date = comment.text("id"), comment.text("createdTime")
         edited = comment.text("editedTime")
         status: Fate = "approved" if comment.flag("isApproved") else "spam"
@@ -145,4 +155,6 @@ def _third_version(source: SourceFile, options: ParseOptions) -> Records:
             votes=comment.number("score"),
             drop="it was deleted in Comentario" if deleted else "",
             anchor=f"comentario-{name}",
+            is_admin=author.is_admin,
+            is_pinned=comment.flag("isSticky"),
         )

@@ -62,4 +62,5 @@ def _comment(comment: Value, position: str, options: ParseOptions) -> ImportedCo
         email=comment.text("by_email", "byEmail"),
         status="deleted" if deleted else "approved" if approved else "pending",
         drop="it was deleted in Cusdis" if deleted else "",
+        is_admin=bool(comment.text("moderatorId", "moderatorid", "moderator_id")),
     )

@@ -78,4 +78,5 @@ def _comment(record: XmlRecord, deleted: set[str]) -> Record:
         status=status,
         drop=drop,
         anchor=f"comment-{number}",
+        account=record.text("author/username"),
     )

@@ -108,4 +108,6 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
         votes=comment.number("upvoteCount"),
         drop="it was deleted at GitHub" if deleted else "",
         anchor=f"discussioncomment-{anchor}" if anchor else "",
+        account=author.text("login"),
+        is_admin=comment.text("authorAssociation") == "OWNER",
     )

@@ -17,6 +17,7 @@ from commentsvc.imports.records import (
     ParseOptions,
     Records,
 )
+from commentsvc.model import APPROVED
 
 NAME: Final = "commentsvc"
 
@@ -87,6 +88,13 @@ def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComme
         edited=dates.moment(record.edited) if record.edited else None,
         votes=record.votes,
         anchor=record.anchor,
+        is_pinned=record.pinned,
         html=record.html,
         ours=line,
+        role=record.role,
+        reasons=record.reasons,
+        is_decided=any(
+            each.field == "status" and each.new == APPROVED and each.undone is None
+            for each in record.history
+        ),
     )

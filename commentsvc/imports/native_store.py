@@ -56,8 +56,8 @@ def add_details(
     record = _decode(line)
     assert isinstance(record, CommentRecord), "the parser has read it before"
     tx.execute(
-        "UPDATE comment SET role = ?, score = ?, reasons = ?, network = ? WHERE id = ?",
-        (record.role, record.score, record.reasons, _digest(record.network), comment_id),
+        "UPDATE comment SET score = ?, network = ? WHERE id = ?",
+        (record.score, _digest(record.network), comment_id),
     )
     if record.proposed_title:
         tx.execute(

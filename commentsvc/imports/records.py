@@ -58,8 +58,12 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     comment from all others of this source, again in the next export. `avatar` is the MD5 digest of
     the address, where the source has no more.
     With a `drop`, the reason, only the place of the comment is kept, where it is answered.
-    `anchor` is what links to the comment name it by there, without #. `ours` is the whole line of a
-    comment of our own export, from which the rest is read, and `html` its HTML.
+    `anchor` is what links to the comment name it by there, without #. `account` is what the source
+    calls the author's account, `is_admin` whether it marks the author as one who runs the blog;
+    `is_pinned` whether the comment stands first on its page.
+    `ours` is the whole line of a comment of our own export, from which the rest is read, and `html`
+    its HTML. It knows the author's `role`, what a moderator was told (`reasons`, a line each), and
+    whether one has approved it.
     """
 
     position: str
@@ -80,8 +84,14 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     votes: int = 0
     drop: str = ""
     anchor: str = ""
+    account: str = ""
+    is_admin: bool = False
+    is_pinned: bool = False
     html: str = ""
     ours: bytes = b""
+    role: str = ""
+    reasons: str = ""
+    is_decided: bool = False
 
 
 class OtherRecord(msgspec.Struct, frozen=True, gc=False):

@@ -52,7 +52,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 def _comment(comment: Value, url: str, position: str) -> ImportedComment:
     number, date, orig = comment.text("id"), comment.text("time"), comment.text("orig")
     edited = comment.object("edit").text("time")
-    deleted = comment.flag("delete")
+    deleted, user = comment.flag("delete"), comment.object("user")
     return ImportedComment(
         position=position,
         page=url,
@@ -62,10 +62,13 @@ def _comment(comment: Value, url: str, position: str) -> ImportedComment:
         created=dates.moment(date),
         text=orig or comment.text("text"),
         markup="markdown" if orig else "html",
-        author=comment.object("user").text("name"),
+        author=user.text("name"),
         status="deleted" if deleted else "approved",
         edited=dates.moment(edited) if edited else None,
         votes=comment.number("score"),
         drop="it was deleted in Remark42" if deleted else "",
         anchor=f"comment-{number}",
+        account=user.text("id"),
+        is_admin=user.flag("admin"),
+        is_pinned=comment.flag("pin"),
     )

@@ -52,4 +52,5 @@ def _comment(row: Columns, slug: str) -> ImportedComment:
         site=row.get("url") or "",
         status="spam" if row["rejected"] else status,
         anchor=f"comment-{number}",
+        account=row["name"] or "",
     )

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site, page_title
+from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.records import (
     SHORT_LIMIT,
     TEXT_LIMIT,
@@ -29,7 +30,7 @@ from commentsvc.imports.records import (
 )
 from commentsvc.imports.text_workers import TextWorkers
 from commentsvc.imports.texts import CommentText
-from commentsvc.model import DELETED
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # of the digest that stands for a comment of a source
@@ -48,8 +49,9 @@ CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
     outcome TEXT, reason TEXT);
 CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, published INTEGER, edited INTEGER,
-    votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, source TEXT, html TEXT,
-    is_html INTEGER, anchor TEXT, ours BLOB);
+    votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, role TEXT,
+    moderator INTEGER, reasons TEXT, source TEXT, html TEXT, is_html INTEGER, anchor TEXT,
+    pinned INTEGER, ours BLOB);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
@@ -57,7 +59,7 @@ CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * 18)})"
 
 # What is in the way of an item: `outcome` is one of these, or NULL for what is to be stored.
 MERGED: Final = "merged"
@@ -105,6 +107,24 @@ class Located(NamedTuple):
     note: str = ""
 
 
+class _Whose(NamedTuple):
+    """Who is named as the author, a moderator with `role` and `moderator_id`; none of it: nobody.
+
+    `reasons` is what a moderator is told, `doubt` why the comment has to wait, "" where it has not.
+    """
+
+    name: str = ""
+    email: str = ""
+    avatar: str = ""
+    site: str = ""
+    role: str = ""
+    moderator_id: int | None = None
+    reasons: str = ""
+    doubt: str = ""
+
+
+_NOBODY: Final = _Whose()  # of a comment of which only the place is kept
+
 # The file, its comments, why each is dropped, and the texts of those that are not.
 _ReadBatch = tuple[int, list[ImportedComment], list[str], Future[list[CommentText]]]
 
@@ -112,13 +132,16 @@ _ReadBatch = tuple[int, list[ImportedComment], list[str], Future[list[CommentTex
 class Stage:
     """The database at `path`, which is made anew; the folder is the data folder, or temporary."""
 
-    def __init__(self, path: Path, source: str, statuses: Sequence[str]) -> None:
-        """Take the name of the format, and the statuses that are wanted."""
+    def __init__(
+        self, path: Path, source: str, statuses: Sequence[str], authors: AuthorRules
+    ) -> None:
+        """Take the name of the format, the statuses that are wanted, and what knows authors."""
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
         self._source = source
         self._statuses = frozenset(statuses)
+        self._authors = authors
         self._db = sqlite3.connect(path, isolation_level=None, uri=True)
         for pragma in (
             "journal_mode=OFF",
@@ -211,12 +234,16 @@ class Stage:
             self._number += 1
             text = None if reason or comment.ours else next(texts)
             why = reason if text is None or text.source else "it has no text"
-            items.append(self._item(file, comment, why))
-            bodies.append(self._body(comment, why, text))
+            author = _NOBODY if why else self._author(comment)
+            status = PENDING if author.doubt and comment.status == APPROVED else comment.status
+            items.append(self._item(file, comment, why, status))
+            bodies.append(self._body(comment, author, text))
         self._db.executemany(_ITEM, items)
         self._db.executemany(_BODY, bodies)
 
-    def _item(self, file: int, comment: ImportedComment, dropped: str) -> tuple[Any, ...]:
+    def _item(
+        self, file: int, comment: ImportedComment, dropped: str, status: str
+    ) -> tuple[Any, ...]:
         """The row of `item` of a comment, with `dropped`, why it is not stored."""
         created = comment.created
         if created is None:
@@ -234,25 +261,59 @@ class Stage:
             comment.parent,
             self._thread(comment.page, file),
             int(comment.id) if comment.ours else created,
-            DELETED if dropped else comment.status,
+            DELETED if dropped else status,
             dropped or None,
             key,
         )
 
     def _body(
-        self, comment: ImportedComment, dropped: str, text: CommentText | None
+        self, comment: ImportedComment, author: _Whose, text: CommentText | None
     ) -> tuple[Any, ...]:
         """The row of `body` of a comment; of one that is dropped, hardly anything is kept."""
-        number, created = self._number, self._last_moment
-        if dropped:
-            return (number, created, None, None, 0, "", "", "", "", "", "", 0, comment.anchor, b"")
-        if text is None:
-            return self._our_body(number, comment)
-        return self._their_body(number, created, comment, text)
+        moment, who = self._last_moment, author[:-1]
+        if author is _NOBODY:
+            return (self._number, moment, None, None, 0, *who, "", "", 0, comment.anchor, 0, b"")
+        if text is None:  # our own export, which was checked when it was written
+            html, is_html = markdown.clean(comment.html), comment.markup == "html"
+            found = (comment.text, html, is_html)
+        else:
+            found = (text.source, text.html, text.kept)
+        return (
+            self._number,
+            moment,
+            comment.published,
+            comment.edited,
+            comment.votes,
+            *who,
+            *found,
+            comment.anchor,
+            comment.is_pinned,
+            comment.ours,
+        )
 
-    def _their_body(
-        self, number: int, created: int, comment: ImportedComment, text: CommentText
-    ) -> tuple[Any, ...]:
+    def _author(self, comment: ImportedComment) -> _Whose:
+        """Return who is named as the author of a comment, after a look at who may write so."""
+        profile = self._authors.moderator(comment)
+        if profile is not None and not comment.role:
+            shown = (profile.author, profile.email, avatar(profile.email), profile.site)
+            return _Whose(*shown, profile.role, profile.id, comment.reasons)
+        author = self._our_author(comment) if comment.ours else self._their_author(comment)
+        if author.doubt:
+            self._note(f"it {author.doubt}: it waits for a moderator")
+        return author
+
+    def _our_author(self, comment: ImportedComment) -> _Whose:
+        shown = (comment.author, comment.email, comment.avatar, comment.site)
+        owner = self._authors.owner(comment)
+        doubt = ""
+        if owner is None and not comment.is_decided and comment.status == APPROVED:
+            doubt = self._authors.doubt(*shown[:3])
+        if doubt:
+            reasons = "\n".join(filter(None, (comment.reasons, doubt)))
+            return _Whose(*shown, "", None, reasons, doubt)
+        return _Whose(*shown, comment.role, owner.id if owner else None, comment.reasons)
+
+    def _their_author(self, comment: ImportedComment) -> _Whose:
         email, site = comment.email.strip(), comment.site.strip()
         if email and not is_email(email):
             self._note("its e-mail address is none, and is not stored")
@@ -265,41 +326,11 @@ class Stage:
         author = one_line(comment.author)
         if len(author) > SHORT_LIMIT:
             self._note(f"the author's name is cut to {SHORT_LIMIT} characters")
-        return (
-            number,
-            created,
-            comment.published,
-            comment.edited,
-            comment.votes,
-            author[:SHORT_LIMIT] or ANONYMOUS,
-            email,
-            avatar(email) if email else comment.avatar,
-            site,
-            text.source,
-            text.html,
-            text.kept,
-            comment.anchor,
-            b"",
-        )
-
-    def _our_body(self, number: int, comment: ImportedComment) -> tuple[Any, ...]:
-        """The body of a comment of our own export, which was checked when it was written."""
-        return (
-            number,
-            comment.created,
-            comment.published,
-            comment.edited,
-            comment.votes,
-            comment.author,
-            comment.email,
-            comment.avatar,
-            comment.site,
-            comment.text,
-            markdown.clean(comment.html),
-            comment.markup == "html",
-            comment.anchor,
-            comment.ours,
-        )
+        author, digest = author[:SHORT_LIMIT] or ANONYMOUS, comment.avatar
+        if email:
+            digest = avatar(email)
+        doubt = "" if comment.status == SPAM else self._authors.doubt(author, email, digest)
+        return _Whose(author, email, digest, site, "", None, doubt, doubt)
 
     def _note(self, text: str) -> None:
         """Note what is to be told of the comment that is put in."""

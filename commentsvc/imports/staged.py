@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 READY: Final = (
     "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
     " i.status, b.created, b.published, b.edited, b.votes, b.author, b.email,"
-    " b.avatar, b.author_site, b.source,"
-    " b.html, b.is_html, b.anchor, b.ours, i.source_id FROM ready AS r JOIN item AS i ON i.n = r.n"
+    " b.avatar, b.author_site, b.role, b.moderator, b.reasons, b.source,"
+    " b.html, b.is_html, b.anchor, b.pinned, b.ours, i.source_id"
+    " FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )
@@ -38,10 +39,14 @@ class ReadyComment(NamedTuple):
     email: str
     avatar: str
     author_site: str
+    role: str
+    moderator_id: int | None
+    reasons: str
     source: str
     html: str
     is_html: int
     anchor: str
+    pinned: int
     ours: bytes
     source_id: str
 

@@ -4,6 +4,7 @@ Which fields there are is up to the blog's form and `staticman.yml`; those of th
 known. Give the folder that holds the pages' folders, such as ``data/comments``.
 """
 
+import re
 from pathlib import PurePath
 from typing import Final
 
@@ -23,6 +24,7 @@ from commentsvc.imports.records import (
 NAME: Final = "staticman"
 LIMIT: Final = 1024 * 1024  # bytes of a file
 _ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
+_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the field, no part of another's name
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 _PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
@@ -33,7 +35,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
     if PurePath(source.relative).suffix not in _ENDINGS or source.packed != source.is_member:
         return ""
     has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
-    is_ours = b"_id" in head and has_text
+    is_ours = _ID.search(head) and has_text
     return "its field _id" if is_ours and len(head) < LIMIT else ""
 
 

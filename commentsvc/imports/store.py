@@ -27,8 +27,9 @@ _HAS_KEY: Final = "SELECT 1 FROM imported_comment WHERE key = ?"
 _LAST_ID: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'comment'), 0)"
 _INSERT: Final = (
     "INSERT INTO comment (id, site_id, thread_id, parent_id, status, created_at, published_at,"
-    " edited_at, votes, token_hash, token_expires_at, author, email, avatar, author_site, source,"
-    " html) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, ?, ?, ?, ?, ?, ?)"
+    " edited_at, votes, token_hash, token_expires_at, author, email, avatar, author_site, role,"
+    " moderator_id, reasons, source, html)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_IMPORTED: Final = (
     "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
@@ -159,7 +160,8 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 published,
                 row.edited,
                 row.votes,
-                *(row.author, row.email, row.avatar, row.author_site, row.source, row.html),
+                *(row.author, row.email, row.avatar, row.author_site),
+                *(row.role, row.moderator_id, row.reasons, row.source, row.html),
             )
         )
         imported.append((number, import_id, row.key, row.anchor, row.is_html))
@@ -167,6 +169,10 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
             details.append((row.ours, number, ref))
     tx.execute_many(_INSERT, comments)
     tx.execute_many(_INSERT_IMPORTED, imported)
+    tx.execute_many(
+        "UPDATE thread SET pinned_id = ? WHERE id = ? AND pinned_id IS NULL",
+        [ids[row.key] for row in rows if row.pinned and (row.ours or _may_pin(row))],
+    )
     tx.execute_many(
         "UPDATE thread SET imported = 1 WHERE id = ? AND NOT imported",
         [(thread,) for thread in {ids[row.key][1] for row in rows if row.anchor}],
@@ -200,6 +206,11 @@ def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
         return min(row.created, now), None
     published = row.created if row.published is None else row.published
     return min(row.created, now), min(published, now)
+
+
+def _may_pin(row: ReadyComment) -> bool:
+    """As in `moderation.pins`; our own export may know a pinned comment that is not shown."""
+    return row.status == APPROVED and row.parent_key is None
 
 
 class _Numbers:

@@ -4,7 +4,7 @@ Ids are numbers or, with LeanCloud and MongoDB, texts. `pid` is what a comment a
 first comment of the conversation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from commentsvc.imports import dates, json_source, sqlite_source
@@ -26,7 +26,7 @@ _STATUSES: Final[dict[str, Fate]] = {
     "waiting": "pending",
     "spam": "spam",
 }
-_ROWS: Final = "SELECT * FROM wl_Comment ORDER BY id"
+_ADMIN: Final = "administrator"  # the type of a user
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
@@ -41,30 +41,40 @@ def recognises(source: SourceFile, head: bytes) -> str:
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Give the pages and comments of `source`. Raises ImportFailed."""
     known: set[str] = set()
-    for number, comment in enumerate(_comments(source, options), 1):
+    admins = {
+        user.text("objectId", "objectid", "id", "_id")
+        for user in _rows(source, "Users", _ignore)
+        if user.text("type") == _ADMIN
+    }
+    for number, comment in enumerate(_rows(source, "Comment", options.skip), 1):
         url = comment.text("url")
         if url not in known:
             known.add(url)
             yield ImportedPage(url, url, f"comment {number}")
-        yield _comment(comment, url, f"comment {number}", options)
+        is_admin = comment.text("user_id") in admins
+        yield _comment(comment, url, f"comment {number}", options, is_admin=is_admin)
 
 
-def _comments(source: SourceFile, options: ParseOptions) -> Iterator[Value]:
+def _ignore(_problem: InvalidInput) -> None:
+    """A fault of the file is told when its comments are read."""
+
+
+def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
-            yield from map(Value, database.rows(_ROWS))
+            if database.columns(f"wl_{table}"):
+                query = f"SELECT * FROM wl_{table} ORDER BY id"  # noqa: S608 - a name of ours
+                yield from map(Value, database.rows(query))
         return
-
-    def ignore(_problem: InvalidInput) -> None:
-        """Told below."""
-
-    prefix = "data.Comment.item"
-    if not any(True for _ in json_source.items(source, prefix, ignore)):
-        prefix = "data.data.Comment.item"  # the answer of the interface, as it came
-    yield from json_source.items(source, prefix, options.skip)
+    prefix = f"data.{table}.item"
+    if not any(True for _ in json_source.items(source, prefix, _ignore)):
+        prefix = f"data.{prefix}"  # the answer of the interface, as it came
+    yield from json_source.items(source, prefix, skip)
 
 
-def _comment(comment: Value, url: str, position: str, options: ParseOptions) -> ImportedComment:
+def _comment(
+    comment: Value, url: str, position: str, options: ParseOptions, *, is_admin: bool
+) -> ImportedComment:
     number = comment.text("objectId", "objectid", "id", "_id")
     date = _date(comment, "insertedAt", "insertedat", "createdAt", "createdat")
     root = comment.text("rid")
@@ -83,6 +93,8 @@ def _comment(comment: Value, url: str, position: str, options: ParseOptions) -> 
         status=_STATUSES.get(comment.text("status"), "pending"),
         votes=comment.number("like"),
         anchor=number,
+        is_admin=is_admin,
+        is_pinned=comment.flag("sticky"),
     )
 
 

@@ -4,6 +4,7 @@ Comments stand in the ``item`` of their post; their parents are in the same item
 texts as typed: HTML in which a line break is one, and a blank line begins a paragraph.
 """
 
+from collections.abc import Mapping
 from html import unescape
 from typing import Final
 
@@ -20,7 +21,7 @@ from commentsvc.imports.records import (
 from commentsvc.imports.xml_records import XmlRecord
 
 NAME: Final = "wordpress"
-_NESTING: Final = {"": frozenset({"item"}), "item": frozenset({"comment"})}
+_NESTING: Final = {"": frozenset({"author", "item"}), "item": frozenset({"comment"})}
 _STATUSES: Final[dict[str, Fate]] = {
     "1": "approved",
     "approve": "approved",
@@ -42,9 +43,12 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Give the pages and comments of `source`. Raises ImportFailed."""
+    logins: dict[str, str] = {}  # of those who write the blog, by their ids
     for record in xml_records.read(source, _NESTING, options.skip):
-        if record.name == "comment":
-            yield _comment(record, options)
+        if record.name == "author":
+            logins[record.text("author_id")] = record.text("author_login")
+        elif record.name == "comment":
+            yield _comment(record, logins, options)
         elif record.text("link") or record.text("guid"):
             yield ImportedPage(
                 key=str(record.number),
@@ -55,11 +59,11 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             )
 
 
-def _comment(record: XmlRecord, options: ParseOptions) -> Record:
+def _comment(record: XmlRecord, logins: Mapping[str, str], options: ParseOptions) -> Record:
     number, parent = record.text("comment_id"), record.text("comment_parent")
     utc, local = record.text("comment_date_gmt"), record.text("comment_date")
     known = utc and not utc.startswith(_NO_DATE)
-    kind = record.text("comment_type")
+    kind, user = record.text("comment_type"), record.text("comment_user_id")
     approved = record.text("comment_approved")
     status = _STATUSES.get(approved, "pending")
     drop = ""
@@ -82,4 +86,6 @@ def _comment(record: XmlRecord, options: ParseOptions) -> Record:
         status=status,
         drop=drop,
         anchor=f"comment-{number}",
+        account=logins.get(user, ""),
+        is_admin=user in logins,
     )

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from commentsvc.cli import client, imports, main
 from commentsvc.comments import queries
 from tests.unit.app_fixture import Served
-from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, WORDPRESS
+from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, REMARK42, WORDPRESS
 
 Run = Callable[..., Result]
 
@@ -121,6 +121,22 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
         "line 1: give the old address, a comma, the new one"
         in run("auto", disqus, "--map", moved).output
     )
+
+
+def test_old_accounts_may_be_those_of_moderators(run: Run, tmp_path: Path) -> None:
+    data, path = tmp_path / "data", tmp_path / "remark42"
+    path.write_text(REMARK42)
+    assert "name one: there is not one owner" in run("auto", path, "--moderator", "admins").output
+    database = client.ensure_database(data)
+    with closing(sqlite3.connect(database)) as opened, opened:
+        opened.execute(
+            "INSERT INTO moderator (name, password_hash, created_at, role)"
+            " VALUES ('mo', '', 0, 'owner')"
+        )
+    done = run("auto", path, "--moderator", "github_1", "--moderator", "x=mo")
+    assert done.exit_code == 0
+    found = {entry.comment.author for entry in client.listing(data, "approved", 10)}
+    assert found == {"mo"}
 
 
 def test_the_spam_filter_learns_where_that_is_wanted(

@@ -12,7 +12,7 @@ from commentsvc.db.database import Database
 from commentsvc.exports import hugo
 from commentsvc.exports.hugo import ALIASES, DataFilesError, DataFilesResult, file_name
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import retention
+from commentsvc.moderation import pins, retention
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 
@@ -64,6 +64,17 @@ def test_a_page_is_a_file_with_its_tree(database: Database, folder: Path) -> Non
             }
         ],
     }
+
+
+def test_a_pinned_comment_comes_first(database: Database, folder: Path) -> None:
+    add(database, now=NOW + HOUR, role="owner")
+    database.write_now(pins.pin, 5)
+    write(database, folder)
+    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    [first, second] = [
+        (each["id"], each.get("pinned"), each.get("role")) for each in told["comments"]
+    ]
+    assert (first, second) == ((5, True, "owner"), (1, None, None))
 
 
 def test_only_what_changed_is_written(database: Database, folder: Path) -> None:

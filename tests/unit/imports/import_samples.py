@@ -41,6 +41,7 @@ DISQUS = """<?xml version="1.0" encoding="utf-8"?>
 
 WORDPRESS = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:wp="http://wordpress.org/export/1.2/"><channel>
+<wp:author><wp:author_id>3</wp:author_id><wp:author_login>tom</wp:author_login></wp:author>
 <item><title>Hello &amp;amp; more</title><link>https://blog.example/hello/</link>
 <wp:comment_status>closed</wp:comment_status><wp:post_type>post</wp:post_type>
 <wp:comment><wp:comment_id>5</wp:comment_id>
@@ -53,7 +54,7 @@ WORDPRESS = """<?xml version="1.0" encoding="UTF-8"?>
 two <em>three</em>
 
 New paragraph]]></wp:comment_content><wp:comment_approved>1</wp:comment_approved>
-<wp:comment_type></wp:comment_type><wp:comment_parent>0</wp:comment_parent></wp:comment>
+<wp:comment_user_id>3</wp:comment_user_id><wp:comment_type></wp:comment_type><wp:comment_parent>0</wp:comment_parent></wp:comment>
 <wp:comment><wp:comment_id>6</wp:comment_id><wp:comment_author>Pinger</wp:comment_author>
 <wp:comment_date>2014-01-02 12:00:00</wp:comment_date>
 <wp:comment_date_gmt>0000-00-00 00:00:00</wp:comment_date_gmt>
@@ -158,9 +159,10 @@ REMARK42 = "\n".join(
         {
             "id": "c1",
             "pid": "",
+            "pin": True,
             "text": "<p>imported</p>",
             "orig": "",
-            "user": {"name": "Cy", "id": "x"},
+            "user": {"name": "Cy", "id": "x", "admin": True},
             "locator": {"site": "blog", "url": "https://blog.example/b/"},
             "score": 0,
             "time": "2013-05-01T10:00:00Z",
@@ -209,7 +211,13 @@ COMMENTO = json.dumps(
             },
         ],
         "commenters": [
-            {"commenterHex": "u1", "email": "ann@blog.example", "name": "Ann", "link": "undefined"},
+            {
+                "commenterHex": "u1",
+                "email": "ann@blog.example",
+                "name": "Ann",
+                "link": "undefined",
+                "isModerator": True,
+            },
             {"commenterHex": "u1", "email": "other@blog.example", "name": "Other"},
         ],
     }
@@ -229,6 +237,7 @@ COMENTARIO = json.dumps(
                 "isApproved": True,
                 "isPending": False,
                 "isDeleted": False,
+                "isSticky": True,
                 "createdTime": "2013-05-01T10:00:00.000Z",
                 "editedTime": "2013-05-01T10:00:05.000Z",
                 "userCreated": "u1",
@@ -258,6 +267,7 @@ COMENTARIO = json.dumps(
                 "id": "u1",
                 "email": "ann@blog.example",
                 "name": "Ann",
+                "isModerator": True,
                 "websiteUrl": "https://ann.example/",
             }
         ],
@@ -271,6 +281,8 @@ ARTALK = json.dumps(
             "rid": "0",
             "content": "One",
             "is_pending": "false",
+            "is_pinned": "true",
+            "badge_name": "Admin",
             "vote_up": "4",
             "vote_down": "1",
             "created_at": "2013-05-01 12:00:00 +0200",
@@ -313,6 +325,8 @@ WALINE = json.dumps(
                     "nick": "Ann",
                     "status": "approved",
                     "like": 2,
+                    "sticky": True,
+                    "user_id": "u1",
                     "url": "/a/",
                 },
                 {
@@ -327,7 +341,7 @@ WALINE = json.dumps(
                 },
             ],
             "Counter": [],
-            "Users": [],
+            "Users": [{"objectId": "u1", "type": "administrator"}, {"objectId": "", "type": ""}],
         },
     }
 )
@@ -352,6 +366,7 @@ CUSDIS = json.dumps(
                 "deletedAt": None,
                 "by_email": "ann@blog.example",
                 "by_nickname": "Ann",
+                "moderatorId": "u1",
                 "content": "One",
                 "approved": True,
                 "parentId": None,
@@ -390,6 +405,7 @@ GISCUS = json.dumps(
                                             "login": "ann",
                                             "url": "https://github.com/ann",
                                         },
+                                        "authorAssociation": "OWNER",
                                         "body": "One",
                                         "createdAt": "2013-05-01T10:00:00Z",
                                         "lastEditedAt": "2013-05-01T10:00:09Z",

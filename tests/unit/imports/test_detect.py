@@ -57,6 +57,7 @@ def test_disqus(tmp_path: Path) -> None:
         markup="html",
         author="Bob",
         anchor="comment-12",
+        account="bob",
     )
     assert (deleted.status, deleted.drop) == ("deleted", "it was deleted at Disqus")
     assert (deleted.email, deleted.created) == ("ann@blog.example", MAY_2013)
@@ -68,7 +69,7 @@ def test_disqus(tmp_path: Path) -> None:
 def test_wordpress(tmp_path: Path) -> None:
     records = parsed(written(tmp_path, "export.xml", WORDPRESS), zone="Europe/Berlin")
     assert pages(records) == [
-        ImportedPage("0", "https://blog.example/hello/", "line 3", "Hello & more", closed=True)
+        ImportedPage("1", "https://blog.example/hello/", "line 4", "Hello & more", closed=True)
     ]
     first, ping, held = comments(records)
     assert (first.author, first.email, first.site) == (
@@ -76,7 +77,7 @@ def test_wordpress(tmp_path: Path) -> None:
         "tom@blog.example",
         "https://tom.example/",
     )
-    assert (first.page, first.parent, first.markup) == ("0", "", "html_lines")
+    assert (first.page, first.parent, first.markup) == ("1", "", "html_lines")
     assert first.created == 1_388_574_000_000  # 2014-01-01T11:00:00Z
     assert ping.drop == "it is a pingback, not a comment of a reader"
     assert (held.status, held.parent, held.text) == ("pending", "5", "Held\xa0back")
@@ -161,6 +162,27 @@ def test_the_generic_json_of_isso(tmp_path: Path) -> None:
     first, second = comments(records)
     assert first.identity != second.identity
     assert (first.position, first.created) == ("page 1, comment 1", 1_433_152_800_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "account", "pinned"),
+    [
+        (WORDPRESS, "tom", []),
+        (REMARK42, "x", ["c1"]),
+        (COMMENTO, "", []),
+        (COMENTARIO, "", ["c1"]),
+        (ARTALK, "", ["5"]),
+        (WALINE, "", ["o1"]),
+        (CUSDIS, "", []),
+        (GISCUS, "ann", []),
+    ],
+)
+def test_who_runs_the_blog_is_known_and_what_is_pinned(
+    tmp_path: Path, text: str, account: str, pinned: list[str]
+) -> None:
+    found = comments(parsed(written(tmp_path, "file", text)))
+    assert [each.account for each in found if each.is_admin] == [account]
+    assert [each.id for each in found if each.is_pinned] == pinned
 
 
 @pytest.mark.parametrize("text", [DISQUS, WORDPRESS, ISSO_JSON])

@@ -12,10 +12,12 @@ from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output
 from commentsvc.imports import store
-from commentsvc.model import DELETED
+from commentsvc.model import APPROVED, DELETED
+from commentsvc.moderation import pins
 from tests.unit.database_fixture import NOW, add, decide, opened
 from tests.unit.exports.test_snapshot import fill
 from tests.unit.imports.import_samples import DISQUS
+from tests.unit.imports.test_store import add_moderator, whose
 
 SETTINGS = '[[site]]\norigins = ["https://blog.example"]\n[[site]]\nname = "other"\n'
 
@@ -120,6 +122,32 @@ def test_a_service_with_comments_gives_new_ids(export: Path, tmp_path: Path) -> 
         assert b'"kind":"word"' in exported(database)
         assert b'"training_token"' not in exported(database)
     assert client.check(data) == []
+
+
+def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> None:
+    """What was approved here stays so; whoever else looks like a moderator waits."""
+    with opened(tmp_path) as database:
+        add(database, author="Mo", email="mo@blog.example", role="owner")
+        add(database, author="Mo", email="other@blog.example", role="moderator")
+        add(database, author="Mo", status="pending")
+        add(database, author="Mo")
+        decide(database, APPROVED, 3)
+        database.write_now(pins.pin, 4)
+        data = exported(database)
+    path, new = tmp_path / "export.ndjson", tmp_path / "new"
+    path.write_bytes(data)
+    new.mkdir()
+    with opened(new) as database:
+        add_moderator(database, "Mo", "mo@blog.example")
+    assert run(new, "auto", path).exit_code == 0
+    with opened(new) as database:
+        rows = [(row[4], *row[5:]) for row in whose(database)]
+        assert database.read_now(pins.is_pinned, 4)
+    held = ("pending", "", None, "looks like the protected name “Mo”")
+    assert rows == [("approved", "owner", 1, ""), held, ("approved", "", None, ""), held]
+    assert run(tmp_path / "empty", "auto", path).exit_code == 0
+    with opened(tmp_path / "empty") as database:
+        assert exported(database) == data
 
 
 def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -> None:

@@ -4,21 +4,24 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from commentsvc.auth import accounts
 from commentsvc.comments import queries, threads
-from commentsvc.comments.errors import CommentsError
+from commentsvc.comments.errors import CommentsError, ProfileRefused
+from commentsvc.comments.submission import avatar
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.imports import store
+from commentsvc.imports import authors, store
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
 from commentsvc.imports.stage import Stage
 from commentsvc.imports.store import UnknownImport
-from commentsvc.moderation import retention
-from commentsvc.settings.schema import DatabaseSettings, Site
+from commentsvc.moderation import profiles, retention
+from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 SITE = Site(name="blog", origins=("https://blog.example",))
@@ -51,11 +54,13 @@ class Importer:
         self.database = database
         self.path = folder / "comments.sqlite3"
         self.stage_path = folder / "import.sqlite3"
+        self.known: list[tuple[str, str]] = []  # who is which moderator
 
     def stage(
         self, *records: Record, statuses: tuple[str, ...] = STATUSES, site: str = ""
     ) -> tuple[Stage, int]:
-        stage = Stage(self.stage_path, "test", statuses)
+        rules = self.database.read_now(authors.read, Settings(), self.known)
+        stage = Stage(self.stage_path, "test", statuses, rules)
         stage.begin_file("file", NOW - DAY)
         for record in records:
             stage.add(record)
@@ -315,6 +320,82 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
         "its date cannot be read: it has that of the comment before it",
         "the author's name is cut to 200 characters",
     }
+
+
+def add_moderator(database: Database, name: str, email: str) -> None:
+    database.write_now(accounts.add, name, "hash", NOW)
+    profile = database.read_now(profiles.named, name)
+    database.write_now(profiles.save, msgspec.structs.replace(profile, email=email))
+
+
+WHO = ("author", "email", "avatar", "author_site", "status", "role", "moderator_id", "reasons")
+
+
+def whose(database: Database) -> list[tuple[Any, ...]]:
+    rows = database.read_now(
+        lambda reader: reader.execute(f"SELECT {', '.join(WHO)} FROM comment ORDER BY id")
+    )
+    return list(rows)
+
+
+def test_who_looks_like_a_moderator_waits(importer: Importer) -> None:
+    add_moderator(importer.database, "Mo", "mo@blog.example")
+    stage = importer.run(
+        PAGE,
+        comment(1),
+        comment(2, author="Mо", is_admin=True),
+        comment(3, email="MO@blog.example", status="pending"),
+        comment(4, avatar=avatar("mo@blog.example")),
+        comment(5, author="Mo", status="spam"),
+    )
+    address, name = "has a protected address", "looks like the protected name “Mo”"
+    assert [(row[4], *row[5:]) for row in whose(importer.database)] == [
+        ("approved", "", None, ""),
+        ("pending", "", None, name),
+        ("pending", "", None, address),
+        ("pending", "", None, address),
+        ("spam", "", None, ""),
+    ]
+    assert [reason for _, reason, _ in stage.reasons()] == [
+        f"it {address}: it waits for a moderator",
+        f"it {name}: it waits for a moderator",
+    ]
+    assert stage.counts()["pending"] == 3
+    assert importer.faults() == []
+
+
+def test_authors_may_be_moderators_here(importer: Importer) -> None:
+    for name in ("Mo", "Kim"):
+        add_moderator(importer.database, name, f"{name}@blog.example")
+    importer.known = [("Old@mo.example", "Mo"), ("admins", "Kim"), ("github_1", "")]
+    importer.run(
+        PAGE,
+        comment(1, email="old@mo.example "),
+        comment(2, avatar=avatar("old@mo.example")),
+        comment(3, is_admin=True),
+        comment(4, account="GitHub_1"),
+        comment(5, author="Mo"),
+    )
+    mo = ("Mo", "Mo@blog.example", avatar("mo@blog.example"), "", "approved", "owner", 1, "")
+    kim = ("Kim", "Kim@blog.example", avatar("kim@blog.example"), "", "approved", "moderator", 2)
+    *own, other = whose(importer.database)
+    assert own == [mo, mo, (*kim, ""), mo]
+    assert other[4:7] == ("pending", "", None)
+    importer.known = [("admins", "Nobody")]
+    with pytest.raises(ProfileRefused, match="no moderator is called Nobody"):
+        importer.run(PAGE)
+
+
+def test_one_comment_of_a_page_stays_pinned(importer: Importer) -> None:
+    importer.run(
+        PAGE,
+        comment(1, created=1, is_pinned=True, status="pending"),
+        comment(2, created=2),
+        comment(3, 2, created=3, is_pinned=True),
+        comment(4, created=4, is_pinned=True),
+        comment(5, created=5, is_pinned=True),
+    )
+    assert importer.database.read_now(queries.thread, "blog", "/a/").pinned == 4
 
 
 def test_the_report_has_every_row(importer: Importer) -> None:

@@ -1,0 +1,79 @@
+"""Whose a comment is: which authors of the source are moderators here, and who must not look so.
+
+What another system says of its authors proves nothing here. So a comment under a protected name,
+or with a protected address, waits for a moderator, as if it was submitted today (see
+`spam.protected_names`), unless the operator says which author there is which moderator here.
+
+Our own export was checked when its comments were made. There only those wait that no moderator has
+approved, and those of moderators who have another address here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from commentsvc.comments.submission import avatar
+from commentsvc.db.sqlite import Reader
+from commentsvc.imports.records import ImportedComment
+from commentsvc.moderation import profiles
+from commentsvc.moderation.profiles import Profile
+from commentsvc.settings.schema import Settings
+from commentsvc.spam.protected_names import ProtectedNames
+
+ADMINS: Final = "admins"  # stands for all whom the source marks as such
+
+
+class AuthorRules:
+    """Decides whose the comments of an import are."""
+
+    def __init__(
+        self,
+        names: ProtectedNames,
+        moderators: Sequence[Profile],
+        known: Mapping[str, Profile],
+    ) -> None:
+        """Take the protected names, loaded, and the moderators.
+
+        `known` are moderators by who they were there: an address, an account or `ADMINS`.
+        """
+        self._names = names
+        self._moderators = moderators
+        self._known = {who.strip().lower(): profile for who, profile in known.items()}
+        digests = {avatar(who): profile for who, profile in known.items() if "@" in who}
+        self._known |= digests  # all that some systems know of an address
+
+    def moderator(self, comment: ImportedComment) -> Profile | None:
+        """Return the moderator who wrote a comment of another system, if one did."""
+        if not self._known:
+            return None
+        if comment.is_admin and ADMINS in self._known:
+            return self._known[ADMINS]
+        for who in (comment.email.strip(), comment.account, comment.avatar):
+            if who and (found := self._known.get(who.lower())):
+                return found
+        return None
+
+    def owner(self, comment: ImportedComment) -> Profile | None:
+        """Return the moderator whose a comment of our own export is: it has their badge."""
+        if not comment.role:
+            return None
+        for each in self._moderators:
+            is_same = each.email.lower() == comment.email.lower()
+            if is_same and (each.email or each.author == comment.author):
+                return each
+        return None
+
+    def doubt(self, author: str, email: str, digest: str) -> str:
+        """Return why a comment has to wait that no moderator wrote; "" where it has not."""
+        found = self._names.check(author, email, digest)
+        return found.reason if found else ""
+
+
+def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
+    """Read what is protected; `known` are who somebody was there, and the moderator's name here.
+
+    The name "" is that of the only owner. Raises ProfileRefused.
+    """
+    names = ProtectedNames(settings)
+    names.load(reader)
+    found = {who: profiles.named(reader, name) for who, name in known}
+    return AuthorRules(names, profiles.everyone(reader), found)
