@@ -176,7 +176,7 @@ def _thread(
         row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
     site_id, url, thread_id, title, state, _ = row
     if thread_id is None:
-        inserted = tx.execute(statements.INSERT_THREAD, (site_id, new.url)).lastrowid
+        inserted = tx.insert(statements.INSERT_THREAD, (site_id, new.url))
         assert inserted is not None, "an INSERT gives an id"
         ref = ThreadRef(new.site, new.url, site_id, inserted)
         untitled.add(ref)
@@ -265,11 +265,8 @@ def _insert(
     """Insert a comment; None if there is one with that key."""
     newest = last_published(tx, ref.site_id) if new.status == APPROVED else 0
     row = _row(new, now, newest, ref, key)
-    cursor = tx.execute(statements.INSERT_COMMENT, row)
-    if not cursor.rowcount:
-        return None
-    assert cursor.lastrowid is not None, "an INSERT gives an id"
-    return _comment(cursor.lastrowid, row)
+    number = tx.insert(statements.INSERT_COMMENT, row)
+    return None if number is None else _comment(number, row)
 
 
 def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -> InsertResult:
@@ -312,13 +309,12 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
                 newest[ref.site_id] = last_published(tx, ref.site_id)
             newest[ref.site_id] = max(now, newest[ref.site_id])
         rows.append(_row(new, now, newest.get(ref.site_id, 0), ref, digest(new.key, new.derived)))
-    if tx.execute_many(statements.INSERT_COMMENT, rows).rowcount != len(rows):
+    ids = tx.insert_each(statements.INSERT_COMMENT, rows)
+    if ids is None:
         raise NotPlain
-    [(last,)] = tx.execute(statements.LAST_ID).fetchall()
     add_to_counts(tx, shown)
-    first = last - len(rows) + 1
-    stored = [_comment(number, row) for number, row in enumerate(rows, first)]
-    titles.propose(tx, [(first + number, title) for number, title in proposals])
+    stored = [_comment(number, row) for number, row in zip(ids, rows, strict=True)]
+    titles.propose(tx, [(ids[number], title) for number, title in proposals])
     _tell(tx, [new for new, _ in items], stored, items[0][1])
     return [InsertResult(comment, True, False) for comment in stored]
 

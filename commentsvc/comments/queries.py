@@ -8,35 +8,48 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
-import peewee
 
 from commentsvc.comments import pagination, statements
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.pagination import Sort
-from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
 
-# By what links to another system named the comments whose ids are in a JSON list.
-ANCHORS: Final = (
-    "SELECT i.comment_id, i.anchor FROM json_each(?) AS j JOIN imported_comment AS i"
-    " ON i.comment_id = j.value WHERE i.anchor <> ''"
-)
-# Of the comments whose ids are bound as a JSON array, and of those above them, the unapproved ones
-# up to the first that is approved. It runs only where a list lacks a parent.
-DELETED_ABOVE: Final = (
-    "WITH RECURSIVE above (id, parent_id) AS ("
-    " SELECT c.id, c.parent_id FROM comment AS c"
-    " WHERE c.id IN (SELECT value FROM json_each(?)) AND c.status <> 'approved'"
-    " UNION SELECT c.id, c.parent_id FROM above JOIN comment AS c ON c.id = above.parent_id"
-    " WHERE c.status <> 'approved'"
-    ") SELECT id, parent_id FROM above ORDER BY id"
-)
 
-# The comment that stands first on its page, while it is shown: by id and thread.
-PINNED: Final = (
-    f"SELECT {statements.COLUMNS} FROM comment AS c"  # noqa: S608 - constants
-    " WHERE c.id = ? AND c.thread_id = ? AND c.status = 'approved'"
+@prepared
+def _site(name: Param) -> Select:
+    return SiteTable.insert(name=name).on_conflict(
+        action="NOTHING", conflict_target=[SiteTable.name]
+    )
+
+
+@prepared
+def _title(thread_id: Param) -> Select:
+    return ThreadTable.select(ThreadTable.title).where(ThreadTable.id == thread_id)
+
+
+# An Entry's columns, as `entry` takes them; a query for them joins the three tables.
+ENTRY: Final = (
+    CommentTable.id,
+    CommentTable.thread,
+    CommentTable.parent,
+    CommentTable.status,
+    CommentTable.author,
+    CommentTable.email,
+    CommentTable.avatar,
+    CommentTable.author_site,
+    CommentTable.source,
+    CommentTable.html,
+    CommentTable.created_at,
+    CommentTable.published_at,
+    CommentTable.edited_at,
+    CommentTable.votes,
+    CommentTable.role,
+    SiteTable.name,
+    ThreadTable.url,
+    ThreadTable.title,
 )
 
 
@@ -84,13 +97,13 @@ class CommentList(msgspec.Struct, frozen=True):
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
     """Make rows for the sites that have none; those no longer configured keep theirs."""
     for name in names:
-        tx.execute("INSERT INTO site (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (name,))
+        tx.change(_site, name)
 
 
 def pending_ids(reader: Reader) -> list[int]:
     """The ids of the comments in the queue, oldest first."""
     query = CommentTable.select(CommentTable.id).where(
-        CommentTable.status == PENDING, peewee.SQL("status <> 'approved'")
+        CommentTable.status == PENDING, CommentTable.status != literal(APPROVED)
     )
     return [row[0] for row in reader.query(query.order_by(CommentTable.id))]
 
@@ -107,7 +120,7 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
 
 def page_title(reader: Reader, thread_id: int) -> str:
     """Return the title of a thread's page; "" if it is not known."""
-    row = reader.execute("SELECT title FROM thread WHERE id = ?", (thread_id,)).fetchone()
+    row = reader.first(_title, thread_id)
     return row[0] if row else ""
 
 
@@ -176,7 +189,7 @@ def _pinned(reader: Reader, thread: Thread) -> list[Comment]:
     """Return the comment that stands first on the page, if one does and is shown."""
     if thread.pinned is None:
         return []
-    rows = reader.execute(PINNED, (thread.pinned, thread.id))
+    rows = reader.execute(statements.PINNED, (thread.pinned, thread.id))
     return [Comment(*row) for row in rows.fetchall()]
 
 
@@ -185,7 +198,7 @@ def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[i
     if not thread.imported:
         return {}
     ids = msgspec.json.encode([item.id for item in items]).decode()
-    return dict(reader.execute(ANCHORS, (ids,)).fetchall())
+    return dict(reader.execute(statements.ANCHORS, (ids,)).fetchall())
 
 
 def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:
@@ -196,7 +209,9 @@ def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[Del
     missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
         return []
-    rows = reader.execute(DELETED_ABOVE, (msgspec.json.encode(sorted(missing)).decode(),))
+    rows = reader.execute(
+        statements.DELETED_ABOVE, (msgspec.json.encode(sorted(missing)).decode(),)
+    )
     return [DeletedComment(*row) for row in rows.fetchall()]
 
 

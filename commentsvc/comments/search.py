@@ -13,15 +13,17 @@ The newest come first. A search that is narrowed to a status or site looks at `L
 time, so that it is quick where it finds little, too: `Found.next` goes on behind these.
 """
 
-# ruff: noqa: S608 - put together from constants only
-
 import re
 from typing import Final
 
 import msgspec
+from peewee import fn
 
-from commentsvc.comments import queries, statements
+from commentsvc.comments import queries
+from commentsvc.db.query import Select, prepared
 from commentsvc.db.schema import search
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry
 
@@ -34,21 +36,21 @@ _TERM: Final = re.compile(r'(?:(author|email|site|text|page):)?(?:"([^"]*)"?|(\S
 _FIND: Final = (
     "SELECT rowid FROM search WHERE search MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 )
-# Which of the ids in a JSON list are of comments with a status and of a site, "" for any.
-_SHOW: Final = (
-    f"SELECT {statements.ENTRY} FROM json_each(?) AS f CROSS JOIN comment AS c ON c.id = f.value"
-    " JOIN thread AS t ON t.id = c.thread_id JOIN site AS s ON s.id = c.site_id"
-    " WHERE ? IN ('', c.status) AND ? IN ('', s.name) ORDER BY c.id DESC LIMIT ?"
-)
-_SHOW_IDS: Final = _SHOW.replace(statements.ENTRY, "c.id")
-_DAYS: Final = (
-    "SELECT y.day, y.status, sum(y.count) FROM daily_stats AS y JOIN site AS s ON s.id = y.site_id"
-    " WHERE y.day >= ? AND ? IN ('', s.name) GROUP BY y.day, y.status ORDER BY y.day, y.status"
-)
-_STATE: Final = (
-    "SELECT indexed_until, (SELECT seq FROM sqlite_sequence WHERE name = 'comment')"
-    " FROM search_state"
-)
+
+
+def _among(ids: list[int], status: str, site: str, limit: int) -> Select:
+    """Return the query for those of `ids` with that status, and of that site; "" for any."""
+    query = (
+        CommentTable.select()
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        .where(CommentTable.id.in_(ids))
+        .order_by(CommentTable.id.desc())
+        .limit(limit)
+    )
+    if status:
+        query = query.where(CommentTable.status == status)
+    return query.where(SiteTable.name == site) if site else query
 
 
 class SearchResult(msgspec.Struct, frozen=True):
@@ -80,8 +82,8 @@ def find(
     look = LOOK if status or site else limit + 1
     bound = (match, _LAST if before is None else before, look)
     ids = [row[0] for row in reader.execute(_FIND, bound).fetchall()]
-    shown = (msgspec.json.encode(ids).decode(), status, site, limit + 1)
-    items = [queries.entry(row) for row in reader.execute(_SHOW, shown).fetchall()]
+    shown = _among(ids, status, site, limit + 1).select(*queries.ENTRY)
+    items = [queries.entry(row) for row in reader.query(shown)]
     if len(items) > limit:
         return SearchResult(items[:limit], items[limit - 1].comment.id, behind)
     return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
@@ -91,8 +93,8 @@ def find_ids(reader: Reader, query: str, *, status: str, site: str, limit: int) 
     """Return the ids of all that `find` finds in its newest `limit` comments."""
     match = parse(query)
     rows = reader.execute(_FIND, (match, _LAST, limit)).fetchall() if match else []
-    ids = msgspec.json.encode([row[0] for row in rows]).decode()
-    return [row[0] for row in reader.execute(_SHOW_IDS, (ids, status, site, limit)).fetchall()]
+    shown = _among([row[0] for row in rows], status, site, limit).select(CommentTable.id)
+    return [row[0] for row in reader.query(shown)]
 
 
 def parse(query: str) -> str:
@@ -122,27 +124,45 @@ def _whole(text: str) -> str:
 
 def days(reader: Reader, site: str, since: int) -> list[Day]:
     """The numbers of each day from the day `since` on, of all sites where `site` is ""."""
-    rows = reader.execute(_DAYS, (since, site))
-    return [Day(*row) for row in rows.fetchall()]
+    query = (
+        DailyStatsTable.select(
+            DailyStatsTable.day, DailyStatsTable.status, fn.SUM(DailyStatsTable.count)
+        )
+        .where(DailyStatsTable.day >= since)
+        .group_by(DailyStatsTable.day, DailyStatsTable.status)
+        .order_by(DailyStatsTable.day, DailyStatsTable.status)
+    )
+    if site:
+        query = query.join(SiteTable).where(SiteTable.name == site)
+    return [Day(day, status, int(number)) for day, status, number in reader.query(query)]
 
 
 def last(reader: Reader) -> int:
     """The greatest id that a comment was ever given; 0 before the first."""
-    return int(reader.execute(_STATE).fetchone()[1] or 0)
+    return reader.last_id("comment")
 
 
 def unindexed(reader: Reader) -> int:
     """How many comments are neither searched nor counted by day yet, at most."""
-    [(indexed, last)] = reader.execute(_STATE).fetchall()
-    return int((last or 0) - indexed)
+    return last(reader) - _indexed_until(reader)
 
 
 def index_pending(tx: Transaction, most: int) -> bool:
     """Index the next `most` comments; return whether there are more."""
-    [(indexed, last)] = tx.execute(_STATE).fetchall()
-    begin, end = indexed + 1, min(indexed + most, last or 0)
+    indexed, newest = _indexed_until(tx), last(tx)
+    begin, end = indexed + 1, min(indexed + most, newest)
     if end >= begin:
         tx.execute(search.INDEX, (begin, end))
         tx.execute(search.COUNT, (begin, end))
-        tx.execute("UPDATE search_state SET indexed_until = ?", (end,))
-    return bool(end < (last or 0))
+        tx.change(SearchStateTable.update(indexed_until=end))
+    return end < newest
+
+
+@prepared
+def _state() -> Select:
+    return SearchStateTable.select(SearchStateTable.indexed_until)
+
+
+def _indexed_until(reader: Reader) -> int:
+    [(indexed,)] = reader.query(_state)
+    return int(indexed)

@@ -2,7 +2,7 @@
 
 Building a query with peewee takes ten times as long as running it, so what every request
 runs is written out here; tests hold each statement against the peewee query that it stands for,
-and each plan against its index. What runs rarely is written in peewee, where it is used.
+and each plan against its index. All else is written in peewee, where it is used: see `db.query`.
 
 `status = 'approved'` is always a literal: the indexes of the lists hold approved comments only, and
 SQLite uses them for no bound parameter.
@@ -47,7 +47,6 @@ INSERT_COMMENT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO NOTHING"
 )
-LAST_ID: Final = "SELECT last_insert_rowid()"
 RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
 RAISE_SITE: Final = "UPDATE site SET count = count + ? WHERE id = ?"
 FIND_KEY: Final = f"SELECT {COLUMNS} FROM comment AS c WHERE c.key = ?"
@@ -100,6 +99,26 @@ THREAD: Final = (
 )
 ALIASED: Final = (
     "SELECT id, url, count, state, imported, pinned_id, alias_id FROM thread WHERE id = ?"
+)
+# The comment that stands first on its page, while it is shown: by id and thread.
+PINNED: Final = (
+    f"SELECT {COLUMNS} FROM comment AS c WHERE c.id = ? AND c.thread_id = ?"
+    " AND c.status = 'approved'"
+)
+# By what links to another system named the comments whose ids are in a JSON list.
+ANCHORS: Final = (
+    "SELECT i.comment_id, i.anchor FROM json_each(?) AS j JOIN imported_comment AS i"
+    " ON i.comment_id = j.value WHERE i.anchor <> ''"
+)
+# Of the comments whose ids are bound as a JSON array, and of those above them, the unapproved ones
+# up to the first that is approved. It runs only where a list lacks a parent.
+DELETED_ABOVE: Final = (
+    "WITH RECURSIVE above (id, parent_id) AS ("
+    " SELECT c.id, c.parent_id FROM comment AS c"
+    " WHERE c.id IN (SELECT value FROM json_each(?)) AND c.status <> 'approved'"
+    " UNION SELECT c.id, c.parent_id FROM above JOIN comment AS c ON c.id = above.parent_id"
+    " WHERE c.status <> 'approved'"
+    ") SELECT id, parent_id FROM above ORDER BY id"
 )
 SITE_COUNT: Final = "SELECT count FROM site WHERE name = ?"
 

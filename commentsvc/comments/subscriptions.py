@@ -12,62 +12,148 @@ a "no" it never comes again.
 
 from typing import Final
 
+from peewee import fn
+
 from commentsvc.db.outbox import PATIENCE
-from commentsvc.db.schema.outbox import CONFIRMED, STOPPED
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.db.schema.outbox import (
+    ASKED,
+    CONFIRMED,
+    MAIL,
+    QUEUED,
+    STOPPED,
+    OutboxTable,
+    SubscriberTable,
+    SubscriptionTable,
+)
 from commentsvc.db.sqlite import Reader, Row, Transaction
+from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 
 # A question may be repeated after this: it may have been lost; in milliseconds.
 REPEAT: Final = DAY_MS
 
-ADD_SUBSCRIBER: Final = (
-    "INSERT INTO subscriber (site_id, email, consent, asked_at)"
-    " SELECT site_id, email, 'asked', 0 FROM comment WHERE id = ? ON CONFLICT DO NOTHING"
+
+Answer, Own = CommentTable.alias("answer"), CommentTable.alias("own")
+_QUEUED_MAIL: Final = (
+    OutboxTable.channel,
+    OutboxTable.kind,
+    OutboxTable.recipient,
+    OutboxTable.comment,
+    OutboxTable.state,
+    OutboxTable.created_at,
+    OutboxTable.due_at,
+    OutboxTable.expires_at,
 )
-SUBSCRIBE: Final = (
-    "INSERT INTO subscription (comment_id, subscriber_id, language)"
-    " SELECT c.id, s.id, ? FROM comment AS c"
-    " JOIN subscriber AS s ON s.email = c.email AND s.site_id = c.site_id"
-    " WHERE c.id = ? AND s.consent <> 'stopped'"
-)
-_ROW: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
-    " expires_at)"
-)
-# A comment is told of once, when it is published for the first time.
-TELL_ANSWERS: Final = (
-    f"{_ROW} SELECT 'mail', 'reply', '', c.id, 'queued', ?3, ?3, ?3 + ?4"  # noqa: S608 - constants
-    " FROM comment AS c JOIN subscription AS b ON b.comment_id = c.parent_id"
-    " JOIN subscriber AS s ON s.id = b.subscriber_id"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved' AND c.email <> s.email"
-    " AND s.consent = 'confirmed'"
-    " AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = c.id AND o.kind = 'reply')"
-)
-# What was told nobody since the question was open: also the answer that a moderator gave at once.
-TELL_MISSED: Final = (
-    f"{_ROW} SELECT 'mail', 'reply', '', c.id, 'queued', ?2, ?2, ?2 + ?3"  # noqa: S608 - constants
-    " FROM subscription AS b JOIN subscriber AS s ON s.id = b.subscriber_id"
-    " JOIN comment AS c ON c.parent_id = b.comment_id"
-    " WHERE s.id = ?1 AND c.status = 'approved' AND c.email <> s.email"
-    " AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = c.id AND o.kind = 'reply')"
-)
-ASK: Final = (
-    f"{_ROW} SELECT 'mail', 'confirm', '', min(c.id), 'queued', ?3, ?3, ?3 + ?4"  # noqa: S608 - constants
-    " FROM comment AS c JOIN subscription AS b ON b.comment_id = c.id"
-    " JOIN subscriber AS s ON s.id = b.subscriber_id"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved' AND s.consent = 'asked'"
-    " AND s.asked_at <= ?3 - ?5 GROUP BY s.id"
-)
-ASKED_NOW: Final = (
-    "UPDATE subscriber SET asked_at = ?3 WHERE consent = 'asked' AND asked_at <= ?3 - ?4 AND id IN"
-    " (SELECT b.subscriber_id FROM subscription AS b JOIN comment AS c ON c.id = b.comment_id"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status = 'approved')"
-)
-OF_COMMENT: Final = (
-    "SELECT s.id, s.email, s.consent FROM subscription AS b JOIN subscriber AS s ON s.id ="
-    " b.subscriber_id"
-    " WHERE b.comment_id = ?"
-)
+
+
+def _mail(found: Select, kind: str, comment_id: Select, now: Param) -> Select:
+    """Return the query that puts a mail into the outbox for each row of `found`."""
+    row = (MAIL, kind, "", comment_id, QUEUED, now, now, now + PATIENCE)
+    return OutboxTable.insert_from(found.select(*row), _QUEUED_MAIL)
+
+
+@prepared
+def _add_subscriber(comment_id: Param) -> Select:
+    author = CommentTable.select(CommentTable.site, CommentTable.email, ASKED, 0).where(
+        CommentTable.id == comment_id
+    )
+    into = (
+        SubscriberTable.site,
+        SubscriberTable.email,
+        SubscriberTable.consent,
+        SubscriberTable.asked_at,
+    )
+    return SubscriberTable.insert_from(author, into).on_conflict(
+        action="NOTHING", conflict_target=[SubscriberTable.email, SubscriberTable.site]
+    )
+
+
+@prepared
+def _subscribe(language: Param, comment_id: Param) -> Select:
+    wishes = (
+        CommentTable.select(CommentTable.id, SubscriberTable.id, language)
+        .join(
+            SubscriberTable,
+            on=(SubscriberTable.email == CommentTable.email)
+            & (SubscriberTable.site == CommentTable.site),
+        )
+        .where(CommentTable.id == comment_id, SubscriberTable.consent != STOPPED)
+    )
+    into = (SubscriptionTable.comment, SubscriptionTable.subscriber, SubscriptionTable.language)
+    return SubscriptionTable.insert_from(wishes, into)
+
+
+def _answers_to_tell() -> Select:
+    """Return the answers that are shown, and that no mail told of.
+
+    A comment is told of once, when it is published for the first time.
+    """
+    told = OutboxTable.select(1).where(
+        OutboxTable.comment == Answer.id, OutboxTable.kind == "reply"
+    )
+    return (
+        Answer.select()
+        .join(SubscriptionTable, on=SubscriptionTable.comment == Answer.parent)
+        .join(SubscriberTable, on=SubscriberTable.id == SubscriptionTable.subscriber)
+        .where(
+            Answer.status == literal(APPROVED),
+            Answer.email != SubscriberTable.email,
+            ~fn.EXISTS(told),
+        )
+    )
+
+
+@prepared
+def _tell_answers(first: Param, last: Param, now: Param) -> Select:
+    found = _answers_to_tell().where(
+        Answer.id.between(first, last), SubscriberTable.consent == CONFIRMED
+    )
+    return _mail(found, "reply", Answer.id, now)
+
+
+@prepared
+def _tell_missed(subscriber_id: Param, now: Param) -> Select:
+    """Tell what was told nobody since the question was open; a moderator may answer at once."""
+    found = _answers_to_tell().where(SubscriberTable.id == subscriber_id)
+    return _mail(found, "reply", Answer.id, now)
+
+
+@prepared
+def _ask(first: Param, last: Param, now: Param, until: Param) -> Select:
+    found = (
+        Own.select()
+        .join(SubscriptionTable, on=SubscriptionTable.comment == Own.id)
+        .join(SubscriberTable, on=SubscriberTable.id == SubscriptionTable.subscriber)
+        .where(
+            Own.id.between(first, last),
+            Own.status == literal(APPROVED),
+            SubscriberTable.consent == ASKED,
+            SubscriberTable.asked_at <= until,
+        )
+        .group_by(SubscriberTable.id)
+    )
+    return _mail(found, "confirm", fn.MIN(Own.id), now)
+
+
+@prepared
+def _asked_now(first: Param, last: Param, now: Param, until: Param) -> Select:
+    asked = (
+        SubscriptionTable.select(SubscriptionTable.subscriber)
+        .join(Own, on=Own.id == SubscriptionTable.comment)
+        .where(Own.id.between(first, last), Own.status == literal(APPROVED))
+    )
+    return SubscriberTable.update(asked_at=now).where(
+        SubscriberTable.consent == ASKED,
+        SubscriberTable.asked_at <= until,
+        SubscriberTable.id.in_(asked),
+    )
+
+
+@prepared
+def _any() -> Select:
+    return SubscriptionTable.select(SubscriptionTable.comment).limit(1)
 
 
 def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
@@ -75,23 +161,25 @@ def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
 
     `language` is the tag of the language that they wrote in.
     """
-    tx.execute(ADD_SUBSCRIBER, (comment_id,))
-    tx.execute(SUBSCRIBE, (language, comment_id))
+    tx.change(_add_subscriber, comment_id)
+    tx.change(_subscribe, language, comment_id)
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell of those comments from `first` to `last` that are shown, and ask their authors."""
-    if not tx.execute("SELECT 1 FROM subscription LIMIT 1").fetchone():
+    if not tx.first(_any):
         return
-    tx.execute(TELL_ANSWERS, (first, last, now, PATIENCE))
-    tx.execute(ASK, (first, last, now, PATIENCE, REPEAT))
-    tx.execute(ASKED_NOW, (first, last, now, REPEAT))
+    tx.change(_tell_answers, first, last, now)
+    tx.change(_ask, first, last, now, now - REPEAT)
+    tx.change(_asked_now, first, last, now, now - REPEAT)
 
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:
     """Of who is told of answers to a comment: id, address and consent; None where nobody is."""
-    row: Row | None = reader.execute(OF_COMMENT, (comment_id,)).fetchone()
-    return row
+    told = SubscriptionTable.select(
+        SubscriberTable.id, SubscriberTable.email, SubscriberTable.consent
+    ).join(SubscriberTable)
+    return reader.first(told.where(SubscriptionTable.comment == comment_id))
 
 
 def language_of(reader: Reader, comment_id: int, kind: str) -> str:
@@ -99,16 +187,19 @@ def language_of(reader: Reader, comment_id: int, kind: str) -> str:
 
     A `reply` is mailed to the author of the comment above it, all else to its own.
     """
-    wanted = "(SELECT parent_id FROM comment WHERE id = ?)" if kind == "reply" else "?"
-    sql = f"SELECT language FROM subscription WHERE comment_id = {wanted}"  # noqa: S608 - constants
-    row = reader.execute(sql, (comment_id,)).fetchone()
+    above = CommentTable.select(CommentTable.parent).where(CommentTable.id == comment_id)
+    row = reader.first(
+        SubscriptionTable.select(SubscriptionTable.language).where(
+            SubscriptionTable.comment == (above if kind == "reply" else comment_id)
+        )
+    )
     return row[0] if row else ""
 
 
 def site_of(reader: Reader, subscriber_id: int) -> str | None:
     """The name of the site that a subscriber is told of; None for one who is gone."""
-    sql = "SELECT t.name FROM subscriber AS s JOIN site AS t ON t.id = s.site_id WHERE s.id = ?"
-    row = reader.execute(sql, (subscriber_id,)).fetchone()
+    sites = SubscriberTable.select(SiteTable.name).join(SiteTable)
+    row = reader.first(sites.where(SubscriberTable.id == subscriber_id))
     return row[0] if row else None
 
 
@@ -117,14 +208,17 @@ def confirm(tx: Transaction, subscriber_id: int, now: int) -> bool:
 
     Returns False where that is no question any more.
     """
-    sql = "UPDATE subscriber SET consent = ? WHERE id = ? AND consent = 'asked'"
-    if not tx.execute(sql, (CONFIRMED, subscriber_id)).rowcount:
+    confirmed = SubscriberTable.update(consent=CONFIRMED).where(
+        SubscriberTable.id == subscriber_id, SubscriberTable.consent == ASKED
+    )
+    if not tx.change(confirmed):
         return False
-    tx.execute(TELL_MISSED, (subscriber_id, now, PATIENCE))
+    tx.change(_tell_missed, subscriber_id, now)
     return True
 
 
 def stop(tx: Transaction, subscriber_id: int) -> None:
     """Tell the subscriber of nothing any more, for good; what waits is not sent."""
-    tx.execute("UPDATE subscriber SET consent = ? WHERE id = ?", (STOPPED, subscriber_id))
-    tx.execute("DELETE FROM subscription WHERE subscriber_id = ?", (subscriber_id,))
+    stopped = SubscriberTable.update(consent=STOPPED)
+    tx.change(stopped.where(SubscriberTable.id == subscriber_id))
+    tx.change(SubscriptionTable.delete().where(SubscriptionTable.subscriber == subscriber_id))

@@ -13,39 +13,43 @@ what changes a thread's url purges the tags of both.
       UrlTaken        comments are there already: merge them instead
 """
 
-# ruff: noqa: S608 - each is put together from constants only
-
-from typing import Final
-
 import msgspec
+from peewee import fn
 
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
-from commentsvc.db.sqlite import Reader, Row, Transaction
-from commentsvc.model import THREAD, site_tag, thread_tag
+from commentsvc.db.query import Select, literal
+from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
+from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import (
+    AGING,
+    APPROVED,
+    DELETED,
+    PENDING,
+    SPAM,
+    THREAD,
+    site_tag,
+    thread_tag,
+)
 from commentsvc.util.i18n import gettext as _
 
-# (site, url) finds the thread, or that which the url is an alias of.
-_FIND: Final = (
-    "SELECT r.url, r.site_id, r.id, r.title, r.count, r.state FROM thread AS t"
-    " JOIN site AS s ON s.id = t.site_id JOIN thread AS r ON r.id = coalesce(t.alias_id, t.id)"
-    " WHERE s.name = ? AND t.url = ?"
-)
-# The comments of a thread: the approved, by the index of its list, and all others, by that of the
-# queue. There is no index of all: it would cost every submission a page, for what is rarely done.
-_APPROVED: Final = "thread_id = ? AND status = 'approved'"
-_OTHERS: Final = (
-    "status <> 'approved' AND status IN ('pending', 'spam', 'deleted') AND thread_id = ?"
-)
-_LIST: Final = (
-    "SELECT t.id, s.name, t.url, t.title, t.count, t.state,"
-    " (SELECT group_concat(a.url, char(10)) FROM thread AS a WHERE a.alias_id = t.id)"
-    " FROM thread AS t JOIN site AS s ON s.id = t.site_id"
-    " WHERE t.alias_id IS NULL AND t.id < ? AND (? OR instr(t.url, ?) OR instr(t.title, ?))"
-    " ORDER BY t.id DESC LIMIT ?"
-)
+
+def _comments_of(thread_id: object) -> tuple[Select, Select]:
+    """Return the conditions of a thread's comments: of the approved, and of all others.
+
+    The former are found by the index of its list, the latter by that of the queue. There is no
+    index of all: it would cost every submission a page, for what is rarely done.
+    """
+    is_there = CommentTable.thread == thread_id
+    others = (
+        (CommentTable.status != literal(APPROVED))
+        & CommentTable.status.in_([PENDING, SPAM, DELETED])
+        & is_there
+    )
+    return is_there & (CommentTable.status == literal(APPROVED)), others
 
 
 class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
@@ -62,26 +66,32 @@ class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
 
 def find(reader: Reader, site: str, url: str) -> ThreadRef:
     """Where the thread is that `url`, canonical, leads to. Raises UnknownThread."""
-    row = reader.execute(_FIND, (site, url)).fetchone()
+    named, found = ThreadTable.alias("named"), ThreadTable.alias("found")
+    row = reader.first(
+        named.select(found.url, found.site, found.id)
+        .join(SiteTable, on=SiteTable.id == named.site)
+        .join(found, on=found.id == fn.COALESCE(named.aliased, named.id))
+        .where(SiteTable.name == site, named.url == url)
+    )
     if row is None:
         raise UnknownThread(
             _("no comment was ever sent for %(url)s on %(site)s", url=url, site=site)
         )
-    return ThreadRef(site, *row[:3])
+    return ThreadRef(site, *row)
 
 
 def has_comments(reader: Reader, thread_id: int) -> bool:
     """Whether a thread has comments of any status."""
     return any(
-        reader.execute(f"SELECT 1 FROM comment WHERE {condition} LIMIT 1", (thread_id,)).fetchone()
-        for condition in (_APPROVED, _OTHERS)
+        reader.first(CommentTable.select(CommentTable.id).where(condition).limit(1))
+        for condition in _comments_of(thread_id)
     )
 
 
 def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
     """Let a thread close by its age, keep it open, or close it. Raises UnknownThread."""
     ref = find(tx, site, url)
-    tx.execute("UPDATE thread SET state = ? WHERE id = ?", (state, ref.thread_id))
+    tx.change(ThreadTable.update(state=state).where(ThreadTable.id == ref.thread_id))
     tx.purge(thread_tag(site, ref.url))
 
 
@@ -92,12 +102,9 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
     """
     ref = find(tx, site, url)
     tx.execute(statements.TITLE_THREAD, (page_title(title), ref.thread_id))
-    for condition in (_APPROVED, _OTHERS):
-        tx.execute(
-            "DELETE FROM proposed_title WHERE comment_id IN"
-            f" (SELECT id FROM comment WHERE {condition})",
-            (ref.thread_id,),
-        )
+    for condition in _comments_of(ref.thread_id):
+        comments = CommentTable.select(CommentTable.id).where(condition)
+        tx.change(ProposedTitleTable.delete().where(ProposedTitleTable.comment.in_(comments)))
     tx.purge(thread_tag(site, ref.url), site_tag(site))
 
 
@@ -110,8 +117,8 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
     if ref.url == to:
         return
     if (vacant := _vacant(tx, ref, to)) is not None:  # no url may stand there twice
-        tx.execute("UPDATE thread SET url = '' WHERE id = ?", (vacant,))
-    tx.execute("UPDATE thread SET url = ? WHERE id = ?", (to, ref.thread_id))
+        tx.change(ThreadTable.update(url="").where(ThreadTable.id == vacant))
+    tx.change(ThreadTable.update(url=to).where(ThreadTable.id == ref.thread_id))
     _put_alias(tx, ref, ref.url, vacant)
     tx.purge(thread_tag(site, ref.url), thread_tag(site, to), site_tag(site))
 
@@ -138,8 +145,11 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
         raise UnknownThread(
             _("%(url)s is no alias of another page on %(site)s", url=alias, site=site)
         )
-    place = (ref.site_id, alias)
-    tx.execute("UPDATE thread SET alias_id = NULL WHERE site_id = ? AND url = ?", place)
+    tx.change(
+        ThreadTable.update(aliased=None).where(
+            ThreadTable.site == ref.site_id, ThreadTable.url == alias
+        )
+    )
     tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
 
 
@@ -152,41 +162,74 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
         raise UrlTaken(_("%(url)s and %(other)s are one page already", url=url, other=into))
-    [(count, title)] = tx.execute(
-        "SELECT count, title FROM thread WHERE id = ?", (source.thread_id,)
-    ).fetchall()
+    [(count, title)] = tx.query(
+        ThreadTable.select(ThreadTable.count, ThreadTable.title).where(
+            ThreadTable.id == source.thread_id
+        )
+    )
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     moved = 0
-    for condition in (_APPROVED, _OTHERS):
-        tx.execute(
-            "INSERT INTO change (decision_id, comment_id, field, old, new, created_at, actor)"
-            f" SELECT ?, id, ?, ?, ?, ?, ? FROM comment WHERE {condition}",
-            (act, THREAD, source.url, target.url, now, who, source.thread_id),
+    for condition in _comments_of(source.thread_id):
+        row = {
+            ChangeTable.decision_id: act,
+            ChangeTable.comment: CommentTable.id,
+            ChangeTable.field: THREAD,
+            ChangeTable.old: source.url,
+            ChangeTable.new: target.url,
+            ChangeTable.created_at: now,
+            ChangeTable.actor: who,
+        }
+        comments = CommentTable.select(*row.values()).where(condition)
+        tx.change(ChangeTable.insert_from(comments, [*row]))
+        moved += tx.change(CommentTable.update(thread=target.thread_id).where(condition))
+    tx.change(
+        ThreadTable.update(aliased=target.thread_id, state=AGING, pinned_id=None).where(
+            (ThreadTable.id == source.thread_id) | (ThreadTable.aliased == source.thread_id)
         )
-        moved += tx.execute(
-            f"UPDATE comment SET thread_id = ? WHERE {condition}",
-            (target.thread_id, source.thread_id),
-        ).rowcount
-    tx.execute(
-        "UPDATE thread SET alias_id = ?, state = 'aging', pinned_id = NULL"
-        " WHERE id = ? OR alias_id = ?",
-        (target.thread_id, source.thread_id, source.thread_id),
     )
-    tx.execute("UPDATE thread SET title = ? WHERE id = ? AND title = ''", (title, target.thread_id))
+    tx.change(
+        ThreadTable.update(title=title).where(
+            ThreadTable.id == target.thread_id, ThreadTable.title == ""
+        )
+    )
     add_to_counts(tx, {source: -count, target: count})
     return moved
 
 
 def listing(reader: Reader, containing: str, limit: int, before: int | None) -> list[ThreadSummary]:
-    """The newest threads whose url or title contains a text, those made before the id `before`."""
-    least = 2**63 - 1 if before is None else before
-    rows = reader.execute(_LIST, (least, not containing, containing, containing, limit))
-    return [_listed(row) for row in rows.fetchall()]
+    """The newest threads whose url or title contains a text, those made before the id `before`.
 
-
-def _listed(row: Row) -> ThreadSummary:
-    *columns, aliases = row
-    return ThreadSummary(*(*columns, tuple(sorted(aliases.split("\n"))) if aliases else ()))
+    ASCII's letters match in any case.
+    """
+    query = (
+        ThreadTable.select(
+            ThreadTable.id,
+            SiteTable.name,
+            ThreadTable.url,
+            ThreadTable.title,
+            ThreadTable.count,
+            ThreadTable.state,
+        )
+        .join(SiteTable)
+        .where(ThreadTable.aliased.is_null())
+        .order_by(ThreadTable.id.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(ThreadTable.id < before)
+    if containing:
+        query = query.where(
+            ThreadTable.url.contains(containing) | ThreadTable.title.contains(containing)
+        )
+    found = reader.query(query)
+    aliases: dict[int, list[str]] = {row[0]: [] for row in found}
+    for thread_id, url in reader.query(
+        ThreadTable.select(ThreadTable.aliased, ThreadTable.url)
+        .where(ThreadTable.aliased.in_([*aliases]))
+        .order_by(ThreadTable.url)
+    ):
+        aliases[thread_id].append(url)
+    return [ThreadSummary(*(*row, tuple(aliases[row[0]]))) for row in found]
 
 
 def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
@@ -194,10 +237,10 @@ def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
 
     Raises UrlTaken where it holds comments, or is an alias of another thread.
     """
-    rows = tx.execute(
-        "SELECT id, alias_id FROM thread WHERE site_id = ? AND url = ?", (ref.site_id, url)
+    rows = ThreadTable.select(ThreadTable.id, ThreadTable.aliased).where(
+        ThreadTable.site == ref.site_id, ThreadTable.url == url
     )
-    for row_id, alias_id in rows.fetchall():
+    for row_id, alias_id in tx.query(rows):
         if alias_id is not None and alias_id != ref.thread_id:
             raise UrlTaken(_("%(url)s is an alias of another page: take that away first", url=url))
         if has_comments(tx, row_id):
@@ -210,11 +253,14 @@ def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
 
 def _put_alias(tx: Transaction, ref: ThreadRef, url: str, vacant: int | None) -> None:
     if vacant is None:
-        tx.execute(
-            "INSERT INTO thread (site_id, url, title, alias_id) VALUES (?, ?, '', ?)",
-            (ref.site_id, url, ref.thread_id),
-        )
+        row = {
+            ThreadTable.site: ref.site_id,
+            ThreadTable.url: url,
+            ThreadTable.title: "",
+            ThreadTable.aliased: ref.thread_id,
+        }
+        tx.change(ThreadTable.insert(row))
     else:
-        tx.execute(
-            "UPDATE thread SET url = ?, alias_id = ? WHERE id = ?", (url, ref.thread_id, vacant)
+        tx.change(
+            ThreadTable.update(url=url, aliased=ref.thread_id).where(ThreadTable.id == vacant)
         )

@@ -6,30 +6,56 @@ approved, and names it no longer when the comment is withdrawn. What a moderator
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
+from peewee import Case, fn
+
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, ThreadTable
 from commentsvc.db.sqlite import Transaction
+from commentsvc.model import APPROVED
 
-_INSERT: Final = "INSERT INTO proposed_title (comment_id, title) VALUES (?, ?)"
-# (comment): the thread has no title yet, or has that of this comment, which may have become spam.
-# Its title is then that of the approved comment that was published first and came with one.
-_REFRESH: Final = (
-    "UPDATE thread SET title = coalesce((SELECT p.title FROM comment AS c"
-    " JOIN proposed_title AS p ON p.comment_id = c.id"
-    " WHERE c.thread_id = thread.id AND c.status = 'approved' ORDER BY c.published_at, c.id"
-    " LIMIT 1),"
-    " '') FROM proposed_title AS own JOIN comment AS changed ON changed.id = own.comment_id"
-    " WHERE own.comment_id = ? AND thread.id = changed.thread_id"
-    " AND thread.title = iif(changed.status = 'approved', '', own.title)"
-)
+
+@prepared
+def _propose(comment_id: Param, title: Param) -> Select:
+    return ProposedTitleTable.insert(comment=comment_id, title=title)
+
+
+@prepared
+def _refresh(comment_id: Param) -> Select:
+    """The thread has no title yet, or has that of this comment, which may have become spam.
+
+    Its title is then that of the approved comment that was published first and came with one.
+    """
+    own, changed = ProposedTitleTable.alias("own"), CommentTable.alias("changed")
+    first = (
+        ProposedTitleTable.select(ProposedTitleTable.title)
+        .join(CommentTable)
+        .where(
+            CommentTable.thread == ThreadTable.id,
+            CommentTable.status == literal(APPROVED),
+        )
+        .order_by(CommentTable.published_at, CommentTable.id)
+        .limit(1)
+    )
+    is_shown = changed.status == APPROVED
+    return (
+        ThreadTable.update(title=fn.COALESCE(first, ""))
+        .from_(own, changed)
+        .where(
+            own.comment == comment_id,
+            changed.id == own.comment,
+            ThreadTable.id == changed.thread,
+            ThreadTable.title == Case(None, [(is_shown, "")], own.title),
+        )
+    )
 
 
 def propose(tx: Transaction, proposals: Sequence[tuple[int, str]]) -> None:
     """Keep the titles that comments, named by their ids, came with."""
-    tx.execute_many(_INSERT, proposals)
+    tx.change_each(_propose, proposals)
 
 
 def refresh(tx: Transaction, comment_ids: Iterable[int]) -> None:
     """Name the pages of comments whose status has changed; who calls purges their tags."""
     for comment_id in comment_ids:
-        tx.execute(_REFRESH, (comment_id,))
+        tx.change(_refresh, comment_id)

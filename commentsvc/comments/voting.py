@@ -12,31 +12,81 @@ of comments are. The sum stands in the comment's row, so no list counts votes.
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+from peewee import fn
 
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
 DIGEST: Final = 16  # bytes: no two words are taken for one
 
-CAST: Final = "SELECT value FROM vote WHERE comment_id = ? AND voter = ?"
-OF_NETWORK: Final = "SELECT count(*) FROM vote WHERE comment_id = ? AND network IN (?, ?)"
-TAKE_BACK: Final = "DELETE FROM vote WHERE comment_id = ? AND voter = ?"
-PUT: Final = (
-    "INSERT INTO vote (comment_id, voter, value, network, created_at) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (comment_id, voter) DO UPDATE SET value = excluded.value"
-)
-ADD: Final = "UPDATE comment SET votes = votes + ? WHERE id = ? RETURNING votes"
 
-DUE: Final = "SELECT 1 FROM vote WHERE network IS NOT NULL AND created_at < ? LIMIT 1"
-DROP: Final = (
-    "UPDATE vote SET network = NULL WHERE rowid IN"
-    " (SELECT rowid FROM vote WHERE network IS NOT NULL AND created_at < ? LIMIT ?)"
-)
+def _is(comment_id: Param, voter: Param) -> Any:  # Any: peewee's expressions have no type
+    return (VoteTable.comment == comment_id) & (VoteTable.voter == voter)
+
+
+@prepared
+def find_vote(comment_id: Param, voter: Param) -> Select:
+    return VoteTable.select(VoteTable.value).where(_is(comment_id, voter))
+
+
+@prepared
+def count_of_network(comment_id: Param, one: Param, other: Param) -> Select:
+    return VoteTable.select(fn.COUNT(VoteTable.voter)).where(
+        VoteTable.comment == comment_id, VoteTable.network.in_([one, other])
+    )
+
+
+@prepared
+def _take_back(comment_id: Param, voter: Param) -> Select:
+    return VoteTable.delete().where(_is(comment_id, voter))
+
+
+@prepared
+def _put(comment_id: Param, voter: Param, value: Param, network: Param, now: Param) -> Select:
+    row = {
+        VoteTable.comment: comment_id,
+        VoteTable.voter: voter,
+        VoteTable.value: value,
+        VoteTable.network: network,
+        VoteTable.created_at: now,
+    }
+    return VoteTable.insert(row).on_conflict(
+        conflict_target=[VoteTable.comment, VoteTable.voter], preserve=[VoteTable.value]
+    )
+
+
+@prepared
+def _add(comment_id: Param, more: Param) -> Select:
+    added = CommentTable.update(votes=CommentTable.votes + more)
+    return added.where(CommentTable.id == comment_id).returning(CommentTable.votes)
+
+
+def _has_network(before: Param) -> Any:  # Any: as above
+    return VoteTable.network.is_null(False) & (VoteTable.created_at < before)
+
+
+@prepared
+def find_networked(before: Param) -> Select:
+    return VoteTable.select(VoteTable.value).where(_has_network(before)).limit(1)
+
+
+@prepared
+def _old(before: Param, most: Param) -> Select:
+    found = VoteTable.select(VoteTable.comment, VoteTable.voter).where(_has_network(before))
+    return found.limit(most)
+
+
+@prepared
+def _drop_network(comment_id: Param, voter: Param) -> Select:
+    return VoteTable.update(network=None).where(_is(comment_id, voter))
 
 
 def vote(
@@ -52,16 +102,16 @@ def vote(
     if row is None or row[4] != APPROVED:
         raise UnknownComment([comment_id])
     voter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"voter").digest()
-    cast = tx.execute(CAST, (comment_id, voter)).fetchone()
+    cast = tx.first(find_vote, comment_id, voter)
     was = cast[0] if cast else 0
     if not value:
-        tx.execute(TAKE_BACK, (comment_id, voter))
+        tx.change(_take_back, comment_id, voter)
     else:
         if not was and networks and _votes_of(tx, comment_id, networks) >= CROWD:
             raise TooManyVotes("your network has many votes on this comment already")
         network = networks[0] if networks else None
-        tx.execute(PUT, (comment_id, voter, value, network, now))
-    [(votes,)] = tx.execute(ADD, (value - was, comment_id)).fetchall()
+        tx.change(_put, comment_id, voter, value, network, now)
+    [(votes,)] = tx.query(_add, comment_id, value - was)
     if value != was:
         add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # for the purge alone
     return int(votes)
@@ -69,14 +119,14 @@ def vote(
 
 def is_due(reader: Reader, before: int) -> bool:
     """Whether a vote from before that moment (Unix milliseconds) still has a network's hash."""
-    return reader.execute(DUE, (before,)).fetchone() is not None
+    return reader.first(find_networked, before) is not None
 
 
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
     """Drop the hashes of at most `most` votes from before that moment."""
-    tx.execute(DROP, (before, most))
+    tx.change_each(_drop_network, tx.query(_old, before, most))
 
 
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:
-    [(number,)] = tx.execute(OF_NETWORK, (comment_id, networks[0], networks[-1])).fetchall()
+    [(number,)] = tx.query(count_of_network, comment_id, networks[0], networks[-1])
     return int(number)

@@ -12,6 +12,7 @@ from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
+from commentsvc.db.query import Query, bound
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
 from commentsvc.moderation import actions
@@ -106,6 +107,14 @@ def site(name: str, *tags: str) -> Callable[[Transaction], str]:
 
 def sites(reader: Reader) -> list[str]:
     return [name for (name,) in reader.execute("SELECT name FROM site ORDER BY id")]
+
+
+def plan(database: Database, query: Query, *values: object) -> list[str]:
+    """The steps by which SQLite runs a query."""
+    sql, params = bound(query, values)
+    return database.read_now(
+        lambda reader: [row[3] for row in reader.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
+    )
 
 
 def held(database: Database) -> threading.Event:

@@ -1,7 +1,7 @@
 """The tables of sites, threads, comments, votes and moderators.
 
-These models and the migration steps both say what the tables are; a test compares them. peewee
-runs no query of the service: hot statements are static SQL, tested against these models.
+These models and the migration steps both say what the tables are; a test compares them. Queries are
+written with them (see `db.query`), but for the few that every request runs: `comments.statements`.
 
 A column whose name ends in `_at` is a moment: INTEGER milliseconds of Unix time (UTC), which sort,
 index and compare as they are. One that ends in `_ms` is a duration in milliseconds.

@@ -13,6 +13,7 @@ from commentsvc.comments import create, queries, statements
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import NOW, add, decide, opened
@@ -85,6 +86,16 @@ moment = NOW + 500
 touched = H.select(1).where(
     H.comment == C.id, (H.created_at >= moment) | (fn.coalesce(H.undone_at, 0) >= moment)
 )
+
+
+def above() -> Any:  # Any: as above
+    hidden = peewee.SQL("c.status <> 'approved'")
+    begun = C.select(C.id, C.parent).where(C.id.in_([13, 21]), hidden)
+    tree = begun.cte("above", recursive=True, columns=("id", "parent_id"))
+    further = C.select(C.id, C.parent).join(tree, on=C.id == tree.c.parent_id).where(hidden)
+    whole = tree.union(further)
+    return whole.select_from(whole.c.id, whole.c.parent_id).order_by(whole.c.id)
+
 
 # What each reading statement stands for: its parameters, and the peewee query.
 READS: dict[str, tuple[Sequence[object], Any]] = {
@@ -159,6 +170,14 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .limit(1),
     ),
     statements.TEXT_OF: ((9,), C.select(C.source, C.edited_at).where(C.id == 9)),
+    statements.PINNED: ((73, 3), C.select(*COLUMNS).where(C.id == 73, C.thread == 3, APPROVED)),
+    statements.ANCHORS: (
+        ("[7, 8, 9]",),
+        ImportedCommentTable.select(
+            ImportedCommentTable.comment_id, ImportedCommentTable.anchor
+        ).where(ImportedCommentTable.comment_id.in_([7, 8, 9]), ImportedCommentTable.anchor != ""),
+    ),
+    statements.DELETED_ABOVE: (("[13, 21]",), above()),
     statements.SITE_COUNT: (("blog",), S.select(S.count).where(S.name == "blog")),
     statements.LIST["oldest"]: (
         (3, moment, 40, 9),
@@ -302,6 +321,19 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 key=f"key {number}",
             )
         shuffled = "published_at = iif(published_at, created_at, NULL)"
+        database.write_now(
+            lambda tx: tx.execute(
+                "UPDATE comment SET parent_id = id - 1 WHERE id % 8 BETWEEN 3 AND 7"
+            )
+        )
+        imported = [
+            (number, 1, b"%d" % number, f"#{number}" * (number % 2), 0) for number in range(20)
+        ]
+        database.write_now(
+            lambda tx: tx.execute_many(
+                "INSERT INTO imported_comment VALUES (?, ?, ?, ?, ?)", imported
+            )
+        )
         sql = f"UPDATE comment SET votes = id % 5 - 2, {shuffled}"
         database.write_now(lambda tx: tx.execute(sql))
         for to in ("approved", "spam", "deleted"):
@@ -349,7 +381,6 @@ def test_every_statement_is_compared() -> None:
         statements.COLUMNS,
         statements.ENTRY,
         statements.ENTRIES,
-        statements.LAST_ID,
         statements.NEXT_ACT,
     }
     assert hot | set(statements.LIST.values()) == set(READS) | set(WRITES)
@@ -367,9 +398,11 @@ def plan(database: Database, sql: str, params: Sequence[object]) -> list[str]:
 WALKS = {statements.LISTING, statements.LISTING_APPROVED}
 # It sorts what a thread has: see the indexes in models.py.
 SORTS = {statements.LIST["top"]}
+# They walk the ids that they are given.
+GIVEN = {statements.ANCHORS, statements.DELETED_ABOVE}
 
 
-@pytest.mark.parametrize("sql", sorted((READS | WRITES).keys() - WALKS - SORTS))
+@pytest.mark.parametrize("sql", sorted((READS | WRITES).keys() - WALKS - SORTS - GIVEN))
 def test_a_statement_neither_scans_nor_sorts(database: Database, sql: str) -> None:
     steps = plan(database, sql, (READS | WRITES)[sql][0])
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
@@ -382,6 +415,13 @@ def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     steps = plan(database, sql, (9,))
     assert [step for step in steps if "SCAN" in step] == ["SCAN c"]
     assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("sql", sorted(GIVEN))
+def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> None:
+    steps = plan(database, sql, READS[sql][0])
+    assert [step for step in steps if "USING INTEGER PRIMARY KEY (rowid=?)" in step]
+    assert not {"SCAN c", "SCAN i"} & set(steps)
 
 
 @pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.TELL])
