@@ -15,12 +15,14 @@ import re
 from typing import Final
 
 import msgspec
+from peewee import fn
 
+from commentsvc.db.query import Select
+from commentsvc.db.schema.comments import ModeratorTable, SessionTable, is_called
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import MODERATOR, MODERATORS_TAG, OWNER
 
 _NAME: Final = re.compile(r"[\w@.+-]{1,40}")
-_COLUMNS: Final = "id, name, password_hash, created_at"
 
 
 class ModeratorError(Exception):
@@ -67,19 +69,16 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
     """
     if not _NAME.fullmatch(name):
         raise NameRefused
-    sql = (
-        "INSERT INTO moderator (name, password_hash, created_at, role)"
-        " VALUES (?, ?, ?, iif(EXISTS (SELECT 1 FROM moderator), ?, ?))"
-        " ON CONFLICT (name) DO NOTHING"
-    )
-    if not tx.execute(sql, (name, password, now, MODERATOR, OWNER)).rowcount:
+    if find(tx, name):
         raise NameTaken(name)
+    role = MODERATOR if tx.first(_accounts().limit(1)) else OWNER
+    tx.change(ModeratorTable.insert(name=name, password_hash=password, created_at=now, role=role))
     tx.purge(MODERATORS_TAG)
 
 
 def remove(tx: Transaction, name: str) -> None:
     """Remove an account; what it decided keeps its name. Raises UnknownModerator."""
-    if not tx.execute("DELETE FROM moderator WHERE name = ?", (name,)).rowcount:
+    if not tx.change(ModeratorTable.delete().where(is_called(name))):
         raise UnknownModerator(name)
     tx.purge(MODERATORS_TAG)
 
@@ -87,20 +86,21 @@ def remove(tx: Transaction, name: str) -> None:
 def set_password(tx: Transaction, name: str, password: str) -> None:
     """Store the hash of a new password and end the account's sessions. Raises UnknownModerator."""
     account = named(tx, name)
-    tx.execute("UPDATE moderator SET password_hash = ? WHERE id = ?", (password, account.id))
-    tx.execute("DELETE FROM session WHERE moderator_id = ?", (account.id,))
+    changed = ModeratorTable.update(password_hash=password)
+    tx.change(changed.where(ModeratorTable.id == account.id))
+    tx.change(SessionTable.delete().where(SessionTable.moderator == account.id))
 
 
 def set_language(tx: Transaction, moderator_id: int, language: str) -> None:
     """Let a moderator's pages be in the language of that tag, "" for the browser's."""
-    tx.execute("UPDATE moderator SET language = ? WHERE id = ?", (language, moderator_id))
+    changed = ModeratorTable.update(language=language)
+    tx.change(changed.where(ModeratorTable.id == moderator_id))
 
 
 def find(reader: Reader, name: str) -> Moderator | None:
     """The account of that name, in capitals or not; None if there is none."""
-    sql = f"SELECT {_COLUMNS} FROM moderator WHERE name = ?"  # noqa: S608 - constants
-    row = reader.execute(sql, (name,)).fetchone()
-    return row and Moderator(*row)
+    row = reader.first(_accounts().where(is_called(name)))
+    return Moderator(*row) if row else None
 
 
 def named(reader: Reader, name: str) -> Moderator:
@@ -113,5 +113,14 @@ def named(reader: Reader, name: str) -> Moderator:
 
 def everyone(reader: Reader) -> list[Moderator]:
     """All accounts, by name."""
-    sql = f"SELECT {_COLUMNS} FROM moderator ORDER BY name"  # noqa: S608 - constants
-    return [Moderator(*row) for row in reader.execute(sql)]
+    accounts = _accounts().order_by(fn.LOWER(ModeratorTable.name))
+    return [Moderator(*row) for row in reader.query(accounts)]
+
+
+def _accounts() -> Select:
+    return ModeratorTable.select(
+        ModeratorTable.id,
+        ModeratorTable.name,
+        ModeratorTable.password_hash,
+        ModeratorTable.created_at,
+    )

@@ -25,6 +25,8 @@ import msgspec
 from itsdangerous import BadSignature, Signer
 
 from commentsvc.auth.accounts import Moderator
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import ModeratorTable, SessionTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
@@ -129,47 +131,68 @@ def is_csrf_token(sent: str, token: str) -> bool:
 
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
     """Make the cookie's `token` a session of the moderator."""
-    tx.execute(
-        "INSERT INTO session (digest, moderator_id, created_at, seen_at, user_agent) VALUES"
-        " (?, ?, ?, ?, ?)",
-        (_digest(token, b"session"), moderator.id, now, now, agent[:AGENT_LENGTH]),
+    row = {
+        SessionTable.digest: _digest(token, b"session"),
+        SessionTable.moderator: moderator.id,
+        SessionTable.created_at: now,
+        SessionTable.seen_at: now,
+        SessionTable.user_agent: agent[:AGENT_LENGTH],
+    }
+    tx.change(SessionTable.insert(row))
+
+
+def _living(created_after: object, seen_after: object) -> Select:
+    return (
+        SessionTable.select(
+            SessionTable.id,
+            SessionTable.moderator,
+            ModeratorTable.name,
+            SessionTable.created_at,
+            SessionTable.seen_at,
+            SessionTable.user_agent,
+            ModeratorTable.language,
+        )
+        .join(ModeratorTable)
+        .where(SessionTable.created_at > created_after, SessionTable.seen_at > seen_after)
     )
 
 
-_SESSION: Final = (
-    "SELECT s.id, s.moderator_id, m.name, s.created_at, s.seen_at, s.user_agent, m.language"
-    " FROM session AS s JOIN moderator AS m ON m.id = s.moderator_id"
-)
+@prepared  # since every moderation page asks
+def _find(digest: Param, created_after: Param, seen_after: Param) -> Select:
+    return _living(created_after, seen_after).where(SessionTable.digest == digest)
 
 
 def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
     """The session of a cookie's `token`; None if it never was one, ended, or expired."""
-    sql = f"{_SESSION} WHERE s.digest = ? AND s.created_at > ? AND s.seen_at > ?"
     since = (now - lifetime.most, now - lifetime.idle)
-    row = reader.execute(sql, (_digest(token, b"session"), *since)).fetchone()
-    return row and Session(*row)
+    row = reader.first(_find, _digest(token, b"session"), *since)
+    return Session(*row) if row else None
 
 
 def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
     """The moderator's sessions that have not expired, the last seen first."""
-    sql = f"{_SESSION} WHERE s.moderator_id = ? AND s.created_at > ? AND s.seen_at > ?"
-    since = (now - lifetime.most, now - lifetime.idle)
-    rows = reader.execute(f"{sql} ORDER BY s.seen_at DESC, s.id", (moderator_id, *since))
+    living = _living(now - lifetime.most, now - lifetime.idle)
+    own = living.where(SessionTable.moderator == moderator_id)
+    rows = reader.query(own.order_by(SessionTable.seen_at.desc(), SessionTable.id))
     return [Session(*row) for row in rows]
 
 
 def touch(tx: Transaction, session_id: int, now: int) -> None:
     """Note that a session is used."""
-    tx.execute("UPDATE session SET seen_at = ? WHERE id = ?", (now, session_id))
+    tx.change(SessionTable.update(seen_at=now).where(SessionTable.id == session_id))
 
 
 def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
     """End one of the moderator's sessions; whether there was one."""
-    sql = "DELETE FROM session WHERE id = ? AND moderator_id = ?"
-    return bool(tx.execute(sql, (session_id, moderator_id)).rowcount)
+    ended = SessionTable.delete().where(
+        SessionTable.id == session_id, SessionTable.moderator == moderator_id
+    )
+    return bool(tx.change(ended))
 
 
 def sweep(tx: Transaction, lifetime: Lifetime, now: int) -> None:
     """Delete the rows of expired sessions."""
-    sql = "DELETE FROM session WHERE created_at <= ? OR seen_at <= ?"
-    tx.execute(sql, (now - lifetime.most, now - lifetime.idle))
+    expired = (SessionTable.created_at <= now - lifetime.most) | (
+        SessionTable.seen_at <= now - lifetime.idle
+    )
+    tx.change(SessionTable.delete().where(expired))

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from itsdangerous import BadData, URLSafeSerializer
 
+from commentsvc.db.schema.outbox import UsedLinkTable
 from commentsvc.db.sqlite import Transaction
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
@@ -27,9 +28,6 @@ LENGTH: Final = 512
 OWN_DAYS: Final = 2
 
 USED: Final = _("This link was used before. Each link in a mail works once.")
-
-SPEND: Final = "INSERT INTO used_link (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
-FORGET: Final = "DELETE FROM used_link WHERE expires_at < ?"
 
 
 class LinkError(Exception):
@@ -84,7 +82,10 @@ def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     `what` is what the token says, not its text: one signature may be written in several ways.
     Raises LinkOver where it did before: then the caller's transaction must change nothing.
     """
-    tx.execute(FORGET, (now,))
+    tx.change(UsedLinkTable.delete().where(UsedLinkTable.expires_at < now))
     digest = hashlib.blake2b(what.encode(), digest_size=16).digest()
-    if not tx.execute(SPEND, (digest, now + kept)).rowcount:
+    used = UsedLinkTable.insert(digest=digest, expires_at=now + kept).on_conflict(
+        action="NOTHING", conflict_target=[UsedLinkTable.digest]
+    )
+    if not tx.change(used):
         raise LinkExpired(USED)

@@ -12,7 +12,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
+from peewee import fn
+
 from commentsvc.auth import totp
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import RecoveryCodeTable, TwoFactorTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.i18n import gettext as _
 
@@ -21,11 +25,16 @@ RECOVERY_CODES: Final = 10
 RECOVERY_SIZE: Final = 10  # bytes; 16 letters and digits
 WRONG_CODE: Final = _("Invalid or already used code. Wait for the next one and try again.")
 
-_SALT: Final = "SELECT totp_salt FROM two_factor WHERE moderator_id = ? AND confirmed = ?"
-_USE: Final = (
-    "UPDATE two_factor SET last_step = ?, confirmed = 1"
-    " WHERE moderator_id = ? AND confirmed = ? AND last_step < ?"
-)
+
+def _salt(moderator_id: int, confirmed: int) -> Select:
+    return TwoFactorTable.select(TwoFactorTable.totp_salt).where(
+        TwoFactorTable.moderator == moderator_id, TwoFactorTable.confirmed == confirmed
+    )
+
+
+@prepared
+def _add_code(moderator_id: Param, digest: Param) -> Select:
+    return RecoveryCodeTable.insert(moderator=moderator_id, digest=digest)
 
 
 class TwoFactor:
@@ -45,18 +54,20 @@ class TwoFactor:
 
     def begin(self, tx: Transaction, moderator_id: int, salt: bytes) -> None:
         """Offer a new secret, made with a random `salt`; it counts once a code confirmed it."""
-        tx.execute(
-            "INSERT INTO two_factor (moderator_id, totp_salt, last_step, confirmed) VALUES"
-            " (?, ?, 0, 0)"
-            " ON CONFLICT (moderator_id) DO UPDATE SET totp_salt = excluded.totp_salt,"
-            " last_step = 0"
-            " WHERE confirmed = 0",
-            (moderator_id, salt),
+        offer = TwoFactorTable.insert(
+            moderator=moderator_id, totp_salt=salt, last_step=0, confirmed=0
+        )
+        tx.change(
+            offer.on_conflict(
+                conflict_target=[TwoFactorTable.moderator],
+                preserve=[TwoFactorTable.totp_salt, TwoFactorTable.last_step],
+                where=TwoFactorTable.confirmed == 0,
+            )
         )
 
     def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
         """The secret that waits for its first code; None where none does."""
-        row = reader.execute(_SALT, (moderator_id, 0)).fetchone()
+        row = reader.first(_salt(moderator_id, 0))
         return self.secrets(row[0])[0] if row else None
 
     def confirm(
@@ -73,45 +84,53 @@ class TwoFactor:
             base64.b32encode(random[size * n : size * (n + 1)]).decode().lower()
             for n in range(RECOVERY_CODES)
         ]
-        tx.execute("DELETE FROM recovery_code WHERE moderator_id = ?", (moderator_id,))
-        rows = [(moderator_id, _digest(one)) for one in codes]
-        tx.execute_many("INSERT INTO recovery_code (moderator_id, digest) VALUES (?, ?)", rows)
+        tx.change(RecoveryCodeTable.delete().where(RecoveryCodeTable.moderator == moderator_id))
+        tx.change_each(_add_code, [(moderator_id, _digest(one)) for one in codes])
         return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
 
     def accept(self, tx: Transaction, moderator_id: int, code: str, now_ms: int) -> bool:
         """Use a code, or a recovery code, up; whether it was good, at `now_ms`."""
         if self._use(tx, moderator_id, code, 1, now_ms):
             return True
-        sql = "DELETE FROM recovery_code WHERE moderator_id = ? AND digest = ?"
-        return bool(tx.execute(sql, (moderator_id, _digest(_without_separators(code)))).rowcount)
+        used = RecoveryCodeTable.delete().where(
+            RecoveryCodeTable.moderator == moderator_id,
+            RecoveryCodeTable.digest == _digest(_without_separators(code)),
+        )
+        return bool(tx.change(used))
 
     def _use(
         self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now_ms: int
     ) -> bool:
         """Note that the step of a right code was used; False for a wrong one, or an older step."""
-        row = tx.execute(_SALT, (moderator_id, confirmed)).fetchone()
+        row = tx.first(_salt(moderator_id, confirmed))
         for secret in self.secrets(row[0]) if row else ():
             step = totp.matching_step(secret, _without_separators(code), now_ms)
             if step is not None:
-                return bool(tx.execute(_USE, (step, moderator_id, confirmed, step)).rowcount)
+                use = TwoFactorTable.update(last_step=step, confirmed=1).where(
+                    TwoFactorTable.moderator == moderator_id,
+                    TwoFactorTable.confirmed == confirmed,
+                    TwoFactorTable.last_step < step,
+                )
+                return bool(tx.change(use))
         return False
 
 
 def is_on(reader: Reader, moderator_id: int) -> bool:
     """Whether the moderator needs a code to sign in."""
-    return reader.execute(_SALT, (moderator_id, 1)).fetchone() is not None
+    return reader.first(_salt(moderator_id, 1)) is not None
 
 
 def codes_left(reader: Reader, moderator_id: int) -> int:
     """How many recovery codes are left."""
-    sql = "SELECT count(*) FROM recovery_code WHERE moderator_id = ?"
-    return int(reader.execute(sql, (moderator_id,)).fetchone()[0])
+    codes = RecoveryCodeTable.select(fn.COUNT(RecoveryCodeTable.id))
+    [(count,)] = reader.query(codes.where(RecoveryCodeTable.moderator == moderator_id))
+    return int(count)
 
 
 def switch_off(tx: Transaction, moderator_id: int) -> None:
     """Ask for no code any more."""
-    tx.execute("DELETE FROM two_factor WHERE moderator_id = ?", (moderator_id,))
-    tx.execute("DELETE FROM recovery_code WHERE moderator_id = ?", (moderator_id,))
+    for table in (TwoFactorTable, RecoveryCodeTable):
+        tx.change(table.delete().where(table.moderator == moderator_id))
 
 
 def _without_separators(code: str) -> str:

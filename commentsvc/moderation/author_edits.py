@@ -13,14 +13,11 @@ import msgspec
 from commentsvc.comments import statements
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.db import outbox
+from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
 from commentsvc.spam.score import Verdict
-
-OWN: Final = "SELECT token_hash, token_expires_at FROM comment WHERE id = ?"
-_SET_VERDICT: Final = "UPDATE comment SET score = ?, reasons = ? WHERE id = ?"
-_STATUS: Final = "SELECT status FROM comment WHERE id = ?"
 
 # What becomes of a comment that is in the status by the verdict on its new text.
 BECOMES: Final = {
@@ -39,7 +36,11 @@ class EditCredentials(msgspec.Struct, frozen=True, gc=False):
 
 def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
     """What the token of a comment must fit; None for one we never heard of."""
-    row = reader.execute(OWN, (comment_id,)).fetchone()
+    row = reader.first(
+        CommentTable.select(CommentTable.token_hash, CommentTable.token_expires_at).where(
+            CommentTable.id == comment_id
+        )
+    )
     return EditCredentials(*row) if row else None
 
 
@@ -48,12 +49,12 @@ def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: i
 
     Returns it as it is then. Raises UnknownComment, for a deleted one too.
     """
-    row = tx.execute(_STATUS, (comment_id,)).fetchone()
+    row = tx.first(CommentTable.select(CommentTable.status).where(CommentTable.id == comment_id))
     if row is None or row[0] == DELETED:
         raise UnknownComment([comment_id])
     if actions.edit(tx, comment_id, source, AUTHOR, now).changed:
-        reasons = "\n".join(verdict.reasons)
-        tx.execute(_SET_VERDICT, (verdict.score, reasons, comment_id))
+        judged = CommentTable.update(score=verdict.score, reasons="\n".join(verdict.reasons))
+        tx.change(judged.where(CommentTable.id == comment_id))
         becomes = BECOMES.get((row[0], verdict.decision))
         if becomes:
             actions.change(tx, [comment_id], becomes, AUTHOR, now)

@@ -13,9 +13,14 @@ from itertools import islice
 from typing import Final
 
 import msgspec
+import peewee
+from peewee import fn
 
-from commentsvc.comments import queries, statements
+from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
+from commentsvc.db.query import Select, literal
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
+from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.spam.bans import Ban
@@ -26,25 +31,64 @@ _AFTER: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
 _PUBLISHED: Final = list(Comment.__struct_fields__).index("published_at")
 
-# The second condition lets SQLite use the index, the site is looked up there too.
-UNAPPROVED: Final = (
-    f"{statements.ENTRIES} WHERE c.status = ? AND c.status <> 'approved' AND c.id < ?"
-    " ORDER BY c.id DESC LIMIT ?"
-)
-UNAPPROVED_OF_SITE: Final = UNAPPROVED.replace("WHERE", "WHERE c.site_id = ? AND")
-APPROVED_OF_SITE: Final = (
-    f"{statements.ENTRIES} WHERE c.site_id = ? AND c.status = 'approved'"
-    " AND (c.published_at, c.id) < (?, ?) ORDER BY c.published_at DESC, c.id DESC LIMIT ?"
-)
-# The same without what they hold: by what they are ordered, and their ids.
-_IDS: Final = "SELECT c.published_at, c.id FROM comment AS c"
-UNAPPROVED_IDS: Final = UNAPPROVED.replace(statements.ENTRIES, _IDS)
-UNAPPROVED_IDS_OF_SITE: Final = UNAPPROVED_OF_SITE.replace(statements.ENTRIES, _IDS)
-APPROVED_IDS_OF_SITE: Final = APPROVED_OF_SITE.replace(statements.ENTRIES, _IDS)
 COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
-NUMBER: Final = (
-    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = ? AND status <> 'approved' LIMIT ?)"
-)
+
+
+def _placed(*columns: object) -> Select:
+    return (
+        CommentTable.select(*columns)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+    )
+
+
+def unapproved(status: str, before: int, most: int, site_id: int | None = None) -> Select:
+    """Return the query for the newest comments in that status with an id below `before`.
+
+    Its columns are those of `queries.entry`.
+    """
+    query = (
+        _placed(*queries.ENTRY)
+        .where(
+            CommentTable.status == status,
+            CommentTable.status != literal(APPROVED),  # lets SQLite use the index
+            CommentTable.id < before,
+        )
+        .order_by(CommentTable.id.desc())
+        .limit(most)
+    )
+    # The site is looked up in the same index.
+    return query if site_id is None else query.where(CommentTable.site == site_id)
+
+
+def approved_of_site(site_id: int, place: tuple[int, int], most: int) -> Select:
+    """Return the query for a site's newest approved comments behind `place`, as `unapproved`."""
+    order = (CommentTable.published_at, CommentTable.id)
+    return (
+        _placed(*queries.ENTRY)
+        .where(
+            CommentTable.site == site_id,
+            CommentTable.status == literal(APPROVED),
+            peewee.Tuple(*order) < place,
+        )
+        .order_by(*(column.desc() for column in order))
+        .limit(most)
+    )
+
+
+def count_of(status: str) -> Select:
+    """Return the query that counts the comments in a status, up to one more than COUNTED."""
+    some = (
+        CommentTable.select(CommentTable.id)
+        .where(CommentTable.status == status, CommentTable.status != literal(APPROVED))
+        .limit(COUNTED + 1)
+        .alias("some")
+    )
+    return peewee.Select([some], [fn.COUNT(some.c.id)]).bind(schema)
+
+
+# By what a list is ordered.
+_PLACE: Final = (CommentTable.published_at, CommentTable.id)
 
 
 class ReviewPage(msgspec.Struct, frozen=True):
@@ -69,10 +113,13 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
     if status == APPROVED:
         rows = _approved(reader, sites, place, limit + 1)
     elif site:
-        bound = (*sites[:1], status, place[1], limit + 1)
-        rows = reader.execute(UNAPPROVED_OF_SITE, bound).fetchall() if sites else []
+        rows = [
+            row
+            for one in sites
+            for row in reader.query(unapproved(status, place[1], limit + 1, one))
+        ]
     else:
-        rows = reader.execute(UNAPPROVED, (status, place[1], limit + 1)).fetchall()
+        rows = reader.query(unapproved(status, place[1], limit + 1))
     items = [queries.entry(row) for row in rows[:limit]]
     more = None
     if len(rows) > limit:
@@ -85,24 +132,30 @@ def newest_ids(reader: Reader, status: str, site: str, limit: int) -> list[int]:
     """Return the ids of a whole list, of its newest `limit` comments where it has more."""
     sites = _sites(reader, site)
     if status == APPROVED:
-        bounds = [(one, _LAST, _LAST, limit) for one in sites]
-        pieces = [reader.execute(APPROVED_IDS_OF_SITE, bound).fetchall() for bound in bounds]
+        pieces = [
+            reader.query(approved_of_site(one, (_LAST, _LAST), limit).select(*_PLACE))
+            for one in sites
+        ]
         rows = list(islice(heapq.merge(*pieces, reverse=True), limit))
     elif site:
-        bound = (*sites[:1], status, _LAST, limit)
-        rows = reader.execute(UNAPPROVED_IDS_OF_SITE, bound).fetchall() if sites else []
+        rows = [
+            row
+            for one in sites
+            for row in reader.query(unapproved(status, _LAST, limit, one).select(*_PLACE))
+        ]
     else:
-        rows = reader.execute(UNAPPROVED_IDS, (status, _LAST, limit)).fetchall()
+        rows = reader.query(unapproved(status, _LAST, limit).select(*_PLACE))
     return [comment_id for _, comment_id in rows]
 
 
 def _sites(reader: Reader, site: str) -> list[int]:
-    rows = reader.execute("SELECT id FROM site WHERE ? IN ('', name)", (site,))
+    query = SiteTable.select(SiteTable.id)
+    rows = reader.query(query.where(SiteTable.name == site) if site else query)
     return [site_id for (site_id,) in rows]
 
 
 def _approved(reader: Reader, sites: list[int], place: tuple[int, int], most: int) -> list[Row]:
-    entries = [reader.execute(APPROVED_OF_SITE, (site, *place, most)).fetchall() for site in sites]
+    entries = [reader.query(approved_of_site(site, place, most)) for site in sites]
     merged = heapq.merge(*entries, key=_published, reverse=True)
     return list(islice(merged, most))
 
@@ -114,15 +167,8 @@ def _published(row: Row) -> tuple[int, int]:
 def numbers(reader: Reader) -> dict[str, int]:
     """How many comments are pending, and how many are spam; of more than COUNTED, one more."""
     return {
-        status: reader.execute(NUMBER, (status, COUNTED + 1)).fetchone()[0]
-        for status in (PENDING, SPAM)
+        status: number for status in (PENDING, SPAM) for (number,) in reader.query(count_of(status))
     }
-
-
-_FIND: Final = (
-    "SELECT c.id, c.score, c.reasons FROM json_each(?) AS f"
-    " CROSS JOIN comment AS c ON c.id = f.value WHERE c.reasons <> ''"
-)
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):
@@ -134,17 +180,16 @@ class StoredVerdict(msgspec.Struct, frozen=True):
 
 def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
     """The verdicts on those of the comments `ids` that had reasons."""
-    rows = reader.execute(_FIND, (msgspec.json.encode(ids).decode(),)).fetchall()
+    query = CommentTable.select(CommentTable.id, CommentTable.score, CommentTable.reasons).where(
+        CommentTable.id.in_(ids), CommentTable.reasons != ""
+    )
     return {
-        number: StoredVerdict(score, tuple(reasons.split("\n"))) for number, score, reasons in rows
+        number: StoredVerdict(score, tuple(reasons.split("\n")))
+        for number, score, reasons in reader.query(query)
     }
 
 
 QUOTED: Final = 200  # characters of a parent that are shown above a reply to it
-_PARENTS: Final = (
-    "SELECT c.id, c.author, substr(c.source, 1, ?) FROM json_each(?) AS f"
-    " CROSS JOIN comment AS c ON c.id = f.value"
-)
 
 
 class ParentQuote(msgspec.Struct, frozen=True, gc=False):
@@ -158,9 +203,13 @@ class ParentQuote(msgspec.Struct, frozen=True, gc=False):
 def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQuote]:
     """Return the parents of those of `comments` that are replies, by their ids."""
     ids = sorted({comment.parent_id for comment in comments if comment.parent_id})
-    bound = (QUOTED + 1, msgspec.json.encode(ids).decode())
-    rows = reader.execute(_PARENTS, bound).fetchall() if ids else []
-    return {row[0]: ParentQuote(row[0], row[1], _beginning(row[2])) for row in rows}
+    query = CommentTable.select(
+        CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.source, 1, QUOTED + 1)
+    ).where(CommentTable.id.in_(ids))
+    return {
+        number: ParentQuote(number, author, _beginning(source))
+        for number, author, source in reader.query(query)
+    }
 
 
 def _beginning(source: str) -> str:
@@ -168,31 +217,27 @@ def _beginning(source: str) -> str:
     return plain if len(source) <= QUOTED else f"{plain[:QUOTED].rstrip()}…"
 
 
-_SHOWN: Final = "c.status IN ('pending', 'approved')"
-# Authors are found by the index of words, and what is too new to be in it one by one.
-_BY_AUTHOR: Final = (
-    "SELECT c.id, c.author, c.email FROM comment AS c WHERE c.id IN"  # noqa: S608 - constants only
-    f" (SELECT rowid FROM search WHERE search MATCH ?) AND {_SHOWN}"
-    " UNION SELECT c.id, c.author, c.email FROM comment AS c"
-    f" WHERE c.id > (SELECT indexed_until FROM search_state) AND {_SHOWN} ORDER BY 1 DESC"
-)
-_BY_NETWORK: Final = (
-    "SELECT c.id FROM comment AS c WHERE c.network IS NOT NULL AND c.network = ?"  # noqa: S608 - constants only
-    f" AND {_SHOWN} ORDER BY c.id DESC LIMIT ?"
-)
-
-
 def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
     """Return the ids of the newest comments of who is banned that wait or are published.
 
     At most `limit`; none where a word or a domain is banned, which is nobody.
     """
+    is_shown = CommentTable.status.in_([PENDING, APPROVED])
     if ban.kind == "network":
-        rows = reader.execute(_BY_NETWORK, (bytes.fromhex(ban.value), limit)).fetchall()
-        return [comment_id for (comment_id,) in rows]
+        own = CommentTable.select(CommentTable.id).where(
+            CommentTable.network.is_null(False),
+            CommentTable.network == bytes.fromhex(ban.value),
+            is_shown,
+        )
+        newest = own.order_by(CommentTable.id.desc()).limit(limit)
+        return [comment_id for (comment_id,) in reader.query(newest)]
     if ban.kind != "author":
         return []
     name = ban.value.replace('"', " ")
     match = f'author:"{name}" OR email:"{ban.value.encode().hex()}"'
-    rows = reader.execute(_BY_AUTHOR, (match,)).fetchall()
+    authors = CommentTable.select(CommentTable.id, CommentTable.author, CommentTable.email)
+    found: set[Row] = set()
+    for among in found_or_new(match):
+        found.update(reader.query(authors.where(among, is_shown)))
+    rows = sorted(found, reverse=True)
     return [row[0] for row in rows if ban.value in map(fold, row[1:])][:limit]

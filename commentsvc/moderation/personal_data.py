@@ -5,25 +5,36 @@ they are too new to be in it, one by one; so a million of others costs nothing. 
 the same in any case of ASCII's letters.
 """
 
-from typing import Final
+from collections.abc import Iterator
 
 import msgspec
+from peewee import fn
 
 from commentsvc.comments import queries
+from commentsvc.db.query import Select
+from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.db.schema.outbox import SubscriberTable
+from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import Entry
 from commentsvc.util.timestamps import rfc3339
 
-IDS: Final = (
-    "SELECT c.id FROM comment AS c WHERE c.id IN (SELECT rowid FROM search WHERE search MATCH ?2)"
-    " AND lower(c.email) = lower(?1) UNION SELECT c.id FROM comment AS c"
-    " WHERE c.id > (SELECT indexed_until FROM search_state) AND lower(c.email) = lower(?1)"
-    " ORDER BY 1"
-)
-_CONSENTS: Final = (
-    "SELECT s.name, w.consent FROM subscriber AS w JOIN site AS s ON s.id = w.site_id"
-    " WHERE lower(w.email) = lower(?) ORDER BY s.name"
-)
+
+def own_comments(email: str) -> Iterator[Select]:
+    """Give queries that find the ids of all comments with that address together."""
+    word = f'email:"{email.encode().lower().hex()}"'
+    for among in found_or_new(word):
+        query = CommentTable.select(CommentTable.id)
+        yield query.where(among, fn.LOWER(CommentTable.email) == fn.LOWER(email))
+
+
+def _consents(email: str) -> Select:
+    return (
+        SubscriberTable.select(SiteTable.name, SubscriberTable.consent)
+        .join(SiteTable)
+        .where(fn.LOWER(SubscriberTable.email) == fn.LOWER(email))
+        .order_by(SiteTable.name)
+    )
 
 
 class ExportedComment(msgspec.Struct, frozen=True, gc=False):
@@ -62,13 +73,12 @@ class Export(msgspec.Struct, frozen=True):
 
 def ids(reader: Reader, email: str) -> list[int]:
     """The ids of all comments with that address, in whatever status."""
-    word = f'email:"{email.encode().lower().hex()}"'
-    return [number for (number,) in reader.execute(IDS, (email, word)).fetchall()]
+    return sorted({number for query in own_comments(email) for (number,) in reader.query(query)})
 
 
 def is_known(reader: Reader, email: str) -> bool:
     """Whether anything is kept of that address."""
-    return bool(ids(reader, email) or reader.execute(_CONSENTS, (email,)).fetchone())
+    return bool(ids(reader, email) or reader.first(_consents(email)))
 
 
 def export(reader: Reader, email: str, now: int) -> Export:
@@ -77,7 +87,7 @@ def export(reader: Reader, email: str, now: int) -> Export:
     Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
     """
     entries = [queries.find(reader, number) for number in ids(reader, email)]
-    wishes = [Consent(*row) for row in reader.execute(_CONSENTS, (email,)).fetchall()]
+    wishes = [Consent(*row) for row in reader.query(_consents(email))]
     return Export(email, rfc3339(now), [_written(entry) for entry in entries if entry], wishes)
 
 

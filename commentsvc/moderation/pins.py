@@ -2,10 +2,9 @@
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import NotPinnable
+from commentsvc.db.schema.comments import CommentTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry, thread_tag
-
-_SET = "UPDATE thread SET pinned_id = ? WHERE id = ?"
 
 
 def pin(tx: Transaction, comment_id: int) -> None:
@@ -28,13 +27,16 @@ def unpin(tx: Transaction, comment_id: int) -> None:
 
 def is_pinned(reader: Reader, comment_id: int) -> bool:
     """Whether a comment is pinned."""
-    sql = (
-        "SELECT 1 FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
-        " WHERE c.id = ? AND t.pinned_id = c.id"
+    pinned = CommentTable.select(CommentTable.id).join(ThreadTable)
+    return (
+        reader.first(
+            pinned.where(CommentTable.id == comment_id, ThreadTable.pinned_id == CommentTable.id)
+        )
+        is not None
     )
-    return reader.execute(sql, (comment_id,)).fetchone() is not None
 
 
 def _set(tx: Transaction, entry: Entry, comment_id: int | None) -> None:
-    tx.execute(_SET, (comment_id, entry.comment.thread_id))
+    pinned = ThreadTable.update(pinned_id=comment_id)
+    tx.change(pinned.where(ThreadTable.id == entry.comment.thread_id))
     tx.purge(thread_tag(entry.site, entry.url))

@@ -11,25 +11,24 @@ from typing import Final
 
 import msgspec
 from msgspec.structs import replace
+from peewee import fn
 
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import avatar, is_email, is_site
+from commentsvc.db.query import Select
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ModeratorTable,
+    SiteTable,
+    ThreadTable,
+    is_called,
+)
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import MODERATORS_TAG, ROLES, site_tag, thread_tag
+from commentsvc.model import MODERATORS_TAG, OWNER, ROLES, site_tag, thread_tag
 from commentsvc.spam.protected_names import looks, skeletons
 from commentsvc.util.text import one_line
 
 NAME_LENGTH: Final = 80  # characters of a public name
-
-_SELECT: Final = "SELECT id, name, role, public_name, email, site FROM moderator"
-_PAGES: Final = (
-    "SELECT DISTINCT s.name, t.url FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
-    " JOIN site AS s ON s.id = c.site_id WHERE c.moderator_id = ?"
-)
-_FOLLOW: Final = (
-    "UPDATE comment SET author = ?, email = ?, avatar = ?, author_site = ?, role = ?"
-    " WHERE moderator_id = ?"
-)
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -50,21 +49,20 @@ class Profile(msgspec.Struct, frozen=True):
 
 def everyone(reader: Reader) -> list[Profile]:
     """All profiles, by the names of the accounts."""
-    return [Profile(*row) for row in reader.execute(f"{_SELECT} ORDER BY name")]
+    by_name = _profiles().order_by(fn.LOWER(ModeratorTable.name))
+    return [Profile(*row) for row in reader.query(by_name)]
 
 
 def find(reader: Reader, moderator_id: int) -> Profile | None:
     """The profile of the account with that id; None if there is none."""
-    row = reader.execute(f"{_SELECT} WHERE id = ?", (moderator_id,)).fetchone()
-    return row and Profile(*row)
+    row = reader.first(_profiles().where(ModeratorTable.id == moderator_id))
+    return Profile(*row) if row else None
 
 
 def named(reader: Reader, name: str) -> Profile:
     """The profile of the account of that name, of the only owner for "". Raises ProfileRefused."""
-    if name:
-        rows = reader.execute(f"{_SELECT} WHERE name = ?", (name,)).fetchall()
-    else:
-        rows = reader.execute(f"{_SELECT} WHERE role = 'owner'").fetchall()
+    wanted = is_called(name) if name else ModeratorTable.role == OWNER
+    rows = reader.query(_profiles().where(wanted))
     if len(rows) != 1:
         reason = f"no moderator is called {name}" if name else "name one: there is not one owner"
         raise ProfileRefused(reason)
@@ -73,8 +71,11 @@ def named(reader: Reader, name: str) -> Profile:
 
 def of_address(reader: Reader, email: str) -> Profile | None:
     """The profile with that e-mail address, in any case; None if there is none."""
-    row = reader.execute(f"{_SELECT} WHERE lower(email) = lower(?)", (email,)).fetchone()
-    return row and Profile(*row) if email else None
+    if not email:
+        return None
+    has_it = fn.LOWER(ModeratorTable.email) == fn.LOWER(email)
+    row = reader.first(_profiles().where(has_it))
+    return Profile(*row) if row else None
 
 
 def save(tx: Transaction, profile: Profile) -> Profile:
@@ -86,13 +87,19 @@ def save(tx: Transaction, profile: Profile) -> Profile:
         site=profile.site.strip(),
     )
     _check(tidy, [other for other in everyone(tx) if other.id != tidy.id])
-    tx.execute(
-        "UPDATE moderator SET role = ?, public_name = ?, email = ?, site = ? WHERE id = ?",
-        (tidy.role, tidy.public_name, tidy.email, tidy.site, tidy.id),
+    stored = ModeratorTable.update(
+        role=tidy.role, public_name=tidy.public_name, email=tidy.email, site=tidy.site
     )
+    tx.change(stored.where(ModeratorTable.id == tidy.id))
     _purge(tx, tidy.id)
-    shown = (tidy.author, tidy.email, avatar(tidy.email), tidy.site, tidy.role)
-    tx.execute(_FOLLOW, (*shown, tidy.id))
+    shown = CommentTable.update(
+        author=tidy.author,
+        email=tidy.email,
+        avatar=avatar(tidy.email),
+        author_site=tidy.site,
+        role=tidy.role,
+    )
+    tx.change(shown.where(CommentTable.moderator == tidy.id))
     return tidy
 
 
@@ -103,7 +110,18 @@ def retire(tx: Transaction, name: str) -> None:
     """
     profile = named(tx, name)
     _purge(tx, profile.id)
-    tx.execute("UPDATE comment SET role = '' WHERE moderator_id = ?", (profile.id,))
+    tx.change(CommentTable.update(role="").where(CommentTable.moderator == profile.id))
+
+
+def _profiles() -> Select:
+    return ModeratorTable.select(
+        ModeratorTable.id,
+        ModeratorTable.name,
+        ModeratorTable.role,
+        ModeratorTable.public_name,
+        ModeratorTable.email,
+        ModeratorTable.site,
+    )
 
 
 def _check(profile: Profile, others: list[Profile]) -> None:
@@ -125,5 +143,12 @@ def _check(profile: Profile, others: list[Profile]) -> None:
 def _purge(tx: Transaction, moderator_id: int) -> None:
     """Drop every answer that shows a comment of the account, and what is kept of its names."""
     tx.purge(MODERATORS_TAG)
-    for site, url in tx.execute(_PAGES, (moderator_id,)).fetchall():
+    pages = (
+        CommentTable.select(SiteTable.name, ThreadTable.url)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        .where(CommentTable.moderator == moderator_id)
+        .distinct()
+    )
+    for site, url in tx.query(pages):
         tx.purge(thread_tag(site, url), site_tag(site))

@@ -11,76 +11,108 @@ search index follows by triggers (see `db.schema.search`). Bans are kept: they a
 decided. SQLite overwrites what was erased when it needs the room.
 """
 
-from typing import Final
+from peewee import fn
 
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
+from commentsvc.db.schema.outbox import OutboxTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import DELETED
+from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import actions, personal_data
 from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
 
-DUE: Final = "SELECT 1 FROM comment WHERE network IS NOT NULL AND created_at < ? LIMIT 1"
-DROP: Final = (
-    "UPDATE comment SET network = NULL WHERE id IN"
-    " (SELECT id FROM comment WHERE network IS NOT NULL AND created_at < ? LIMIT ?)"
-)
-_EMPTY: Final = (
-    "UPDATE comment SET author = '', email = '', avatar = '', author_site = '', source = '',"
-    " role = '', moderator_id = NULL,"
-    " html = '', key = NULL, token_hash = x'', token_expires_at = 0, score = 0, reasons = '',"
-    " network = NULL WHERE id = ?"
-)
-_TRACES: Final = (
-    "DELETE FROM change WHERE comment_id = ?",
-    "DELETE FROM subscription WHERE comment_id = ?",
-    "DELETE FROM outbox WHERE comment_id = ?",
-)
-_OWN: Final = (
-    "DELETE FROM subscriber WHERE lower(email) = lower(?)",
-    "DELETE FROM outbox WHERE lower(recipient) = lower(?)",
-)
 
-# Filed, or last decided on, before that moment. The second condition lets SQLite use the index.
-OLD_SPAM: Final = (
-    "SELECT c.id FROM comment AS c WHERE c.status = 'spam' AND c.status <> 'approved'"
-    " AND c.created_at < ?1 AND NOT EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
-    " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?1)"
-    " AND NOT EXISTS (SELECT 1 FROM comment AS a WHERE a.parent_id = c.id) ORDER BY c.id LIMIT ?2"
-)
-_COUNT: Final = (
-    "INSERT INTO removed_spam (day, count) VALUES (?, ?)"
-    " ON CONFLICT (day) DO UPDATE SET count = count + excluded.count"
-)
+def networked(before: int, most: int) -> Select:
+    """Return the query for the ids of comments from before that moment that have a network."""
+    return (
+        CommentTable.select(CommentTable.id)
+        .where(CommentTable.network.is_null(False), CommentTable.created_at < before)
+        .limit(most)
+    )
+
+
+def spam_since(before: int, most: int) -> Select:
+    """Return the query for `old_spam`: what was filed, or last decided on, before that moment."""
+    decided = ChangeTable.select(ChangeTable.id).where(
+        ChangeTable.comment == CommentTable.id,
+        (ChangeTable.created_at >= before) | (ChangeTable.undone_at >= before),
+    )
+    answer = CommentTable.alias("answer")
+    answered = answer.select(answer.id).where(answer.parent == CommentTable.id)
+    return (
+        CommentTable.select(CommentTable.id)
+        .where(
+            CommentTable.status == SPAM,
+            CommentTable.status != literal(APPROVED),  # lets SQLite use the index
+            CommentTable.created_at < before,
+            ~fn.EXISTS(decided),
+            ~fn.EXISTS(answered),
+        )
+        .order_by(CommentTable.id)
+        .limit(most)
+    )
+
+
+@prepared
+def _remove(comment_id: Param) -> Select:
+    return CommentTable.delete().where(CommentTable.id == comment_id)
+
+
+@prepared
+def _empty(comment_id: Param) -> Select:
+    nothing = dict.fromkeys(
+        ("author", "email", "avatar", "author_site", "source", "role", "html", "reasons"), ""
+    )
+    emptied = CommentTable.update(
+        **nothing,
+        moderator=None,
+        key=None,
+        token_hash=b"",
+        token_expires_at=0,
+        score=0,
+        network=None,
+    )
+    return emptied.where(CommentTable.id == comment_id)
 
 
 def is_due(reader: Reader, before: int) -> bool:
     """Whether a comment from before that moment (Unix milliseconds) still has a network's hash."""
-    return reader.execute(DUE, (before,)).fetchone() is not None
+    return reader.first(networked(before, 1)) is not None
 
 
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
     """Drop the hashes of at most `most` comments from before that moment."""
-    tx.execute(DROP, (before, most))
+    dropped = CommentTable.update(network=None)
+    tx.change(dropped.where(CommentTable.id.in_(networked(before, most))))
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:
     """The ids of at most `most` comments that are spam since before that moment, oldest first."""
-    return [number for (number,) in reader.execute(OLD_SPAM, (before, most)).fetchall()]
+    return [number for (number,) in reader.query(spam_since(before, most))]
 
 
 def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
     """Remove at most `most` of `old_spam` at the moment `now`, and count it; how many it were."""
     ids = old_spam(tx, before, most)
-    tx.execute_many("DELETE FROM comment WHERE id = ?", [(number,) for number in ids])
+    tx.change_each(_remove, [(number,) for number in ids])
     if ids:
-        tx.execute(_COUNT, (now // DAY_MS, len(ids)))
+        counted = RemovedSpamTable.insert(day=now // DAY_MS, count=len(ids))
+        tx.change(
+            counted.on_conflict(
+                conflict_target=[RemovedSpamTable.day],
+                update={RemovedSpamTable.count: RemovedSpamTable.count + len(ids)},
+            )
+        )
     return len(ids)
 
 
 def removed(reader: Reader, since: int) -> int:
     """How much spam was removed on the day `since` (of Unix time) and later."""
-    sql = "SELECT coalesce(sum(count), 0) FROM removed_spam WHERE day >= ?"
-    return int(reader.execute(sql, (since,)).fetchone()[0])
+    total = RemovedSpamTable.select(fn.COALESCE(fn.SUM(RemovedSpamTable.count), 0))
+    [(number,)] = reader.query(total.where(RemovedSpamTable.day >= since))
+    return int(number)
 
 
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
@@ -91,9 +123,11 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     ids = tuple(personal_data.ids(tx, email))
     actions.change(tx, ids, DELETED, who, now)
     for comment_id in ids:
-        for sql in (*_TRACES, _EMPTY):
-            tx.execute(sql, (comment_id,))
+        for table in (ChangeTable, SubscriptionTable, OutboxTable):
+            tx.change(table.delete().where(table.comment == comment_id))
+        tx.change(_empty, comment_id)
     training.update(tx, ids)  # nobody has decided on them any more
-    for sql in _OWN:
-        tx.execute(sql, (email,))
+    address = fn.LOWER(email)
+    tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))
+    tx.change(OutboxTable.delete().where(fn.LOWER(OutboxTable.recipient) == address))
     return ids

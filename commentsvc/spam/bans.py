@@ -21,9 +21,12 @@ from typing import Final
 from urllib.parse import unquote
 
 import msgspec
+from peewee import fn
 
 from commentsvc.comments.errors import BanRefused, UnknownBan
 from commentsvc.comments.submission import Submission
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.spam import score
 from commentsvc.spam.score import Signal
@@ -71,21 +74,22 @@ def add(
         plain = _domain(value.strip()).removeprefix("www.")
     if not shape.fullmatch(plain):
         raise BanRefused(f"{value!r} is not {description}")
-    [(number,)] = tx.execute("SELECT count(*) FROM ban").fetchall()
+    [(number,)] = tx.query(BanTable.select(fn.COUNT(BanTable.id)))
     if number >= MOST:
         raise BanRefused(_("there are %(number)s bans already: take some away", number=MOST))
-    rows = tx.execute(
-        "INSERT INTO ban (kind, value, created_at, actor, expires_at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (kind, value) DO UPDATE SET expires_at = excluded.expires_at RETURNING id",
-        (kind, plain, now, who, expires),
-    ).fetchall()
+    ban = BanTable.insert(kind=kind, value=plain, created_at=now, actor=who, expires_at=expires)
+    rows = tx.query(
+        ban.on_conflict(
+            conflict_target=[BanTable.kind, BanTable.value], preserve=[BanTable.expires_at]
+        ).returning(BanTable.id)
+    )
     tx.purge(TAG)
     return int(rows[0][0])
 
 
 def remove(tx: Transaction, ban_id: int) -> None:
     """Lift a ban. Raises UnknownBan."""
-    if not tx.execute("DELETE FROM ban WHERE id = ?", (ban_id,)).rowcount:
+    if not tx.change(BanTable.delete().where(BanTable.id == ban_id)):
         raise UnknownBan(f"no ban has the id {ban_id}")
     tx.purge(TAG)
 
@@ -100,15 +104,17 @@ def find(reader: Reader, ban_id: int) -> Ban:
 
 def listing(reader: Reader) -> list[Ban]:
     """All bans, the newest first, those that have ended too."""
-    rows = reader.execute(
-        "SELECT id, kind, value, created_at, actor, expires_at FROM ban ORDER BY id DESC"
-    )
-    return [Ban(*row) for row in rows.fetchall()]
+    columns = (getattr(BanTable, name) for name in Ban.__struct_fields__)
+    return [
+        Ban(*row) for row in reader.query(BanTable.select(*columns).order_by(BanTable.id.desc()))
+    ]
 
 
 def network_of(reader: Reader, comment_id: int) -> str:
     """What to ban for a comment's network; "" where its hash is forgotten, or never was."""
-    row = reader.execute("SELECT network FROM comment WHERE id = ?", (comment_id,)).fetchone()
+    row = reader.first(
+        CommentTable.select(CommentTable.network).where(CommentTable.id == comment_id)
+    )
     return row[0].hex() if row and row[0] else ""
 
 

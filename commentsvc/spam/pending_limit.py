@@ -11,7 +11,10 @@ only when the bound is reached, at most every RECOUNT_MS: so a submission costs 
 from typing import Final, NamedTuple
 
 from commentsvc.db.database import Database
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.sqlite import Reader
+from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.util.ratelimit import RateLimiter
 
@@ -23,11 +26,19 @@ NETWORK_FULL: Final = (
 )
 SITE_FULL: Final = "Too many comments wait for approval here. Please try again later."
 
-# The second condition lets SQLite use the index of the queue; it has all that is counted.
-_COUNT: Final = (
-    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE status = 'pending' AND status <> 'approved'"
-    " AND site_id = (SELECT id FROM site WHERE name = ?) LIMIT ?)"
-)
+
+@prepared
+def _waiting(site: Param, most: Param) -> Select:
+    sites = SiteTable.select(SiteTable.id).where(SiteTable.name == site)
+    return (
+        CommentTable.select(CommentTable.id)
+        .where(
+            CommentTable.status == PENDING,
+            CommentTable.status != literal(APPROVED),  # lets SQLite use the index of the queue
+            CommentTable.site == sites,
+        )
+        .limit(most)
+    )
 
 
 class Refusal(NamedTuple):
@@ -79,5 +90,4 @@ class PendingLimit:
 
 
 def _count(reader: Reader, site: str, most: int) -> int:
-    [(number,)] = reader.execute(_COUNT, (site, most)).fetchall()
-    return int(number)
+    return len(reader.query(_waiting, site, most))

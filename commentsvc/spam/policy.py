@@ -13,6 +13,10 @@ from typing import Final, NamedTuple
 
 from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import APPROVED
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
@@ -22,12 +26,22 @@ from commentsvc.spam.score import HOLDS_FROM, Signal
 FIRST: Final = "first"
 TRUSTED: Final = "suspicious"  # the policy for who is trusted
 
-# The second to last condition lets SQLite use the index.
-_APPROVED: Final = (
-    "SELECT count(*) FROM (SELECT 1 FROM comment WHERE email = ?"
-    " AND site_id = (SELECT id FROM site WHERE name = ?) AND author = ?"
-    " AND email <> '' AND status = 'approved' LIMIT ?)"
-)
+
+@prepared
+def approved_of(email: Param, site: Param, author: Param, most: Param) -> Select:
+    """Return the query for the ids of at most so many approved comments of an author on a site."""
+    sites = SiteTable.select(SiteTable.id).where(SiteTable.name == site)
+    return (
+        CommentTable.select(CommentTable.id)
+        .where(
+            CommentTable.email == email,
+            CommentTable.site == sites,
+            CommentTable.author == author,
+            CommentTable.email != literal(""),  # lets SQLite use the index, as the next does
+            CommentTable.status == literal(APPROVED),
+        )
+        .limit(most)
+    )
 
 
 class PolicyResult(NamedTuple):
@@ -80,7 +94,5 @@ class SpamPolicy:
         if not submission.email:
             return False
         known = (submission.email, submission.place[0], submission.author, self._trust_after)
-        [(approved,)] = self._database.read_now(
-            lambda reader: reader.execute(_APPROVED, known).fetchall()
-        )
-        return bool(approved >= self._trust_after)
+        approved = self._database.read_now(Reader.query, approved_of, *known)
+        return len(approved) >= self._trust_after

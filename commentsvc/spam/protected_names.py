@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from commentsvc.comments.submission import avatar
+from commentsvc.db.schema.comments import ModeratorTable
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import MODERATORS_TAG
 from commentsvc.settings.schema import Settings
@@ -74,7 +75,11 @@ class ProtectedNames:
     def load(self, reader: Reader) -> None:
         """Load the names and addresses of the accounts."""
         self._stale = False  # before the read: what comes meanwhile makes it stale again
-        rows = reader.execute("SELECT name, public_name, email FROM moderator").fetchall()
+        rows = reader.query(
+            ModeratorTable.select(
+                ModeratorTable.name, ModeratorTable.public_name, ModeratorTable.email
+            )
+        )
         texts = [text for row in rows for text in row if text]
         texts += self._given
         self._names = {each: text for text in reversed(texts) for each in skeletons(text)}

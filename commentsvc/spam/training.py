@@ -13,10 +13,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
-import msgspec
+from peewee import JOIN, Case, fn
 
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.moderation import (
+    ChangeTable,
+    TrainingCommentTable,
+    TrainingTokenTable,
+    TrainingTotalTable,
+)
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import AKISMET, APPROVED, AUTHOR, SPAM
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, SPAM, STATUS
 from commentsvc.spam.bayes import tokens
 
 KINDS: Final = (SPAM, APPROVED)
@@ -25,36 +33,105 @@ LEARNED: Final = 1_000  # comments of one act; more would hold up submissions
 LEAST: Final = 10  # comments of both kinds, before which the filter says nothing
 DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
-DECIDED: Final = (
-    "SELECT c.author, c.author_site, c.source, (SELECT h.new FROM change AS h"  # noqa: S608 - a constant
-    " WHERE h.comment_id = c.id AND h.field = 'status' AND h.undone_at IS NULL"
-    f" AND h.actor NOT IN ('{AKISMET}', '{AUTHOR}') ORDER BY h.id DESC LIMIT 1), l.label, l.tokens"
-    " FROM comment AS c LEFT JOIN training_comment AS l ON l.comment_id = c.id WHERE c.id = ?"
-)
-# Of all words with the same change of their counts: of a comment that is approved these are all.
-COUNT: Final = (
-    "INSERT INTO training_token (hash, spam, good) SELECT value, max(0, ?2), max(0, ?3) FROM"
-    " json_each(?1)"
-    " WHERE true ON CONFLICT (hash)"
-    " DO UPDATE SET spam = max(0, spam + ?2), good = max(0, good + ?3)"
-)
-_COUNT_COMMENTS: Final = (
-    "INSERT INTO training_total (id, spam, good, version) VALUES (1, ?1, ?2, 1) ON CONFLICT (id)"
-    " DO UPDATE SET spam = spam + ?1, good = good + ?2, version = version + 1"
-)
-_SHRINK: Final = (
-    "DELETE FROM training_token WHERE hash IN (SELECT hash FROM training_token ORDER BY spam +"
-    " good LIMIT ?)"
-)
-# G. Robinson, "A Statistical Approach to the Spam Problem", Linux Journal 107 (2003): of a word the
-# share of spam among what had it, as if spam and good comments were equally many, drawn to even
-# odds by one imagined comment, so that a word seen once is not believed much.
-ODDS: Final = (
-    "SELECT hash, odds FROM (SELECT hash, (0.5 + (spam + good) * (spam / ?1)"
-    " / (spam / ?1 + good / ?2)) / (1 + spam + good) AS odds FROM training_token WHERE spam +"
-    " good > 0)"
-    " WHERE abs(odds - 0.5) >= ?3"
-)
+
+@prepared
+def _decided(comment_id: Param) -> Select:
+    """A comment's texts, what was last decided on it, and what it has taught."""
+    decision = (
+        ChangeTable.select(ChangeTable.new)
+        .where(
+            ChangeTable.comment == CommentTable.id,
+            ChangeTable.field == STATUS,
+            ChangeTable.undone_at.is_null(),
+            ChangeTable.actor.not_in([AKISMET, AUTHOR]),
+        )
+        .order_by(ChangeTable.id.desc())
+        .limit(1)
+    )
+    return (
+        CommentTable.select(
+            CommentTable.author,
+            CommentTable.author_site,
+            CommentTable.source,
+            decision,
+            TrainingCommentTable.label,
+            TrainingCommentTable.tokens,
+        )
+        .join(TrainingCommentTable, JOIN.LEFT_OUTER)
+        .where(CommentTable.id == comment_id)
+    )
+
+
+@prepared
+def _forget(comment_id: Param) -> Select:
+    return TrainingCommentTable.delete().where(TrainingCommentTable.comment == comment_id)
+
+
+@prepared
+def _teach(comment_id: Param, label: Param, numbers: Param) -> Select:
+    return TrainingCommentTable.insert(comment=comment_id, label=label, tokens=numbers)
+
+
+@prepared
+def _count_token(token: Param, spam: Param, good: Param) -> Select:
+    first = TrainingTokenTable.insert(hash=token, spam=_positive(spam), good=_positive(good))
+    return first.on_conflict(
+        conflict_target=[TrainingTokenTable.hash],
+        update={
+            TrainingTokenTable.spam: _positive(TrainingTokenTable.spam + spam),
+            TrainingTokenTable.good: _positive(TrainingTokenTable.good + good),
+        },
+    )
+
+
+def _positive(number: Select) -> Select:
+    """Return a number, 0 in place of one below."""
+    return Case(None, [(number > 0, number)], 0)
+
+
+@prepared
+def _count_comments(spam: Param, good: Param) -> Select:
+    first = TrainingTotalTable.insert(id=1, spam=spam, good=good, version=1)
+    return first.on_conflict(
+        conflict_target=[TrainingTotalTable.id],
+        update={
+            TrainingTotalTable.spam: TrainingTotalTable.spam + spam,
+            TrainingTotalTable.good: TrainingTotalTable.good + good,
+            TrainingTotalTable.version: TrainingTotalTable.version + 1,
+        },
+    )
+
+
+@prepared
+def _token_count() -> Select:
+    return TrainingTokenTable.select(fn.COUNT(TrainingTokenTable.hash))
+
+
+def _shrink(number: int) -> Select:
+    seen = TrainingTokenTable.spam + TrainingTokenTable.good
+    rarest = TrainingTokenTable.select(TrainingTokenTable.hash).order_by(seen).limit(number)
+    return TrainingTokenTable.delete().where(TrainingTokenTable.hash.in_(rarest))
+
+
+@prepared
+def _version() -> Select:
+    return TrainingTotalTable.select(TrainingTotalTable.version)
+
+
+def _odds(spam: int, good: int) -> Select:
+    """Return the query for the odds of each word, of so many spam and good comments.
+
+    G. Robinson, "A Statistical Approach to the Spam Problem", Linux Journal 107 (2003): of a word
+    the share of spam among what had it, as if spam and good comments were equally many, drawn to
+    even odds by one imagined comment, so that a word seen once is not believed much.
+    """
+    seen = TrainingTokenTable.spam + TrainingTokenTable.good
+    in_spam = TrainingTokenTable.spam.cast("DOUBLE PRECISION") / spam
+    in_good = TrainingTokenTable.good.cast("DOUBLE PRECISION") / good
+    odds = (0.5 + seen * in_spam / (in_spam + in_good)) / (1 + seen)
+    return TrainingTokenTable.select(TrainingTokenTable.hash, odds).where(
+        seen > 0, fn.ABS(odds - 0.5) >= DOUBT
+    )
 
 
 def update(tx: Transaction, ids: Iterable[int]) -> None:
@@ -63,13 +140,11 @@ def update(tx: Transaction, ids: Iterable[int]) -> None:
     taught = Counter[str]()
     learned = 0
     for comment_id in ids:
-        [(author, site, source, became, kind, words)] = tx.execute(
-            DECIDED, (comment_id,)
-        ).fetchall()
+        [(author, site, source, became, kind, words)] = tx.query(_decided, comment_id)
         if became == kind:
             continue
         if kind:
-            tx.execute("DELETE FROM training_comment WHERE comment_id = ?", (comment_id,))
+            tx.change(_forget, comment_id)
             counts[kind].subtract(struct.unpack(f"<{len(words) // 4}I", words))
             taught[kind] -= 1
         if became in KINDS and learned < LEARNED:
@@ -87,7 +162,7 @@ def learn(tx: Transaction, label: str, ids: Iterable[int]) -> int:
     counts: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
     taught = Counter[str]()
     for comment_id in ids:
-        [(author, site, source, _, kind, _)] = tx.execute(DECIDED, (comment_id,)).fetchall()
+        [(author, site, source, _, kind, _)] = tx.query(_decided, comment_id)
         if kind is None and taught[label] < LEARNED:
             _remember(tx, comment_id, label, tokens(author, site, source).keys(), counts)
             taught[label] += 1
@@ -103,16 +178,13 @@ def _remember(
     counts: dict[str, Counter[int]],
 ) -> None:
     """Note the words of a comment that teaches, and add them to `counts`."""
-    tx.execute(
-        "INSERT INTO training_comment (comment_id, label, tokens) VALUES (?, ?, ?)",
-        (comment_id, label, struct.pack(f"<{len(numbers)}I", *numbers)),
-    )
+    tx.change(_teach, comment_id, label, struct.pack(f"<{len(numbers)}I", *numbers))
     counts[label].update(numbers)
 
 
 def version(reader: Reader) -> int:
     """A number that changes whenever something was taught or taken back."""
-    row = reader.execute("SELECT version FROM training_total").fetchone()
+    row = reader.first(_version)
     return row[0] if row else 0
 
 
@@ -121,10 +193,10 @@ def odds(reader: Reader) -> dict[int, float]:
 
     Empty where there were fewer than LEAST comments of either kind.
     """
-    row = reader.execute("SELECT spam, good FROM training_total").fetchone()
+    row = reader.first(TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good))
     if row is None or min(row) < LEAST:
         return {}
-    return dict(reader.execute(ODDS, (float(row[0]), float(row[1]), DOUBT)).fetchall())
+    return dict(reader.query(_odds(*row)))
 
 
 def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str]) -> None:
@@ -132,12 +204,9 @@ def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str
     spam, good = counts[SPAM], counts[APPROVED]
     if not taught:
         return
-    words: dict[tuple[int, int], list[int]] = {}
-    for word in spam.keys() | good.keys():
-        words.setdefault((spam[word], good[word]), []).append(word)
-    for change, alike in words.items():
-        tx.execute(COUNT, (msgspec.json.encode(alike).decode(), *change))
-    tx.execute(_COUNT_COMMENTS, (taught[SPAM], taught[APPROVED]))
-    [(number,)] = tx.execute("SELECT count(*) FROM training_token").fetchall()
+    words = spam.keys() | good.keys()
+    tx.change_each(_count_token, [(word, spam[word], good[word]) for word in words])
+    tx.change(_count_comments, taught[SPAM], taught[APPROVED])
+    [(number,)] = tx.query(_token_count)
     if number > WORDS:
-        tx.execute(_SHRINK, (number - WORDS * 9 // 10,))
+        tx.change(_shrink(number - WORDS * 9 // 10))

@@ -146,7 +146,7 @@ INITIAL: Final = (
     """
     CREATE TABLE moderator (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-        name TEXT NOT NULL COLLATE NOCASE,
+        name TEXT NOT NULL,
         password_hash TEXT NOT NULL,
         created_at INTEGER NOT NULL,
         language TEXT NOT NULL DEFAULT '',
@@ -156,7 +156,7 @@ INITIAL: Final = (
         site TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
-    "CREATE UNIQUE INDEX moderator_name ON moderator (name)",
+    "CREATE UNIQUE INDEX moderator_name ON moderator (lower(name))",
     """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

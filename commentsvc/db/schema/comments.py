@@ -90,7 +90,7 @@ class ModeratorTable(Table):
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
-    name = peewee.TextField(unique=True, collation="NOCASE")
+    name = peewee.TextField()
     password_hash = peewee.TextField()
     created_at = peewee.IntegerField()
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
@@ -103,6 +103,16 @@ class ModeratorTable(Table):
 
     class Meta:
         table_name = "moderator"
+
+
+def is_called(name: str) -> peewee.Expression:
+    """Return the condition that a moderator has that name, with ASCII's letters in any case."""
+    return peewee.fn.LOWER(ModeratorTable.name) == peewee.fn.LOWER(name)
+
+
+ModeratorTable.add_index(
+    ModeratorTable.index(peewee.SQL("lower(name)"), unique=True, name="moderator_name")
+)
 
 
 class CommentTable(Table):

@@ -15,7 +15,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import SiteTable, Table
+from commentsvc.db.schema.comments import CommentTable, SiteTable, Table
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -81,6 +81,17 @@ EXTRAS: Final = (
     "CREATE TRIGGER comment_erased AFTER DELETE ON comment"
     f" WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id; {_COUNT_LESS}; END",
 )
+
+
+def found_or_new(match: str) -> tuple[peewee.Expression, peewee.Expression]:
+    """Return the conditions of what the index finds, and of comments too new to be in it.
+
+    `match` is a query of FTS5's. Who asks looks at each comment again: words may be in parts.
+    """
+    found = peewee.SQL("(SELECT rowid FROM search WHERE search MATCH ?)", [match])
+    state = SearchStateTable.select(SearchStateTable.indexed_until)
+    return CommentTable.id.in_(found), CommentTable.id > state
+
 
 # Indexing and counting: the comments with ids in a range, from and to bound.
 INDEX: Final = f"{_INDEX} BETWEEN ? AND ?"

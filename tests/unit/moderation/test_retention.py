@@ -12,7 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.database_fixture import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
 EMAIL = "Rosa.Weber@mail.example"
 
@@ -93,12 +93,8 @@ def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) ->
     assert networks(database) == [None, None, b"network!"]
 
 
-@pytest.mark.parametrize("sql", [retention.DUE, retention.DROP])
-def test_old_hashes_are_found_by_their_index(database: Database, sql: str) -> None:
-    params = (NOW,) if sql == retention.DUE else (NOW, 9)
-    steps = database.read_now(
-        lambda reader: [r[3] for r in reader.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
-    )
+def test_old_hashes_are_found_by_their_index(database: Database) -> None:
+    steps = plan(database, retention.networked(NOW, 9))
     assert any("comment_by_network (created_at<?)" in step for step in steps)
 
 
@@ -142,9 +138,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
 
 
 def test_an_answer_is_found_by_an_index_when_a_comment_is_deleted(database: Database) -> None:
-    sql = "EXPLAIN QUERY PLAN " + retention.OLD_SPAM
-    rows = database.read_now(lambda reader: reader.execute(sql, (NOW, 9)).fetchall())
-    steps = " / ".join(row[3] for row in rows)
+    steps = " / ".join(plan(database, retention.spam_since(NOW, 9)))
     assert "INDEX comment_by_status (status=?)" in steps
     assert "INDEX comment_by_parent (parent_id=?)" in steps
     assert "SCAN" not in steps

@@ -8,9 +8,10 @@ import pytest
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import ModerationSettings
 from commentsvc.spam import bans, training
+from commentsvc.spam.policy import approved_of
 from tests.unit import database_fixture
 from tests.unit.app_fixture import SETTINGS, Served, served
-from tests.unit.database_fixture import add
+from tests.unit.database_fixture import add, plan
 
 LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
@@ -123,12 +124,6 @@ def test_a_ban_of_a_network_meets_all_its_addresses(tmp_path: Path) -> None:
 
 
 def test_trust_is_looked_up_by_its_index(tmp_path: Path) -> None:
-    from commentsvc.spam.policy import _APPROVED
-
     with served(tmp_path) as service:
-        plan = service.database.read_now(
-            lambda reader: reader.execute(
-                f"EXPLAIN QUERY PLAN {_APPROVED}", ("a@b.example", "blog", "Ann", 1)
-            ).fetchall()
-        )
-    assert any("INDEX comment_by_email (email=? AND site_id=?)" in row[3] for row in plan), plan
+        steps = plan(service.database, approved_of, "a@b.example", "blog", "Ann", 1)
+    assert any("INDEX comment_by_email (email=? AND site_id=?)" in step for step in steps), steps

@@ -55,7 +55,7 @@ IMITATIONS = (
     "Owner: Rosa Miller",
 )
 NO_ACCOUNTS = Mock(spec=Reader)
-NO_ACCOUNTS.execute.return_value.fetchall.return_value = []
+NO_ACCOUNTS.query.return_value = []
 OTHERS = (
     "Rosa",
     "Miller",
