@@ -22,10 +22,13 @@ STATUS: Final = "status"
 TEXT: Final = "text"
 THREAD: Final = "thread"
 CHANGES: Final = (STATUS, TEXT, THREAD)
-# Who may write with a badge; "" for readers.
+# What an account may do, from the most to the least; see `moderation.permissions`.
 OWNER: Final = "owner"
 MODERATOR: Final = "moderator"
-ROLES: Final = (OWNER, MODERATOR)
+VIEWER: Final = "viewer"
+ROLES: Final = (OWNER, MODERATOR, VIEWER)
+# What may stand over a comment that an account wrote; "" over one of a reader.
+BADGES: Final = (OWNER, MODERATOR)
 # What may be banned.
 BANS: Final = ("author", "network", "word", "domain")
 # Who changed a comment where no moderator did; no moderator can have this name.
@@ -45,7 +48,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
 
     Moments are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
     until its author changes it. `email` must never stand in an answer. `role` is the author's, see
-    ROLES.
+    BADGES.
     """
 
     id: int

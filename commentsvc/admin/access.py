@@ -1,11 +1,8 @@
 """Access control: who asks for a moderation page, and whether what is sent comes from one.
 
-Every handler of a page has one of four decorators, which give it a RequestContext:
-
-    public_page          GET   anybody: the page to sign in
-    login_required       GET   moderators; others are sent to sign in, and come back afterwards
-    public_form          POST  anybody, from a form of ours: signing in
-    login_required_form  POST  moderators, from a form of ours
+Every route of a page is made by `AccessControl.page` (GET) or `AccessControl.form` (POST). Its
+operation names the permission that it needs; who is not signed in is sent to sign in and comes back
+afterwards, who may not do that is told so. Only what ANYBODY may do, signing in, is open to all.
 
 A form is ours where three things say so: the cookie is sent by browsers for our own pages only
 (SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin, and the form holds the token
@@ -32,10 +29,14 @@ from commentsvc.api.errors import as_http
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import Cookies, Lifetime, Session
 from commentsvc.auth.two_factor import TwoFactor
+from commentsvc.comments.errors import NotPermitted
 from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
 from commentsvc.http.operation import Operation, Query
+from commentsvc.http.router import Route, route
+from commentsvc.moderation import permissions
+from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.util.i18n import Language, find_language, speaking, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
@@ -59,6 +60,16 @@ class RequestContext(msgspec.Struct, frozen=True):
         return self.session
 
     @property
+    def actor(self) -> Actor:
+        """What the moderator may do."""
+        session = self.moderator
+        return permissions.actor(session.moderator_id, session.name, session.role, session.sites)
+
+    def may(self, permission: str) -> bool:
+        """Whether the moderator may do that: templates show nothing else."""
+        return self.actor.may(permission)
+
+    @property
     def language(self) -> Language:
         """The moderator's language, or else the one that is spoken already: the browser's."""
         tag = self.session.language if self.session else ""
@@ -77,8 +88,10 @@ Acted = Callable[[Request, RequestContext, Form], PageResult]
 Handler = Callable[[Request], PageResult]
 
 
-def page_operation(method: str, path: str, summary: str) -> Operation[Query]:
-    """Return the operation of a page of the moderators."""
+def page_operation(
+    method: str, path: str, summary: str, permission: Permission
+) -> Operation[Query]:
+    """Return the operation of a page of the moderators, which needs that permission."""
     return Operation(
         method=method,
         path=path,
@@ -86,6 +99,7 @@ def page_operation(method: str, path: str, summary: str) -> Operation[Query]:
         query=Query,
         ignores_unknown=True,
         for_moderators=True,
+        permission=permission,
     )
 
 
@@ -133,7 +147,7 @@ class Authentication:
 
 
 class AccessControl:
-    """The access decorators. `random` gives so many random bytes."""
+    """Makes the routes of pages and forms. `random` gives so many random bytes."""
 
     def __init__(
         self,
@@ -147,7 +161,19 @@ class AccessControl:
         self._clock = service.clock
         self._random = random
 
-    def public_page(self, handler: Shown) -> Handler:
+    def page(self, operation: Operation[Query], handler: Shown) -> Route:
+        """Return the route on which those who may see what `handler` shows."""
+        if operation.permission == Permission.ANYBODY:
+            return route(operation, self._public_page(handler))
+        return route(operation, self._login_required(operation.permission, handler))
+
+    def form(self, operation: Operation[Query], handler: Acted) -> Route:
+        """Return the route on which those who may do what `handler` does, by a form of ours."""
+        if operation.permission == Permission.ANYBODY:
+            return route(operation, self._public_form(handler))
+        return route(operation, self._login_required_form(operation.permission, handler))
+
+    def _public_page(self, handler: Shown) -> Handler:
         """Let anybody see what `handler` shows; who has no cookie yet gets one."""
 
         async def answer(request: Request) -> Response:
@@ -156,8 +182,8 @@ class AccessControl:
 
         return _told(answer)
 
-    def login_required(self, handler: Shown) -> Handler:
-        """Let moderators see what `handler` shows."""
+    def _login_required(self, permission: str, handler: Shown) -> Handler:
+        """Let moderators with a permission see what `handler` shows."""
 
         async def answer(request: Request) -> Response:
             context = self._visit(request)
@@ -167,11 +193,12 @@ class AccessControl:
                 return redirect(f"{SIGN_IN}?to={quote(_target(request), safe='')}")
             await self._touch(context.session, context.now)
             with speaking(context.language):
+                _permit(context, permission)
                 return await handler(request, context)
 
         return _told(answer)
 
-    def public_form(self, handler: Acted) -> Handler:
+    def _public_form(self, handler: Acted) -> Handler:
         """Let anybody do what `handler` does, by a form of ours."""
 
         async def answer(request: Request) -> Response:
@@ -188,16 +215,17 @@ class AccessControl:
 
         return _told(answer)
 
-    def login_required_form(self, handler: Acted) -> Handler:
-        """Let moderators do what `handler` does, by a form of ours."""
+    def _login_required_form(self, permission: str, handler: Acted) -> Handler:
+        """Let moderators with a permission do what `handler` does, by a form of ours."""
 
         async def act(request: Request, context: RequestContext, form: Form) -> Response:
             if context.session is None:
                 return redirect(SIGN_IN)
             await self._touch(context.session, context.now)
+            _permit(context, permission)
             return await handler(request, context, form)
 
-        return self.public_form(act)
+        return self._public_form(act)
 
     def renew(self) -> tuple[str, Headers]:
         """A new token, and the header that gives it to the browser in place of its old one."""
@@ -224,6 +252,12 @@ class AccessControl:
     async def _touch(self, session: Session, now: int) -> None:
         if now - session.seen_at >= sessions.TOUCH:
             await self._database.write(sessions.touch, session.id, now)
+
+
+def _permit(context: RequestContext, permission: str) -> None:
+    """Raise NotPermitted where the account may not do that."""
+    if not context.may(permission):
+        raise NotPermitted(f"{context.moderator.name} may not {permission}")
 
 
 def _told(answer: Handler) -> Handler:

@@ -12,8 +12,9 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
 from commentsvc.moderation import profiles
+from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.util.i18n import Text, languages
 from commentsvc.util.i18n import gettext as _
@@ -46,11 +47,18 @@ ACCOUNT = page_operation(
     "GET",
     "/moderation/account",
     "The account: the profile, the password, and where it is signed in",
+    Permission.ACCOUNT,
 )
-PROFILE = page_operation("POST", "/moderation/profile", "Change what readers see of a moderator")
-PASSWORD = page_operation("POST", "/moderation/password", "Change the password")
-SET_LANGUAGE = page_operation("POST", "/moderation/language", "Choose the language of the pages")
-END_SESSION = page_operation("POST", "/moderation/session", "Sign out elsewhere")
+PROFILE = page_operation(
+    "POST", "/moderation/profile", "Change what readers see of a moderator", Permission.ACCOUNT
+)
+PASSWORD = page_operation("POST", "/moderation/password", "Change the password", Permission.ACCOUNT)
+SET_LANGUAGE = page_operation(
+    "POST", "/moderation/language", "Choose the language of the pages", Permission.ACCOUNT
+)
+END_SESSION = page_operation(
+    "POST", "/moderation/session", "Sign out elsewhere", Permission.ACCOUNT
+)
 
 
 class Account:
@@ -75,11 +83,11 @@ class Account:
         """Give the table of routes."""
         access = self._access
         return [
-            route(ACCOUNT, access.login_required(self.page)),
-            route(PROFILE, access.login_required_form(self.change_profile)),
-            route(PASSWORD, access.login_required_form(self.change_password)),
-            route(SET_LANGUAGE, access.login_required_form(self.set_language)),
-            route(END_SESSION, access.login_required_form(self.end_session)),
+            access.page(ACCOUNT, self.page),
+            access.form(PROFILE, self.change_profile),
+            access.form(PASSWORD, self.change_password),
+            access.form(SET_LANGUAGE, self.set_language),
+            access.form(END_SESSION, self.end_session),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -6,7 +6,6 @@ from commentsvc.admin.access import AccessControl, RequestContext, page_operatio
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import (
-    MANY,
     FlashMessage,
     done_text,
     flash_message,
@@ -14,13 +13,14 @@ from commentsvc.admin.review_queue import (
 )
 from commentsvc.comments import errors
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
 from commentsvc.model import BANS, SPAM
-from commentsvc.moderation import actions, lists
-from commentsvc.moderation.actions import ChangeResult
+from commentsvc.moderation import actions, decisions, lists
+from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.review import MANY
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.i18n import Text
@@ -38,12 +38,22 @@ VALUE_LENGTH: Final = 300  # characters of what is to be banned
 DONE: Final = {"added": _("Ban added."), "lifted": _("Ban removed.")}
 
 
-BAN_LIST = page_operation("GET", "/moderation/bans", "Banned authors, networks, words and domains")
-BAN = page_operation("POST", "/moderation/ban", "Ban somebody or something")
-BAN_COMMENTS = page_operation(
-    "POST", "/moderation/ban-comments", "Mark the comments of a banned author or network as spam"
+BAN_LIST = page_operation(
+    "GET",
+    "/moderation/bans",
+    "Banned authors, networks, words and domains",
+    Permission.READ_SERVICE,
 )
-UNBAN = page_operation("POST", "/moderation/unban", "End a ban")
+BAN = page_operation(
+    "POST", "/moderation/ban", "Ban somebody or something", Permission.DECIDE_SERVICE
+)
+BAN_COMMENTS = page_operation(
+    "POST",
+    "/moderation/ban-comments",
+    "Mark the comments of a banned author or network as spam",
+    Permission.DECIDE_SERVICE,
+)
+UNBAN = page_operation("POST", "/moderation/unban", "End a ban", Permission.DECIDE_SERVICE)
 
 
 class BanPages:
@@ -59,10 +69,10 @@ class BanPages:
         """Give the table of routes."""
         access = self._access
         return [
-            route(BAN_LIST, access.login_required(self.page)),
-            route(BAN, access.login_required_form(self.add)),
-            route(BAN_COMMENTS, access.login_required_form(self.mark_comments)),
-            route(UNBAN, access.login_required_form(self.remove)),
+            access.page(BAN_LIST, self.page),
+            access.form(BAN, self.add),
+            access.form(BAN_COMMENTS, self.mark_comments),
+            access.form(UNBAN, self.remove),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
@@ -95,11 +105,9 @@ class BanPages:
         """POST /moderation/ban-comments: 303 to the bans; what `id` bans is spam now. 404, 409."""
         ban_id = number(first(form, "id"))
 
-        def work(tx: Transaction) -> ChangeResult:
-            ids = lists.ids_of_banned(tx, bans.find(tx, ban_id), MANY)
-            return actions.change(tx, ids, SPAM, context.moderator.name, context.now)
-
-        outcome = await self._database.write(work)
+        outcome = await self._database.write(
+            decisions.ban_comments, context.actor, ban_id, MANY, context.now
+        )
         return redirect(f"bans?done={done_text(SPAM, outcome)}")
 
     async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:

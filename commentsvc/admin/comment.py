@@ -7,36 +7,44 @@ from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import flash_message, with_flash
-from commentsvc.comments import queries
+from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, answers, lists, pins, profiles
+from commentsvc.moderation import actions, decisions, lists, pins, profiles
 from commentsvc.moderation.actions import HistoryEntry
-from commentsvc.moderation.answers import AnswerResult
+from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
 
 COMMENT = page_operation(
-    "GET", "/moderation/comment", "One comment: its text, the verdict on it and its history"
+    "GET",
+    "/moderation/comment",
+    "One comment: its text, the verdict on it and its history",
+    Permission.READ,
 )
 ANSWER = page_operation(
-    "POST", "/moderation/answer", "Answer a comment, and approve it if it waits"
+    "POST", "/moderation/answer", "Answer a comment, and approve it if it waits", Permission.DECIDE
 )
-PIN = page_operation("POST", "/moderation/pin", "Pin a comment to the top of its page, or unpin it")
-EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment")
+PIN = page_operation(
+    "POST",
+    "/moderation/pin",
+    "Pin a comment to the top of its page, or unpin it",
+    Permission.DECIDE,
+)
+EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment", Permission.DECIDE)
 
 
 class CommentDetails(NamedTuple):
     """What a comment's page shows; `profile` is that of who asks."""
 
-    entry: Entry | None
+    entry: Entry
     viewer: Viewer
     history: list[HistoryEntry]
     last_act: int
@@ -60,10 +68,10 @@ class CommentPage:
         """Give the table of routes."""
         access = self._access
         return [
-            route(COMMENT, access.login_required(self.page)),
-            route(ANSWER, access.login_required_form(self.answer)),
-            route(PIN, access.login_required_form(self.pin)),
-            route(EDIT, access.login_required_form(self.edit)),
+            access.page(COMMENT, self.page),
+            access.form(ANSWER, self.answer),
+            access.form(PIN, self.pin),
+            access.form(EDIT, self.edit),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
@@ -84,21 +92,17 @@ class CommentPage:
             problem = " ".join(map(str, error.problems.values()))
             return await self._show(context, comment_id, 422, problem=problem, answer=text)
 
-        def work(tx: Transaction) -> AnswerResult:
-            profile = profiles.find(tx, context.moderator.moderator_id)
-            assert profile is not None, "a session ends with its account"
-            return answers.answer(tx, comment_id, message, profile, context.now)
-
-        result = await self._database.write(work)
+        result = await self._database.write(
+            decisions.answer, context.actor, comment_id, message, context.now
+        )
         approved = 1 if result.decision_id else 0
         done = f"answered.{approved}.0.{result.decision_id}"
         return redirect(with_flash(target(first(form, "back")), done))
 
     async def pin(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/pin: 303 to the comment `pin`, which is pinned, or `unpin`. 404, 409."""
-        work = pins.pin if "pin" in form else pins.unpin
         comment_id = number(first(form, "pin") or first(form, "unpin"))
-        await self._database.write(work, comment_id)
+        await self._database.write(decisions.pin, context.actor, comment_id, pinned="pin" in form)
         return redirect(f"comment?id={comment_id}")
 
     async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
@@ -110,8 +114,9 @@ class CommentPage:
         except SubmissionError as error:
             problem = " ".join(map(str, error.problems.values()))
             return await self._show(context, comment_id, 422, problem=problem, text=text)
-        who = context.moderator.name
-        outcome = await self._database.write(actions.edit, comment_id, message, who, context.now)
+        outcome = await self._database.write(
+            decisions.edit, context.actor, comment_id, message, context.now
+        )
         return redirect(
             f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.decision_id}"
         )
@@ -128,12 +133,12 @@ class CommentPage:
         """Show a comment; `typed` are a `problem` and what was typed: `text` or `answer`."""
 
         def work(reader: Reader) -> CommentDetails:
-            entry = queries.find(reader, comment_id)
+            entry = decisions.find_comment(reader, context.actor, comment_id)
             viewer = Viewer(
                 now=context.now,
                 origins=self._origins,
                 verdicts=lists.verdicts_of(reader, [comment_id]),
-                parents=lists.parents_of(reader, [entry.comment] if entry else []),
+                parents=lists.parents_of(reader, [entry.comment]),
                 spam_from=self._spam_from,
             )
             return CommentDetails(
@@ -146,10 +151,12 @@ class CommentPage:
                 pins.is_pinned(reader, comment_id),
             )
 
-        found = await self._database.read(work)
+        try:
+            found = await self._database.read(work)
+        except UnknownComment as error:
+            gone = _("There is no such comment, or no more.")
+            raise HttpError(404, "not_found", gone) from error
         entry = found.entry
-        if entry is None:
-            raise HttpError(404, "not_found", _("There is no such comment, or no more."))
         return await self._layout.render(
             "comment.html",
             context,

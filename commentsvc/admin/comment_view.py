@@ -27,7 +27,8 @@ class CommentView(msgspec.Struct, frozen=True):
 
     `parent` is what it replies to, `doubt` how much it is doubted, with reasons in `told`.
     `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
-    own is named. `found`: by its words, so its status is told. `language` is the tag of what is
+    own is named. `found`: by its words, so its status is told. `decides`: who sees it may decide on
+    it. `language` is the tag of what is
     being spoken.
     """
 
@@ -41,6 +42,7 @@ class CommentView(msgspec.Struct, frozen=True):
     several: bool
     found: bool
     ticked: bool
+    decides: bool
     language: str
 
 
@@ -61,6 +63,7 @@ class Viewer:
     several: bool = False
     found: bool = False
     ticked: bool = False
+    decides: bool = True
 
     def view(self, entry: Entry) -> CommentView:
         """Return what is shown of a comment."""
@@ -78,6 +81,7 @@ class Viewer:
             self.several,
             self.found,
             self.ticked,
+            self.decides,
             spoken().tag,
         )
 

@@ -17,9 +17,10 @@ from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
+from commentsvc.moderation.permissions import Permission
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
@@ -28,9 +29,14 @@ SPANS: Final = (14, 30, 90)  # days on the chart
 
 
 DASHBOARD = page_operation(
-    "GET", "/moderation/dashboard", "A chart of the days, and how the service fares"
+    "GET",
+    "/moderation/dashboard",
+    "A chart of the days, and how the service fares",
+    Permission.READ,
 )
-SETTINGS = page_operation("GET", "/moderation/settings", "The settings in effect")
+SETTINGS = page_operation(
+    "GET", "/moderation/settings", "The settings in effect", Permission.READ_SERVICE
+)
 
 
 class Dashboard:
@@ -58,8 +64,8 @@ class Dashboard:
         """Give the table of routes."""
         access = self._access
         return [
-            route(DASHBOARD, access.login_required(self.page)),
-            route(SETTINGS, access.login_required(self.settings)),
+            access.page(DASHBOARD, self.page),
+            access.page(SETTINGS, self.settings),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
@@ -69,7 +75,8 @@ class Dashboard:
         site = first(form, "site")
         today = context.now // DAY_MS
         since = today - span + 1
-        found = await self._database.read(search.days, site, since)
+        sites = context.actor.narrowed(site)
+        found = await self._database.read(search.days, sites, since)
         days = by_day(found, since, today)
         return await self._layout.render(
             "dashboard.html",
@@ -82,7 +89,7 @@ class Dashboard:
             span=span,
             spans=SPANS,
             site=site,
-            sites=self._sites,
+            sites=list(filter(context.actor.sees, self._sites)),
             core=self._stats(),
             removed=await self._database.read(retention.removed, since),
             kept_days=self._kept_days,

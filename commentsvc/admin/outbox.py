@@ -11,7 +11,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
+from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 50  # rows on one page
@@ -23,9 +24,14 @@ DONE: Final = {
 
 
 OUTBOX = page_operation(
-    "GET", "/moderation/outbox", "Mails and webhooks: what was sent, what waits or failed"
+    "GET",
+    "/moderation/outbox",
+    "Mails and webhooks: what was sent, what waits or failed",
+    Permission.READ_SERVICE,
 )
-RETRY = page_operation("POST", "/moderation/outbox", "Send something again")
+RETRY = page_operation(
+    "POST", "/moderation/outbox", "Send something again", Permission.DECIDE_SERVICE
+)
 
 
 class OutboxPages:
@@ -41,8 +47,8 @@ class OutboxPages:
         """Give the table of routes."""
         access = self._access
         return [
-            route(OUTBOX, access.login_required(self.page)),
-            route(RETRY, access.login_required_form(self.retry)),
+            access.page(OUTBOX, self.page),
+            access.form(RETRY, self.retry),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

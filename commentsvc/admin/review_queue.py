@@ -17,24 +17,22 @@ from commentsvc.admin.access import AccessControl, RequestContext, page_operatio
 from commentsvc.admin.comment_view import Viewer, views
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import redirect, target
-from commentsvc.comments import search
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route, route
-from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES, Entry
-from commentsvc.moderation import actions, lists
+from commentsvc.http.router import Route
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
+from commentsvc.moderation import decisions, review
 from commentsvc.moderation.actions import ChangeResult
-from commentsvc.moderation.lists import ParentQuote, StoredVerdict
+from commentsvc.moderation.decisions import TAKE_BACK
+from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.review import MANY, ReviewQuery
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 
 MOST: Final = 50  # comments on one page: some screens full, and quick to send
-MANY: Final = 1_000  # comments that are selected at once, at most: to decide them takes 63 ms
-# What a button says, and the status that it gives. Taking back leads wherever the comment was.
-TAKE_BACK: Final = "undone"
+# What a button says, and the status that it gives.
 VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
 # What a page says after a decision.
 _DONE: Final = re.compile(
@@ -55,30 +53,22 @@ class FlashMessage(msgspec.Struct, frozen=True):
     act: int
 
 
-class QueuePage(msgspec.Struct, frozen=True):
-    """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
-
-    `unindexed` is how many comments are not searched yet. `every` are the ids of the whole list,
-    one more than MANY where it is longer, and none where this piece is all of it.
-    """
-
-    items: list[Entry]
-    next: str
-    unindexed: int
-    told: dict[int, StoredVerdict]
-    parents: dict[int, ParentQuote]
-    every: list[int]
-    last_act: int
-
-
-QUEUE = page_operation("GET", "/moderation/queue", "Comments that wait for approval")
+QUEUE = page_operation(
+    "GET", "/moderation/queue", "Comments that wait for approval", Permission.READ
+)
 COMMENTS = page_operation(
-    "GET", "/moderation/comments", "All other comments, by status or by their words"
+    "GET",
+    "/moderation/comments",
+    "All other comments, by status or by their words",
+    Permission.READ,
 )
 DECIDE = page_operation(
-    "POST", "/moderation/decide", "Approve comments, mark them as spam, delete or restore them"
+    "POST",
+    "/moderation/decide",
+    "Approve comments, mark them as spam, delete or restore them",
+    Permission.DECIDE,
 )
-UNDO = page_operation("POST", "/moderation/undo", "Undo a decision")
+UNDO = page_operation("POST", "/moderation/undo", "Undo a decision", Permission.DECIDE)
 
 
 class ReviewPages:
@@ -96,10 +86,10 @@ class ReviewPages:
         """Give the table of routes."""
         access = self._access
         return [
-            route(QUEUE, access.login_required(self.queue)),
-            route(COMMENTS, access.login_required(self.comments)),
-            route(DECIDE, access.login_required_form(self.decide)),
-            route(UNDO, access.login_required_form(self.undo)),
+            access.page(QUEUE, self.queue),
+            access.page(COMMENTS, self.comments),
+            access.form(DECIDE, self.decide),
+            access.form(UNDO, self.undo),
         ]
 
     async def queue(self, request: Request, context: RequestContext) -> Response:
@@ -123,18 +113,24 @@ class ReviewPages:
         form = request.parameters()
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
-        part = await self._database.read(_part, status, query, site, after, context.moderator.name)
+        who, chosen = context.actor, ReviewQuery(status, query, site, after)
+        part = await self._database.read(review.piece, who, chosen, MOST)
+        every = []
+        if part.next or after:
+            every = await self._database.read(review.whole, who, chosen)
         tick = first(form, "tick")
-        others = set(part.every[:MANY]) if tick == "every" else set()
+        others = set(every[:MANY]) if tick == "every" else set()
+        sites = [name for name in self._sites if who.sees(name)]
         viewer = Viewer(
             now=context.now,
             origins=self._origins,
             verdicts=part.told,
             parents=part.parents,
             spam_from=self._spam_from,
-            several=len(self._sites) > 1,
+            several=len(sites) > 1,
             found=bool(query),
             ticked=bool(tick),
+            decides=context.may(Permission.DECIDE),
         )
         return await self._layout.render(
             "comments.html",
@@ -145,16 +141,16 @@ class ReviewPages:
             status=status,
             query=query,
             site=site,
-            sites=self._sites,
+            sites=sites,
             done=flash_message(first(form, "done"), part.last_act),
             back=address(here, **place, after=after),
             older=address(here, **place, after=part.next) if part.next else "",
             newest=address(here, **place) if after else "",
             tick_page=address(here, **place, after=after, tick="all"),
-            tick_every=address(here, **place, after=after, tick="every") if part.every else "",
+            tick_every=address(here, **place, after=after, tick="every") if every else "",
             shown=len(part.items),
             most=MANY,
-            every=len(part.every),
+            every=len(every),
             others=sorted(others.difference(entry.comment.id for entry in part.items)),
         )
 
@@ -165,47 +161,20 @@ class ReviewPages:
         `others`. 400 for anything else, 404 for ids that do not exist.
         """
         verb, ids = _decision(form)
-        who = context.moderator.name
-
-        def work(tx: Transaction) -> ChangeResult:
-            if verb == TAKE_BACK:
-                return actions.undo_last(tx, ids, who, context.now)
-            return actions.change(tx, ids, verb, who, context.now)
-
         if not ids:
             return redirect(target(first(form, "back")))
-        return _back(form, verb, await self._database.write(work))
+        outcome = await self._database.write(
+            decisions.decide, context.actor, ids, verb, context.now
+        )
+        return _back(form, verb, outcome)
 
     async def undo(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
-        act, who = whole_number(first(form, "act")), context.moderator.name
+        act = whole_number(first(form, "act"))
         if act is None:
             raise unreadable_decision()
-        outcome = await self._database.write(actions.undo, act, who, context.now)
+        outcome = await self._database.write(decisions.undo, context.actor, act, context.now)
         return _back(form, TAKE_BACK, outcome)
-
-
-def _part(reader: Reader, status: str, query: str, site: str, after: str, who: str) -> QueuePage:
-    """What a list shows after `after`, "" for its beginning. Raises BadCursor."""
-    if query:
-        before = whole_number(after)
-        found = search.find(reader, query, status=status, site=site, limit=MOST, before=before)
-        items, unindexed = found.items, found.unindexed
-        more = "" if found.next is None else str(found.next)
-    else:
-        page = lists.list_page(reader, status, site, MOST, after or None)
-        items, more, unindexed = page.items, page.next or "", 0
-    told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
-    parents = lists.parents_of(reader, (entry.comment for entry in items))
-    every = _every(reader, status, query, site) if more or after else []
-    return QueuePage(items, more, unindexed, told, parents, every, actions.last_act(reader, who))
-
-
-def _every(reader: Reader, status: str, query: str, site: str) -> list[int]:
-    """Return the ids of a whole list, of more than MANY one more."""
-    if query:
-        return search.find_ids(reader, query, status=status, site=site, limit=MANY + 1)
-    return lists.newest_ids(reader, status, site, MANY + 1)
 
 
 def unreadable_decision() -> HttpError:

@@ -20,6 +20,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route, route
+from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import MINUTE_MS
@@ -32,11 +33,15 @@ STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
 
 
-ENTRY = page_operation("GET", "/moderation", "Lead to the queue, or to the sign-in page")
-SIGN_IN_FORM = page_operation("GET", "/moderation/sign-in", "The sign-in page")
-SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in")
-CODE = page_operation("POST", "/moderation/code", "Sign in with a code of an app")
-SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out")
+ENTRY = page_operation(
+    "GET", "/moderation", "Lead to the queue, or to the sign-in page", Permission.ANYBODY
+)
+SIGN_IN_FORM = page_operation("GET", "/moderation/sign-in", "The sign-in page", Permission.ANYBODY)
+SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in", Permission.ANYBODY)
+CODE = page_operation(
+    "POST", "/moderation/code", "Sign in with a code of an app", Permission.ANYBODY
+)
+SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out", Permission.ACCOUNT)
 
 
 class SignIn:
@@ -60,10 +65,10 @@ class SignIn:
         access = self._access
         return [
             route(ENTRY, self.home),
-            route(SIGN_IN_FORM, access.public_page(self.form)),
-            route(SIGN_IN, access.public_form(self.sign_in)),
-            route(CODE, access.public_form(self.code)),
-            route(SIGN_OUT, access.login_required_form(self.sign_out)),
+            access.page(SIGN_IN_FORM, self.form),
+            access.form(SIGN_IN, self.sign_in),
+            access.form(CODE, self.code),
+            access.form(SIGN_OUT, self.sign_out),
         ]
 
     def home(self, request: Request) -> Response:

@@ -1,7 +1,6 @@
 """Thread pages: closing the comments of a page, and following the page when it moves."""
 
-from collections.abc import Callable
-from typing import Concatenate, Final, ParamSpec
+from typing import Final
 
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
@@ -9,19 +8,20 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
 from commentsvc.comments import threads
+from commentsvc.comments.errors import UnknownThread
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
 from commentsvc.model import STATES
+from commentsvc.moderation import decisions
+from commentsvc.moderation.decisions import ThreadChange
+from commentsvc.moderation.permissions import Permission
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
-
-P = ParamSpec("P")
 
 MOST: Final = 100  # threads on one page
 
@@ -36,12 +36,20 @@ DONE: Final = {
 }
 
 
-THREADS = page_operation("GET", "/moderation/threads", "The pages of the blog that have comments")
+THREADS = page_operation(
+    "GET", "/moderation/threads", "The pages of the blog that have comments", Permission.READ
+)
 THREAD = page_operation(
-    "GET", "/moderation/thread", "One page: whether it is closed, its title and addresses"
+    "GET",
+    "/moderation/thread",
+    "One page: whether it is closed, its title and addresses",
+    Permission.READ,
 )
 CHANGE = page_operation(
-    "POST", "/moderation/thread", "Close, move or merge a page, or change its title or addresses"
+    "POST",
+    "/moderation/thread",
+    "Close, move or merge a page, or change its title or addresses",
+    Permission.DECIDE,
 )
 
 
@@ -61,9 +69,9 @@ class ThreadPages:
         """Give the table of routes."""
         access = self._access
         return [
-            route(THREADS, access.login_required(self.listing)),
-            route(THREAD, access.login_required(self.page)),
-            route(CHANGE, access.login_required_form(self.change)),
+            access.page(THREADS, self.listing),
+            access.page(THREAD, self.page),
+            access.form(CHANGE, self.change),
         ]
 
     async def listing(self, request: Request, context: RequestContext) -> Response:
@@ -71,7 +79,9 @@ class ThreadPages:
         form = request.parameters()
         query, before = first(form, "q").strip(), first(form, "before")
         least = number(before) if before else None
-        rows = await self._database.read(threads.listing, query, MOST + 1, least)
+        rows = await self._database.read(
+            threads.listing, query, MOST + 1, least, context.actor.sites
+        )
         more = len(rows) > MOST
         return await self._layout.render(
             "threads.html",
@@ -79,7 +89,7 @@ class ThreadPages:
             here="threads",
             threads=rows[:MOST],
             query=query,
-            sites=list(self._days),
+            sites=[name for name in self._days if context.actor.sees(name)],
             older=address("threads", q=query, before=rows[MOST - 1].id) if more else "",
         )
 
@@ -87,17 +97,19 @@ class ThreadPages:
         """GET /moderation/thread?id=N: 200 with what can be done with a thread. 404."""
         form = request.parameters()
         done = DONE.get(first(form, "done"), "")
-        return await self._show(context, await self._find(first(form, "id")), done=done)
+        return await self._show(context, await self._find(context, first(form, "id")), done=done)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/thread: 303 to the thread, on which the verb `do` was done.
 
         404, and 400 or 409 with the reason where it cannot be done.
         """
-        thread = await self._find(first(form, "id"))
+        thread = await self._find(context, first(form, "id"))
         try:
-            work = self._work(thread, form, context)
-            thread_id = await self._database.write(work)
+            change = self._change(thread, form)
+            thread_id = await self._database.write(
+                decisions.change_thread, context.actor, thread.id, change, context.now
+            )
         except Exception as failure:
             error = as_http(failure)
             if error is None:
@@ -105,45 +117,30 @@ class ThreadPages:
             return await self._show(context, thread, error.status, problem=error.message)
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
-    def _work(
-        self, thread: ThreadSummary, form: Form, context: RequestContext
-    ) -> Callable[[Transaction], int]:
-        """What a form asks for; it gives the id of the thread to show. Raises UrlError, HttpError.
+    def _change(self, thread: ThreadSummary, form: Form) -> ThreadChange:
+        """What a form asks for. Raises UrlError, HttpError.
 
         A url is brought to its canonical form here, so that it names what readers see.
         """
         verb, value = first(form, "do"), first(form, "value").strip()
-        site, url = thread.site, thread.url
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
-        if verb == "unalias":
-            return _same(thread, threads.remove_alias, site, value)
-        if verb in ("state", "title"):
-            set_it = threads.set_state if verb == "state" else threads.set_title
-            return _same(thread, set_it, site, url, value)
-        place = self._sites.locate(value, site)
-        if place.site != site:
+        if verb in ("state", "title", "unalias"):
+            return ThreadChange(verb, value)
+        place = self._sites.locate(value, thread.site)
+        if place.site != thread.site:
             raise HttpError(400, "invalid", _("That address belongs to another site."))
-        if verb == "move":
-            return _same(thread, threads.move, site, url, place.url)
-        if verb == "alias":
-            return _same(thread, threads.add_alias, site, url, place.url)
-        if not first(form, "sure"):
+        if verb == "merge" and not first(form, "sure"):
             raise HttpError(400, "invalid", _("This cannot be undone: tick the box to go on."))
+        return ThreadChange(verb, place.url)
 
-        def merge(tx: Transaction) -> int:
-            threads.merge(tx, site, url, place.url, context.moderator.name, context.now)
-            return threads.find(tx, site, place.url).thread_id
-
-        return merge
-
-    async def _find(self, text: str) -> ThreadSummary:
+    async def _find(self, context: RequestContext, text: str) -> ThreadSummary:
         """The thread of that id. Raises HttpError 404."""
-        thread_id = number(text)
-        rows = await self._database.read(threads.listing, "", 1, thread_id + 1)
-        if not rows or rows[0].id != thread_id:
-            raise HttpError(404, "not_found", _("There is no such page, or it was merged."))
-        return rows[0]
+        try:
+            return await self._database.read(decisions.find_thread, context.actor, number(text))
+        except UnknownThread as error:
+            gone = _("There is no such page, or it was merged.")
+            raise HttpError(404, "not_found", gone) from error
 
     async def _show(
         self,
@@ -166,18 +163,3 @@ class ThreadPages:
             done=done,
             problem=problem,
         )
-
-
-def _same(
-    thread: ThreadSummary,
-    work: Callable[Concatenate[Transaction, P], None],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> Callable[[Transaction], int]:
-    """Return what does `work` and stays with the thread."""
-
-    def done(tx: Transaction) -> int:
-        work(tx, *args, **kwargs)
-        return thread.id
-
-    return done

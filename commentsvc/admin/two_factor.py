@@ -12,12 +12,15 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route
+from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 
-FACTOR = page_operation("GET", "/moderation/factor", "Set up two-factor authentication")
+FACTOR = page_operation(
+    "GET", "/moderation/factor", "Set up two-factor authentication", Permission.ACCOUNT
+)
 CHANGE_FACTOR = page_operation(
-    "POST", "/moderation/factor", "Turn two-factor authentication on or off"
+    "POST", "/moderation/factor", "Turn two-factor authentication on or off", Permission.ACCOUNT
 )
 
 
@@ -44,8 +47,8 @@ class FactorPages:
         """Give the table of routes."""
         access = self._access
         return [
-            route(FACTOR, access.login_required(self.page)),
-            route(CHANGE_FACTOR, access.login_required_form(self.change)),
+            access.page(FACTOR, self.page),
+            access.form(CHANGE_FACTOR, self.change),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:

@@ -11,6 +11,7 @@ from commentsvc.http.messages import HttpError
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import pgettext
 
+NOT_PERMITTED = _("Your account may not do this. An owner can give you another role.")
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
 FULL_SECONDS = "60"  # somebody has to make room first
 
@@ -62,4 +63,6 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             )
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
             return HttpError(404, "not_found", f"There is {error}.")
+        case errors.NotPermitted():
+            return HttpError(403, "not_permitted", NOT_PERMITTED)
     return HttpError(409, "refused", _("That cannot be done: %(reason)s.", reason=error))

@@ -52,7 +52,8 @@ class Lifetime(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct, frozen=True):
     """A browser that is signed in, and the moderator who did so.
 
-    `language` is the tag of the language of the moderator's pages, "" for the browser's.
+    `language` is the tag of the language of the moderator's pages, "" for the browser's; `role` and
+    `sites` are the account's (see `db.schema.comments`).
     """
 
     id: int
@@ -61,7 +62,9 @@ class Session(msgspec.Struct, frozen=True):
     created_at: int
     seen_at: int
     user_agent: str
-    language: str = ""
+    language: str
+    role: str
+    sites: str
 
 
 class Cookies:
@@ -151,6 +154,8 @@ def _living(created_after: object, seen_after: object) -> Select:
             SessionTable.seen_at,
             SessionTable.user_agent,
             ModeratorTable.language,
+            ModeratorTable.role,
+            ModeratorTable.sites,
         )
         .join(ModeratorTable)
         .where(SessionTable.created_at > created_after, SessionTable.seen_at > seen_after)

@@ -197,7 +197,15 @@ def bans_listing(data: Path) -> list[Ban]:
 
 def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
     """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
-    return _read(data, search.find, query, status=status, site=site, limit=limit, before=None)
+    return _read(
+        data,
+        search.find,
+        query,
+        status=status,
+        sites=[site] if site else None,
+        limit=limit,
+        before=None,
+    )
 
 
 def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:

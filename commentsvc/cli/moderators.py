@@ -67,7 +67,6 @@ def no_code(data: Path, name: str) -> None:
 @click.option("--public-name", metavar="TEXT", help="The name over NAME's comments.")
 @click.option("--email", metavar="ADDRESS", help="Never shown; it gives the picture.")
 @click.option("--site", metavar="URL", help="The website that the name links to.")
-@click.option("--role", type=click.Choice(ROLES), help="The badge of NAME's comments.")
 def profile(data: Path, name: str, **changes: str | None) -> None:
     """Change what readers see of NAME, also of comments that NAME has written. "" removes it."""
     from commentsvc.cli import client
@@ -77,10 +76,31 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
     click.echo(f"{name} has a new profile")
 
 
+@moderator.command()
+@data_option
+@_name
+@click.argument("given", metavar="ROLE", type=click.Choice(ROLES))
+@click.option(
+    "--site", "sites", metavar="SITE", multiple=True, help="Only on this site; may be repeated."
+)
+def role(
+    data: Path, name: str, given: Literal["owner", "moderator", "viewer"], sites: tuple[str, ...]
+) -> None:
+    """Let NAME be an owner, a moderator, or a viewer, who reads everything and changes nothing.
+
+    Without --site the role holds on all sites. Only owners of all sites manage accounts.
+    """
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import AssignRole
+
+    client.write(data, AssignRole(name=name, role=given, sites=sites))
+    click.echo(f"{name} is now {given} of {', '.join(sites) or 'all sites'}")
+
+
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """Show who may sign in: name, role, since when, and the public profile."""
+    """Show who may sign in: name, role and sites, since when, and the public profile."""
     from commentsvc.cli import client
     from commentsvc.util import timestamps
 
@@ -90,7 +110,8 @@ def list_(data: Path) -> None:
         shown = profiles[one.name]
         public = "  ".join(filter(None, (shown.author, shown.email, shown.site)))
         since = timestamps.local(one.created_at)
-        click.echo(f"{one.name}  {shown.role}  since {since}  writes as {public}")
+        sites = shown.sites.replace("\n", ", ") or "all sites"
+        click.echo(f"{one.name}  {shown.role} of {sites}  since {since}  writes as {public}")
     if not everyone:
         click.echo("no moderators")
 

@@ -15,6 +15,7 @@ CommentsError
   UnknownBan       no ban has that id
   NotAnswerable    a comment that readers do not see cannot be answered
   NotPinnable      only a published comment that replies to none can be pinned
+  NotPermitted     the account's role does not permit that
   ProfileRefused   that cannot stand over a moderator's comments
   TooManyVotes     that network has all the votes that it may have on this comment
 BadCursor          `after` was not made by a list of ours, or for another order
@@ -100,6 +101,10 @@ class NotAnswerable(CommentsError):
 
 class NotPinnable(CommentsError):
     """Only a published comment that replies to none can be pinned."""
+
+
+class NotPermitted(CommentsError):
+    """The role of an account does not permit that."""
 
 
 class ProfileRefused(CommentsError):

@@ -14,6 +14,7 @@ time, so that it is quick where it finds little, too: `Found.next` goes on behin
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -38,8 +39,8 @@ _FIND: Final = (
 )
 
 
-def _among(ids: list[int], status: str, site: str, limit: int) -> Select:
-    """Return the query for those of `ids` with that status, and of that site; "" for any."""
+def _among(ids: list[int], status: str, sites: Sequence[str] | None, limit: int) -> Select:
+    """Return the query for those of `ids` with that status, of those sites; "", None for any."""
     query = (
         CommentTable.select()
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
@@ -50,7 +51,7 @@ def _among(ids: list[int], status: str, site: str, limit: int) -> Select:
     )
     if status:
         query = query.where(CommentTable.status == status)
-    return query.where(SiteTable.name == site) if site else query
+    return query if sites is None else query.where(SiteTable.name.in_(sites))
 
 
 class SearchResult(msgspec.Struct, frozen=True):
@@ -70,30 +71,38 @@ class Day(msgspec.Struct, frozen=True, gc=False):
 
 
 def find(
-    reader: Reader, query: str, *, status: str, site: str, limit: int, before: int | None
+    reader: Reader,
+    query: str,
+    *,
+    status: str,
+    sites: Sequence[str] | None,
+    limit: int,
+    before: int | None,
 ) -> SearchResult:
     """At most `limit` comments with the words of `query`, those with ids below `before`.
 
-    `status` and `site` narrow it down, "" does not.
+    `status` and `sites` narrow it down, "" and None do not.
     """
     match, behind = parse(query), unindexed(reader)
     if not match:
         return SearchResult([], None, behind)
-    look = LOOK if status or site else limit + 1
+    look = LOOK if status or sites is not None else limit + 1
     bound = (match, _LAST if before is None else before, look)
     ids = [row[0] for row in reader.execute(_FIND, bound).fetchall()]
-    shown = _among(ids, status, site, limit + 1).select(*queries.ENTRY)
+    shown = _among(ids, status, sites, limit + 1).select(*queries.ENTRY)
     items = [queries.entry(row) for row in reader.query(shown)]
     if len(items) > limit:
         return SearchResult(items[:limit], items[limit - 1].comment.id, behind)
     return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
 
 
-def find_ids(reader: Reader, query: str, *, status: str, site: str, limit: int) -> list[int]:
+def find_ids(
+    reader: Reader, query: str, *, status: str, sites: Sequence[str] | None, limit: int
+) -> list[int]:
     """Return the ids of all that `find` finds in its newest `limit` comments."""
     match = parse(query)
     rows = reader.execute(_FIND, (match, _LAST, limit)).fetchall() if match else []
-    shown = _among([row[0] for row in rows], status, site, limit).select(CommentTable.id)
+    shown = _among([row[0] for row in rows], status, sites, limit).select(CommentTable.id)
     return [row[0] for row in reader.query(shown)]
 
 
@@ -122,8 +131,8 @@ def _whole(text: str) -> str:
     return text.encode().hex().upper()
 
 
-def days(reader: Reader, site: str, since: int) -> list[Day]:
-    """The numbers of each day from the day `since` on, of all sites where `site` is ""."""
+def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
+    """The numbers of each day from the day `since` on, of those `sites` or of all for None."""
     query = (
         DailyStatsTable.select(
             DailyStatsTable.day, DailyStatsTable.status, fn.SUM(DailyStatsTable.count)
@@ -132,8 +141,8 @@ def days(reader: Reader, site: str, since: int) -> list[Day]:
         .group_by(DailyStatsTable.day, DailyStatsTable.status)
         .order_by(DailyStatsTable.day, DailyStatsTable.status)
     )
-    if site:
-        query = query.join(SiteTable).where(SiteTable.name == site)
+    if sites is not None:
+        query = query.join(SiteTable).where(SiteTable.name.in_(sites))
     return [Day(day, status, int(number)) for day, status, number in reader.query(query)]
 
 

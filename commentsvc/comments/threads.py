@@ -13,6 +13,8 @@ what changes a thread's url purges the tags of both.
       UrlTaken        comments are there already: merge them instead
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from peewee import fn
 
@@ -196,10 +198,16 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     return moved
 
 
-def listing(reader: Reader, containing: str, limit: int, before: int | None) -> list[ThreadSummary]:
+def listing(
+    reader: Reader,
+    containing: str,
+    limit: int,
+    before: int | None,
+    sites: Sequence[str] | None = None,
+) -> list[ThreadSummary]:
     """The newest threads whose url or title contains a text, those made before the id `before`.
 
-    ASCII's letters match in any case.
+    They are of those `sites`, of all for None. ASCII's letters match in any case.
     """
     query = (
         ThreadTable.select(
@@ -217,6 +225,8 @@ def listing(reader: Reader, containing: str, limit: int, before: int | None) -> 
     )
     if before is not None:
         query = query.where(ThreadTable.id < before)
+    if sites is not None:
+        query = query.where(SiteTable.name.in_(sites))
     if containing:
         query = query.where(
             ThreadTable.url.contains(containing) | ThreadTable.title.contains(containing)

@@ -250,14 +250,15 @@ class MailComposer:
             if comment.status in MOVES[action]
         ]
         if comment.status in (PENDING, APPROVED):
-            link = self._answer_link(reader, comment.id, post, expires)
+            link = self._answer_link(reader, entry, post, expires)
             actions.append((str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
 
-    def _answer_link(self, reader: Reader, comment_id: int, post: OutboxRow, expires: int) -> str:
+    def _answer_link(self, reader: Reader, entry: Entry, post: OutboxRow, expires: int) -> str:
         """Where a moderator answers: at once, where the account has the address of the mail."""
+        comment_id = entry.comment.id
         profile = profiles.of_address(reader, post.recipient)
-        if profile is None:
+        if profile is None or not profile.actor.may_decide(entry.site):
             return f"{self._base}/moderation/comment?id={comment_id}#answer"
         return self._link("answer", comment_id, profile.email, post.id, expires=expires)
 

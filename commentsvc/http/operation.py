@@ -62,7 +62,8 @@ class Operation(Generic[Q]):
     the type of what stands for ``{path}``. With `ignores_unknown`, parameters that are not in
     `query` are ignored, since clients that we do not know send some. An operation with `by_token`
     wants `Authorization: Bearer`, one that is `for_moderators` is a page of theirs, which is not in
-    the OpenAPI document. The `note` says what the summary does not.
+    the OpenAPI document. What is for moderators names the `permission` that an account needs (see
+    `moderation.permissions`). The `note` says what the summary does not.
     """
 
     method: str
@@ -76,6 +77,7 @@ class Operation(Generic[Q]):
     by_token: bool = False
     ignores_unknown: bool = False
     for_moderators: bool = False
+    permission: str = ""
     note: str = ""
 
     @cached_property

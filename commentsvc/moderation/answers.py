@@ -53,7 +53,7 @@ def answer(
         derived=True,
         token_hash=b"",
         token_expires_at=0,
-        role=profile.role,
+        role=profile.badge,
         moderator_id=profile.id,
     )
     return AnswerResult(create.add(tx, new, now).comment, approval.decision_id)

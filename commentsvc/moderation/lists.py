@@ -8,9 +8,10 @@ index of its latest, and merged here, since there are few sites and no index of 
 
 import heapq
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 import msgspec
 import peewee
@@ -23,6 +24,7 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, 
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
+from commentsvc.moderation.permissions import site_ids
 from commentsvc.spam.bans import Ban
 from commentsvc.util.text import fold
 
@@ -98,8 +100,10 @@ class ReviewPage(msgspec.Struct, frozen=True):
     next: str | None
 
 
-def list_page(reader: Reader, status: str, site: str, limit: int, after: str | None) -> ReviewPage:
-    """At most `limit` comments with a status, of a site or of all where it is "".
+def list_page(
+    reader: Reader, status: str, sites: Sequence[str] | None, limit: int, after: str | None
+) -> ReviewPage:
+    """At most `limit` comments with a status, of those `sites` or of all for None.
 
     Raises BadCursor where `after` is not from the page before.
     """
@@ -109,17 +113,18 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
         if found is None:
             raise BadCursor("this is not where a page ended")
         place = (int(found[1]), int(found[2]))
-    sites = _sites(reader, site)
     if status == APPROVED:
-        rows = _approved(reader, sites, place, limit + 1)
-    elif site:
-        rows = [
-            row
-            for one in sites
-            for row in reader.query(unapproved(status, place[1], limit + 1, one))
-        ]
-    else:
+        rows = _merged(
+            reader,
+            [approved_of_site(one, place, limit + 1) for one in site_ids(reader, sites)],
+            limit + 1,
+            _published,
+        )
+    elif sites is None:
         rows = reader.query(unapproved(status, place[1], limit + 1))
+    else:
+        of_sites = [unapproved(status, place[1], limit + 1, one) for one in site_ids(reader, sites)]
+        rows = _merged(reader, of_sites, limit + 1, itemgetter(0))
     items = [queries.entry(row) for row in rows[:limit]]
     more = None
     if len(rows) > limit:
@@ -128,44 +133,38 @@ def list_page(reader: Reader, status: str, site: str, limit: int, after: str | N
     return ReviewPage(items, more)
 
 
-def newest_ids(reader: Reader, status: str, site: str, limit: int) -> list[int]:
+def newest_ids(reader: Reader, status: str, sites: Sequence[str] | None, limit: int) -> list[int]:
     """Return the ids of a whole list, of its newest `limit` comments where it has more."""
-    sites = _sites(reader, site)
     if status == APPROVED:
-        pieces = [
-            reader.query(approved_of_site(one, (_LAST, _LAST), limit).select(*_PLACE))
-            for one in sites
-        ]
-        rows = list(islice(heapq.merge(*pieces, reverse=True), limit))
-    elif site:
-        rows = [
-            row
-            for one in sites
-            for row in reader.query(unapproved(status, _LAST, limit, one).select(*_PLACE))
-        ]
+        found = [approved_of_site(one, (_LAST, _LAST), limit) for one in site_ids(reader, sites)]
+    elif sites is None:
+        found = [unapproved(status, _LAST, limit)]
     else:
-        rows = reader.query(unapproved(status, _LAST, limit).select(*_PLACE))
-    return [comment_id for _, comment_id in rows]
+        found = [unapproved(status, _LAST, limit, one) for one in site_ids(reader, sites)]
+    places = [query.select(*_PLACE) for query in found]
+    key = None if status == APPROVED else itemgetter(1)
+    return [comment_id for _, comment_id in _merged(reader, places, limit, key)]
 
 
-def _sites(reader: Reader, site: str) -> list[int]:
-    query = SiteTable.select(SiteTable.id)
-    rows = reader.query(query.where(SiteTable.name == site) if site else query)
-    return [site_id for (site_id,) in rows]
-
-
-def _approved(reader: Reader, sites: list[int], place: tuple[int, int], most: int) -> list[Row]:
-    entries = [reader.query(approved_of_site(site, place, most)) for site in sites]
-    merged = heapq.merge(*entries, key=_published, reverse=True)
-    return list(islice(merged, most))
+def _merged(
+    reader: Reader,
+    found: Iterable[Select],
+    limit: int,
+    key: Callable[[Row], Any] | None,  # Any: what is compared
+) -> list[Row]:
+    """Return the first `limit` rows of several queries, each of which has its greatest first."""
+    pieces = [reader.query(query) for query in found]
+    return list(islice(heapq.merge(*pieces, key=key, reverse=True), limit))
 
 
 def _published(row: Row) -> tuple[int, int]:
     return row[_PUBLISHED], row[0]
 
 
-def numbers(reader: Reader) -> dict[str, int]:
+def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int]:
     """How many comments are pending, and how many are spam; of more than COUNTED, one more."""
+    if sites is not None:
+        return {s: len(newest_ids(reader, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
     return {
         status: number for status in (PENDING, SPAM) for (number,) in reader.query(count_of(status))
     }

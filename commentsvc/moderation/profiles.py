@@ -7,6 +7,7 @@ keeps the comments, without the badge.
 Nobody may look like another moderator: see `spam.protected_names`.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -24,7 +25,9 @@ from commentsvc.db.schema.comments import (
     is_called,
 )
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import MODERATORS_TAG, OWNER, ROLES, site_tag, thread_tag
+from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag, thread_tag
+from commentsvc.moderation import permissions
+from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.spam.protected_names import looks, skeletons
 from commentsvc.util.text import one_line
 
@@ -32,7 +35,10 @@ NAME_LENGTH: Final = 80  # characters of a public name
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What readers see of the account `id`, which signs in as `name`. `role` is of model.ROLES."""
+    """What readers see of the account `id`, which signs in as `name`.
+
+    Its `role`, of model.ROLES, holds on `sites` as the table of accounts has them.
+    """
 
     id: int
     name: str
@@ -40,6 +46,17 @@ class Profile(msgspec.Struct, frozen=True):
     public_name: str
     email: str
     site: str
+    sites: str = ""
+
+    @property
+    def badge(self) -> str:
+        """What stands over its comments; "" for a role that has none."""
+        return self.role if self.role in BADGES else ""
+
+    @property
+    def actor(self) -> Actor:
+        """What the account may do."""
+        return permissions.actor(self.id, self.name, self.role, self.sites)
 
     @property
     def author(self) -> str:
@@ -88,7 +105,11 @@ def save(tx: Transaction, profile: Profile) -> Profile:
     )
     _check(tidy, [other for other in everyone(tx) if other.id != tidy.id])
     stored = ModeratorTable.update(
-        role=tidy.role, public_name=tidy.public_name, email=tidy.email, site=tidy.site
+        role=tidy.role,
+        sites=tidy.sites,
+        public_name=tidy.public_name,
+        email=tidy.email,
+        site=tidy.site,
     )
     tx.change(stored.where(ModeratorTable.id == tidy.id))
     _purge(tx, tidy.id)
@@ -97,10 +118,37 @@ def save(tx: Transaction, profile: Profile) -> Profile:
         email=tidy.email,
         avatar=avatar(tidy.email),
         author_site=tidy.site,
-        role=tidy.role,
+        role=tidy.badge,
     )
     tx.change(shown.where(CommentTable.moderator == tidy.id))
     return tidy
+
+
+def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profile:
+    """Give the account of that name a role on those `sites`, on all for none.
+
+    Raises ProfileRefused, also for the last owner of all sites: nobody could manage accounts.
+    """
+    given = [*dict.fromkeys(sites)]
+    known = tx.query(SiteTable.select(SiteTable.name))
+    if unknown := [one for one in given if (one,) not in known]:
+        raise ProfileRefused(f"no site is called {', '.join(unknown)}")
+    profile = replace(named(tx, name), role=role, sites="\n".join(given))
+    keep_an_owner(tx, profile)
+    return save(tx, profile)
+
+
+def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") -> None:
+    """Raise ProfileRefused where no owner of all sites is left after a change or a removal."""
+    before = everyone(reader)
+    after = [changed if changed and each.id == changed.id else each for each in before]
+    after = [each for each in after if each.name.casefold() != removed.casefold()]
+    if any(map(_is_owner, before)) and after and not any(map(_is_owner, after)):
+        raise ProfileRefused("one owner of all sites must be left")
+
+
+def _is_owner(profile: Profile) -> bool:
+    return profile.actor.may(Permission.ADMINISTER)
 
 
 def retire(tx: Transaction, name: str) -> None:
@@ -109,6 +157,7 @@ def retire(tx: Transaction, name: str) -> None:
     Raises ProfileRefused.
     """
     profile = named(tx, name)
+    keep_an_owner(tx, None, removed=profile.name)
     _purge(tx, profile.id)
     tx.change(CommentTable.update(role="").where(CommentTable.moderator == profile.id))
 
@@ -121,6 +170,7 @@ def _profiles() -> Select:
         ModeratorTable.public_name,
         ModeratorTable.email,
         ModeratorTable.site,
+        ModeratorTable.sites,
     )
 
 

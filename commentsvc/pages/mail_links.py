@@ -25,7 +25,7 @@ from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request
 from commentsvc.http.operation import HTML, Content, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry
-from commentsvc.moderation import actions, answers, profiles
+from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
@@ -171,7 +171,7 @@ class LinkPages:
 
         def work(tx: Transaction) -> AnswerResult:
             signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, self._kept)
-            return answers.answer(tx, comment_id, message, to.profile, now)
+            return decisions.answer(tx, to.profile.actor, comment_id, message, now)
 
         answer = (await self._database.write(work)).comment
         back = f"{self._address(to.entry)}#comment-{answer.id}"
@@ -225,9 +225,10 @@ class LinkPages:
         token = ASK_ANSWER.read(request).t
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
         profile = await self._database.read(profiles.of_address, email)
-        if profile is None:
+        entry = await self._find(comment_id)
+        if profile is None or not profile.actor.may_decide(entry.site):
             raise LinkExpired(_("No moderator has the address of this mail any more."))
-        return AnswerTo(await self._find(comment_id), profile, post_id)
+        return AnswerTo(entry, profile, post_id)
 
     def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:
         status, back = to.entry.comment.status, self._address(to.entry)

@@ -14,7 +14,7 @@ from commentsvc.auth import accounts, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import store
-from commentsvc.moderation import actions, answers, pins, profiles, retention
+from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.spam import bans
 
 # Who decides in a terminal: stands in a comment's history.
@@ -197,8 +197,8 @@ class AnswerComment(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Do it at the moment `now`; the result names the answer."""
-        profile = profiles.named(tx, self.name)
-        answer = answers.answer(tx, self.id, self.message, profile, now)
+        who = profiles.named(tx, self.name).actor
+        answer = decisions.answer(tx, who, self.id, self.message, now)
         return CommandResult(changed=(answer.comment.id,))
 
 
@@ -218,7 +218,6 @@ class ChangeProfile(ControlCommand, frozen=True):
     """Change what readers see of the moderator `name`; what is None stays as it is."""
 
     name: str
-    role: str | None = None
     public_name: str | None = None
     email: str | None = None
     site: str | None = None
@@ -229,6 +228,19 @@ class ChangeProfile(ControlCommand, frozen=True):
         given.pop("name")
         changes = {field: value for field, value in given.items() if value is not None}
         profiles.save(tx, msgspec.structs.replace(profiles.named(tx, self.name), **changes))
+        return CommandResult()
+
+
+class AssignRole(ControlCommand, frozen=True):
+    """Give the moderator `name` a role on `sites`, on all for none."""
+
+    name: str
+    role: Literal["owner", "moderator", "viewer"]
+    sites: tuple[str, ...] = ()
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it."""
+        profiles.assign(tx, self.name, self.role, self.sites)
         return CommandResult()
 
 
@@ -360,6 +372,7 @@ Order = (
     | AnswerComment
     | PinComment
     | ChangeProfile
+    | AssignRole
     | ManageAccount
     | BeginImport
     | StoreImported

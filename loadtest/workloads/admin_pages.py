@@ -42,20 +42,20 @@ def questions(number: int) -> dict[str, Ask]:
 
 
 def _lists(number: int) -> dict[str, Ask]:
-    sheet = partial(lists.list_page, site="", limit=PAGE_SIZE, after=None)
+    sheet = partial(lists.list_page, sites=None, limit=PAGE_SIZE, after=None)
     pages = partial(threads.listing, limit=PAGE_SIZE, before=None)
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
         "queue": partial(sheet, status="pending"),
         "queue, far down": partial(sheet, status="pending", after=f"0.{number // 2}"),
-        "queue of a small site": partial(sheet, status="pending", site="notes"),
+        "queue of a small site": partial(sheet, status="pending", sites=["notes"]),
         "queue of a small site, its end": partial(
-            sheet, status="pending", site="notes", after=f"0.{number // 50}"
+            sheet, status="pending", sites=["notes"], after=f"0.{number // 50}"
         ),
         "spam": partial(sheet, status="spam"),
         "approved": partial(sheet, status="approved"),
         "approved, far down": partial(sheet, status="approved", after=f"{moment}.{number // 2}"),
-        "deleted of a small site": partial(sheet, status="deleted", site="notes"),
+        "deleted of a small site": partial(sheet, status="deleted", sites=["notes"]),
         "numbers in the heading": lists.numbers,
         "a comment": partial(queries.find, comment_id=number // 2),
         "its history": partial(actions.history, comment_id=number // 2),
@@ -68,13 +68,13 @@ def _lists(number: int) -> dict[str, Ask]:
         "pages with a text that none has": partial(
             threads.listing, containing="nowhere", limit=PAGE_SIZE, before=None
         ),
-        "days of three years": partial(search.days, site="", since=moment // DAY_MS - 1_000),
+        "days of three years": partial(search.days, sites=None, since=moment // DAY_MS - 1_000),
         "bans": bans.listing,
     }
 
 
 def _searches(number: int) -> dict[str, Ask]:
-    find = partial(search.find, status="", site="", limit=PAGE_SIZE, before=None)
+    find = partial(search.find, status="", sites=None, limit=PAGE_SIZE, before=None)
     return {
         "search: a common word": partial(find, query="w0"),
         "search: a rare word": partial(find, query="w29876"),
@@ -92,7 +92,7 @@ def _searches(number: int) -> dict[str, Ask]:
         "search: part of a page": partial(find, query="page:post-17"),
         "search: common, of a status": partial(find, query="w0", status="pending"),
         "search: common, far down": partial(find, query="w0", before=number // 100),
-        "search: common, of a small site": partial(find, query="w0", site="notes"),
+        "search: common, of a small site": partial(find, query="w0", sites=["notes"]),
     }
 
 
@@ -110,7 +110,7 @@ def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, flo
 def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     """Return how long decisions take the writer, in milliseconds; they change the database."""
     now = bulk.FIRST + number * bulk.STEP
-    queue = partial(lists.list_page, status="pending", site="", limit=100, after=None)
+    queue = partial(lists.list_page, status="pending", sites=None, limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]
     steps: dict[str, Callable[..., Any]] = {  # Any: what each one gives
         "approve one": lambda tx: actions.change(tx, some[:1], "approved", "Mo", now),

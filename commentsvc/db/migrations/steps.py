@@ -150,7 +150,9 @@ INITIAL: Final = (
         password_hash TEXT NOT NULL,
         created_at INTEGER NOT NULL,
         language TEXT NOT NULL DEFAULT '',
-        role TEXT NOT NULL DEFAULT 'moderator' CHECK (role = 'owner' OR role = 'moderator'),
+        role TEXT NOT NULL DEFAULT 'moderator'
+            CHECK (role = 'owner' OR role = 'moderator' OR role = 'viewer'),
+        sites TEXT NOT NULL DEFAULT '',
         public_name TEXT NOT NULL DEFAULT '',
         email TEXT NOT NULL DEFAULT '',
         site TEXT NOT NULL DEFAULT ''

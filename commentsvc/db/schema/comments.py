@@ -14,7 +14,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.model import AGING, MODERATOR, ROLES, STATES, STATUSES
+from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, STATES, STATUSES
 
 # Deferred: it gives the models their SQL dialect and is never connected.
 schema: Final = peewee.SqliteDatabase(None)
@@ -85,8 +85,9 @@ ThreadTable.add_index(
 class ModeratorTable(Table):
     """A moderator. `password_hash` is an Argon2 hash with its parameters.
 
-    `language` is the tag of the language of their pages, "" for the browser's. What stands over the
-    moderator's own comments: `public_name` ("": `name`), `email`, `site`.
+    `language` is the tag of the language of their pages, "" for the browser's. The `role` holds on
+    `sites`: their names, one on each line, "" for all. What stands over the moderator's own
+    comments: `public_name` ("": `name`), `email`, `site`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -97,6 +98,7 @@ class ModeratorTable(Table):
     role = peewee.TextField(
         constraints=[peewee.SQL(f"DEFAULT '{MODERATOR}'"), one_of("role", ROLES)]
     )
+    sites = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     public_name = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     site = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
@@ -134,7 +136,7 @@ class CommentTable(Table):
     published_at = peewee.IntegerField(null=True)
     edited_at = peewee.IntegerField(null=True)
     votes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
-    role = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''"), one_of("role", ("", *ROLES))])
+    role = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''"), one_of("role", ("", *BADGES))])
     moderator = peewee.ForeignKeyField(ModeratorTable, null=True, on_delete="SET NULL", index=False)
     key = peewee.BlobField(null=True, unique=True)
     token_hash = peewee.BlobField()

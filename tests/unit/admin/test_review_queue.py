@@ -230,7 +230,7 @@ def test_comments_are_found_by_words_address_and_page(service: Served, seat: Sea
         assert "not searched yet" not in html
     assert listed(text(seat.get("comments?q=walrus&status=spam"))) == []
     assert listed(text(seat.get("comments?q=walrus&site=notes"))) == []
-    assert listed(text(seat.get("comments?q=walrus&after=x"))) == [wanted]
+    assert seat.get("comments?q=walrus&after=x").status == 400
 
 
 def test_a_found_comment_is_decided_on_where_it_was_found(service: Served, seat: Seat) -> None:

@@ -118,7 +118,7 @@ def test_a_token_is_a_session_once_it_began(database: Database) -> None:
     assert find(database, "token") is None
     begin(database, "token")
     session = find(database, "token")
-    assert session == Session(1, 1, "Ann", NOW, NOW, "Firefox")
+    assert session == Session(1, 1, "Ann", NOW, NOW, "Firefox", "", "owner", "")
     assert find(database, "another") is None
 
 

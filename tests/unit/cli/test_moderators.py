@@ -38,18 +38,33 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
     assert run("list").output == "no moderators\n"
     assert run("add", "ann", given=PASSWORD + "\n").output == "ann may sign in at /moderation\n"
     assert fits(PASSWORD)
-    assert run("list").output.startswith("ann  owner  since 20")
+    assert run("list").output.startswith("ann  owner of all sites  since 20")
     changed = run("profile", "ann", "--public-name", "Ann B.", "--site", "https://ann.example")
     assert changed.output == "ann has a new profile\n"
     assert run("list").output.endswith("  writes as Ann B.  https://ann.example\n")
-    assert run("profile", "ann", "--role", "moderator", "--public-name", "").exit_code == 0
-    assert run("list").output.startswith("ann  moderator  since 20")
+    assert run("profile", "ann", "--public-name", "").exit_code == 0
     assert run("list").output.endswith("  writes as ann  https://ann.example\n")
     changed = run("passwd", "ann", given="another good password\r\n")
     assert changed.output == "ann has a new password\n"
     assert fits("another good password")
     assert run("remove", "ann").output == "ann may no longer sign in\n"
     assert run("list").output == "no moderators\n"
+
+
+def test_an_account_gets_a_role_on_all_sites_or_on_some(run: Run, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+        rows.execute("INSERT INTO site (name) VALUES ('blog'), ('notes')")
+    run("add", "ann", given=PASSWORD)
+    run("add", "mo", given=PASSWORD)
+    assert run("role", "mo", "viewer").output == "mo is now viewer of all sites\n"
+    given = run("role", "Mo", "owner", "--site", "blog", "--site", "notes")
+    assert given.output == "Mo is now owner of blog, notes\n"
+    assert "mo  owner of blog, notes  since" in run("list").output
+    assert "no site is called nowhere" in run("role", "mo", "viewer", "--site", "nowhere").stderr
+    for words in (("role", "ann", "moderator"), ("remove", "ann")):
+        assert "one owner of all sites must be left" in run(*words).stderr
+    assert run("role", "mo", "owner").exit_code == 0
+    assert run("role", "ann", "moderator").exit_code == 0
 
 
 def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:

@@ -57,7 +57,12 @@ def find(
     database: Database, query: str, status: str = "", site: str = "", limit: int = 9
 ) -> list[int]:
     found = database.read_now(
-        search.find, query, status=status, site=site, limit=limit, before=None
+        search.find,
+        query,
+        status=status,
+        sites=[site] if site else None,
+        limit=limit,
+        before=None,
     )
     return [entry.comment.id for entry in found.items]
 
@@ -161,7 +166,7 @@ def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
     feed(database)
 
     def walk(status: str, limit: int) -> list[int]:
-        narrowed = partial(search.find, query="tea", status=status, site="", limit=limit)
+        narrowed = partial(search.find, query="tea", status=status, sites=None, limit=limit)
         ids: list[int] = []
         before: int | None = 10**9
         while before is not None:
@@ -221,7 +226,7 @@ def test_the_days_say_what_became_of_their_comments(database: Database) -> None:
     feed(database)
 
     def days(site: str, since: int = 0) -> list[tuple[int, str, int]]:
-        found = database.read_now(search.days, site, since)
+        found = database.read_now(search.days, [site] if site else None, since)
         return [(each.day - first, each.status, each.number) for each in found if each.number]
 
     assert days("blog") == [

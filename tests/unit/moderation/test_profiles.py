@@ -75,10 +75,25 @@ def test_comments_follow_the_profile_of_their_author(database: Database, purged:
     assert others.comment.author == "Ann"
 
 
+def test_a_viewer_has_no_badge(database: Database) -> None:
+    add(database)
+    rosa = database.read_now(profiles.named, "rosa")
+    number = database.write_now(answers.answer, 1, "Yes", rosa, NOW).comment.id
+    database.write_now(profiles.assign, "mo", "owner", ())
+    for role, sites, badge in (("viewer", (), ""), ("moderator", ("blog",), "moderator")):
+        assert database.write_now(profiles.assign, "rosa", role, sites).badge == badge
+        entry = database.read_now(queries.find, number)
+        assert entry
+        assert entry.comment.role == badge
+
+
 def test_a_removed_account_takes_its_badge_along(database: Database, purged: list[str]) -> None:
     add(database)
     rosa = database.read_now(profiles.named, "rosa")
     answer = database.write_now(answers.answer, 1, "Yes", rosa, NOW).comment
+    with pytest.raises(ProfileRefused, match="one owner"):
+        database.write_now(profiles.retire, "rosa")
+    database.write_now(profiles.assign, "mo", "owner", [])
     purged.clear()
     database.write_now(profiles.retire, "rosa")
     database.write_now(accounts.remove, "rosa")
@@ -96,7 +111,7 @@ def test_a_removed_account_takes_its_badge_along(database: Database, purged: lis
         ({"email": "rosa"}, "no e-mail address"),
         ({"email": "MO@blog.example"}, "mo has the address"),
         ({"site": "javascript:alert(1)"}, "https://"),
-        ({"role": "admin"}, "owner or moderator"),
+        ({"role": "admin"}, "owner or moderator or viewer"),
     ],
 )
 def test_what_cannot_stand_there_is_refused(

@@ -254,3 +254,13 @@ def test_a_page_speaks_the_language_of_its_link_or_else_of_the_browser(service: 
     answer = service.ask("GET", address, accept_language="ar")
     assert b'<html lang="ar" dir="rtl">' in answer.body
     assert title(service.get("/mail/comment?t=x&lang=fr")) == "Cela n’a pas fonctionné"
+
+
+def test_a_link_to_answer_ends_with_the_right_to_decide(moderator: Served) -> None:
+    target = answer_link(moderator)
+    assert moderator.get(target).status == 200
+    moderator.database.write_now(accounts.add, "jo", "hash", 0)
+    for role, sites in (("viewer", ()), ("moderator", ("notes",))):
+        moderator.database.write_now(profiles.assign, "jo", "owner", ())
+        moderator.database.write_now(profiles.assign, "mo", role, sites)
+        assert moderator.get(target).status == 410

@@ -1,0 +1,100 @@
+"""Permissions: what an account may do, and on which sites.
+
+A role gives permissions; an account has its role on all sites or on some of them. What concerns the
+service as a whole (bans, mails, settings, accounts) wants the role on all sites. Each route of the
+moderation pages names the one permission that it needs, and `admin.access` refuses the others; what
+names comments is confined to the account's sites here.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import MODERATOR, OWNER, VIEWER
+
+
+class Permission(StrEnum):
+    """What a route needs."""
+
+    ANYBODY = "anybody"  # to sign in
+    ACCOUNT = "account"  # one's own account
+    READ = "read"
+    DECIDE = "decide"
+    READ_SERVICE = "read service"  # what is not of one site
+    DECIDE_SERVICE = "decide service"
+    ADMINISTER = "administer"  # the accounts of others
+
+
+P = Permission
+_WHOLE: Final = frozenset({P.READ_SERVICE, P.DECIDE_SERVICE, P.ADMINISTER})
+_VIEWER: Final = frozenset({P.ANYBODY, P.ACCOUNT, P.READ, P.READ_SERVICE})
+_MODERATOR: Final = _VIEWER | {P.DECIDE, P.DECIDE_SERVICE}
+OF_ROLE: Final[Mapping[str, frozenset[Permission]]] = {
+    OWNER: _MODERATOR | {P.ADMINISTER},
+    MODERATOR: _MODERATOR,
+    VIEWER: _VIEWER,
+}
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """Who asks: an account, what it may do, and on which `sites`, None for all."""
+
+    account_id: int
+    name: str
+    permissions: frozenset[Permission]
+    sites: tuple[str, ...] | None = None
+
+    def may(self, permission: str) -> bool:
+        """Whether that is permitted."""
+        return permission in self.permissions
+
+    def sees(self, site: str) -> bool:
+        """Whether a site is one of the account's."""
+        return self.sites is None or site in self.sites
+
+    def may_decide(self, site: str) -> bool:
+        """Whether the account may decide on comments of that site."""
+        return self.may(Permission.DECIDE) and self.sees(site)
+
+    def narrowed(self, site: str) -> tuple[str, ...] | None:
+        """Return the sites to look at where `site` was asked for, "" for all; None: all there are.
+
+        Of another's site there is nothing to see.
+        """
+        if not site:
+            return self.sites
+        return (site,) if self.sees(site) else ()
+
+
+def actor(account_id: int, name: str, role: str, sites: str) -> Actor:
+    """Return what an account may do; `sites` as the table of accounts has them."""
+    granted = OF_ROLE[role]
+    if not sites:
+        return Actor(account_id, name, granted)
+    return Actor(account_id, name, granted - _WHOLE, tuple(sites.split("\n")))
+
+
+def confine(reader: Reader, who: Actor, ids: Collection[int]) -> None:
+    """Raise UnknownComment with those of the comments `ids` that are of sites of others."""
+    if who.sites is None:
+        return
+    foreign = (
+        CommentTable.select(CommentTable.id)
+        .join(SiteTable)
+        .where(CommentTable.id.in_(list(ids)), SiteTable.name.not_in(who.sites))
+    )
+    if rows := reader.query(foreign):
+        raise UnknownComment([comment_id for (comment_id,) in rows])
+
+
+def site_ids(reader: Reader, sites: Iterable[str] | None) -> list[int]:
+    """Return the ids of the sites of those names, of all for None."""
+    query = SiteTable.select(SiteTable.id).order_by(SiteTable.id)
+    if sites is not None:
+        query = query.where(SiteTable.name.in_(list(sites)))
+    return [site_id for (site_id,) in reader.query(query)]

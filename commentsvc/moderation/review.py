@@ -1,0 +1,70 @@
+"""Review: a piece of a list of comments, with all that a moderator wants to know of them."""
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.comments import search
+from commentsvc.comments.errors import BadCursor
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import Entry
+from commentsvc.moderation import actions, lists
+from commentsvc.moderation.lists import ParentQuote, StoredVerdict
+from commentsvc.moderation.permissions import Actor
+from commentsvc.util.text import whole_number
+
+MANY: Final = 1_000  # comments that are selected at once, at most: to decide them takes 63 ms
+
+
+class ReviewQuery(msgspec.Struct, frozen=True):
+    """Which comments: of a status, with the words of `query`, of a `site`; "" for any.
+
+    `after` is where the piece before ended.
+    """
+
+    status: str = ""
+    query: str = ""
+    site: str = ""
+    after: str = ""
+
+
+class ReviewPiece(msgspec.Struct, frozen=True):
+    """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
+
+    `unindexed` is how many comments are not searched yet. `last_act` is who asks' own last one.
+    """
+
+    items: list[Entry]
+    next: str
+    unindexed: int
+    told: dict[int, StoredVerdict]
+    parents: dict[int, ParentQuote]
+    last_act: int
+
+
+def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
+    """Return at most `limit` comments of a list, of the sites of `who`. Raises BadCursor."""
+    status, query, sites = chosen.status, chosen.query, who.narrowed(chosen.site)
+    if query:
+        before = whole_number(chosen.after)
+        if chosen.after and before is None:
+            raise BadCursor("this is not where a search ended")
+        found = search.find(reader, query, status=status, sites=sites, limit=limit, before=before)
+        items, unindexed = found.items, found.unindexed
+        more = "" if found.next is None else str(found.next)
+    else:
+        page = lists.list_page(reader, status, sites, limit, chosen.after or None)
+        items, more, unindexed = page.items, page.next or "", 0
+    told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
+    parents = lists.parents_of(reader, (entry.comment for entry in items))
+    return ReviewPiece(items, more, unindexed, told, parents, actions.last_act(reader, who.name))
+
+
+def whole(reader: Reader, who: Actor, chosen: ReviewQuery) -> list[int]:
+    """Return the ids of a whole list, of more than MANY one more."""
+    sites = who.narrowed(chosen.site)
+    if chosen.query:
+        return search.find_ids(
+            reader, chosen.query, status=chosen.status, sites=sites, limit=MANY + 1
+        )
+    return lists.newest_ids(reader, chosen.status, sites, MANY + 1)
