@@ -136,7 +136,7 @@ missing_test_packages() {
 # themselves what else they lack.
 missing_engine() {
     [ "$(id -u)" -eq 0 ] || return 0
-    [ -x /usr/sbin/dockerd ] || echo docker.io
+    [ -x /usr/sbin/dockerd ] || [ -x /usr/bin/dockerd ] || echo docker.io
     [ -x /usr/sbin/debootstrap ] || echo debootstrap
 }
 

@@ -67,15 +67,19 @@ def archive(name: str) -> Path:
     if kept.exists():
         return kept
     wanted = DISTRIBUTIONS[name]
-    keyring = KEYRINGS / f"{wanted.keyring}.gpg"
-    if not keyring.exists():  # debootstrap would go on without
-        raise BareSystemError(f"its packages cannot be verified without {keyring}")
+    keyring = find_keyring(wanted.keyring)
     CACHE.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=CACHE, prefix=f"{name}.") as folder:
         root, new = Path(folder, "root"), Path(folder, "tar")
         # What it mounts below `root` ends with it, however it ends; nobody else sees it.
         words = ["unshare", "--mount", "debootstrap", "--variant=minbase", "--force-check-gpg"]
-        words += [f"--components={wanted.components}", wanted.suite, str(root), ""]
+        words += [
+            f"--keyring={keyring}",
+            f"--components={wanted.components}",
+            wanted.suite,
+            str(root),
+            "",
+        ]
         words += [str(SCRIPTS / wanted.script)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -83,6 +87,27 @@ def archive(name: str) -> Path:
             raise BareSystemError(f"debootstrap cannot make {name}: {said[-1] if said else ''}")
         subprocess.run(["tar", "-C", str(root), "-cf", str(new), "."], check=True)
         return new.replace(kept)
+
+
+def find_keyring(name: str) -> Path:
+    """Return the file of the keys that a distribution's packages are signed with.
+
+    Where this machine's packages do not have Ubuntu's, those of Debian 13 do. Raise
+    BareSystemError.
+    """
+    installed, kept = (folder / f"{name}.gpg" for folder in (KEYRINGS, CACHE))
+    if installed.exists() or kept.exists():
+        return installed if installed.exists() else kept
+    if name.startswith("debian"):  # debootstrap would go on without
+        raise BareSystemError(f"its packages cannot be verified without {installed}")
+    with system("debian-13") as debian:
+        script = "apt-get update && apt-get install -y ubuntu-keyring"
+        process = debian.start("/bin/sh", "-c", script)
+        said, _ = process.communicate()
+        if process.returncode != 0:
+            raise BareSystemError(f"its keys cannot be installed: {said.strip()}")
+        shutil.copy(debian.root / installed.relative_to("/"), kept)
+    return kept
 
 
 class System:
