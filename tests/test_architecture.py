@@ -79,7 +79,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.dates": "test_detect: the dates of each format",
     "imports.disqus": "test_detect: each format by a file of it",
     "imports.files": "test_detect: packed files, and bombs",
-    "imports.isso": "test_detect: each format by a file of it",
     "imports.json_source": "test_detect: the formats that are JSON",
     "imports.native": "test_native_store: an export, and its import",
     "imports.pages": "test_store and cli/test_imports: maps, and pages that are merged",

@@ -1,6 +1,7 @@
 """wordpress, disqus, isso: what other programs read, as their importers read it.
 
-Isso's own importer, and the sources of Remark42's, were held against the same files by hand.
+Isso's own importer reads them in imports/test_isso.py; the sources of Remark42's were held against
+the same files by hand.
 """
 
 import io
