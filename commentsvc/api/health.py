@@ -18,6 +18,8 @@ from commentsvc.api.metrics import (
 from commentsvc.api.serialize import Client, State
 from commentsvc.context import ServiceContext
 from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.db.schema.comments import SiteTable
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import (
     JSON,
@@ -97,9 +99,9 @@ class Health:
         is over.
         """
         self._admit(request)
-        self._database.read_now(lambda reader: reader.execute("SELECT 1 FROM site").fetchone())
+        self._database.read_now(Reader.first, SiteTable.select(SiteTable.id))
         if self._database.write_health.error:
-            await self._database.write(lambda tx: tx.execute("UPDATE site SET name = name"))
+            await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
         return _told(State("ready"))
 
     def metrics(self, request: Request) -> Response:

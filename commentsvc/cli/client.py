@@ -25,7 +25,7 @@ from commentsvc.db import integrity, sqlite
 from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transaction
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
 from commentsvc.imports import authors, store
 from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.store import ImportRun
@@ -117,15 +117,10 @@ class Writer:
             opening.enter_context(Lock(self._data))
             upgrade.upgrade(self._path)
             database = Database(self._path, purge=lambda _tags: None)  # no server, no cache
-            database.open()
+            database.open(cache=ALONE_CACHE)
             opening.callback(database.close_now)
-            database.write_now(_widen_cache)
             self._held = opening.pop_all()
         return database
-
-
-def _widen_cache(tx: Transaction) -> None:
-    tx.execute(f"PRAGMA cache_size = -{ALONE_CACHE}")
 
 
 def ensure_database(data: Path) -> Path:

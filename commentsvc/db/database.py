@@ -74,8 +74,11 @@ class Database:
         self._connections: list[sqlite3.Connection] = []
         self._inline: Reader | None = None
 
-    def open(self) -> None:
-        """Connect, and start the writer and the readers. Raises DatabaseError."""
+    def open(self, *, cache: int = WRITER_CACHE) -> None:
+        """Connect, and start the writer and the readers. Raises DatabaseError.
+
+        `cache` is how much of the file the writer keeps in memory, in KiB.
+        """
         register_adapters()
         try:
             writing = self._keep(
@@ -84,7 +87,7 @@ class Database:
                 f"synchronous={self._settings.synchronous}",
                 "foreign_keys=1",
                 f"wal_autocheckpoint={self._settings.checkpoint_pages}",
-                f"cache_size=-{WRITER_CACHE}",
+                f"cache_size=-{cache}",
             )
             readers = [
                 (reads, self._keep(self._patience, "query_only=1"))

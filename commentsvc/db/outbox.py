@@ -18,13 +18,27 @@ A row is put off by growing pauses. Where the other side as a whole cannot be re
 are due there are put off together: one attempt tells of all.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
+from peewee import JOIN, Case, fn
 
-from commentsvc.db.schema.outbox import FAILED, MAIL, QUEUED, SENT, OutboxRow, Target
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.outbox import (
+    FAILED,
+    MAIL,
+    OPEN,
+    QUEUED,
+    SENT,
+    OutboxRow,
+    OutboxTable,
+    Target,
+    TargetTable,
+)
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import SPAM
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 # RFC 5321, 4.5.4.1: give up after 4 to 5 days at the earliest. A server may be down for five.
@@ -40,96 +54,141 @@ TIDIED: Final = 1_000  # rows of one transaction
 HOURLY: Final = 20
 ERROR_LENGTH: Final = 500  # characters kept of what a server said
 
-_COLUMNS: Final = (
-    "id, channel, kind, recipient, comment_id, last_comment_id, state, created_at, due_at,"
-    " expires_at, attempts, error, language"
-)
-# Moderators' own comments are no news to moderators, but programs hear of all.
-# CROSS JOIN keeps SQLite from looking at the comments before it knows that there is a target.
-TELL: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
-    " expires_at)"
-    " SELECT t.channel, iif(t.digest_ms, 'digest', 'submitted'), t.recipient, c.id,"
-    " iif(t.digest_ms, 'open', 'queued'), ?3, ?3 + t.digest_ms, ?3 + t.digest_ms + ?4"
-    " FROM target AS t CROSS JOIN comment AS c"
-    " WHERE c.id BETWEEN ?1 AND ?2 AND c.status <> 'spam' AND (c.role = '' OR t.changes)"
-    " ON CONFLICT DO NOTHING"
-)
-# One row tells of several changes: it says what the comment is by the time it is sent.
-TELL_CHANGE: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at, due_at,"
-    " expires_at)"
-    " SELECT t.channel, 'changed', t.recipient, ?1, 'queued', ?2, ?2, ?2 + ?3 FROM target AS t"
-    " WHERE t.changes AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.comment_id = ?1"
-    " AND o.channel = t.channel AND o.kind = 'changed' AND o.state = 'queued' AND o.attempts = 0)"
-)
-# Who asked waits for it: a day later it is of no use.
-TELL_OWN: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at, language)"
-    " VALUES (?, 'own', ?, ?, ?, ?, ?, ?)"
-)
-# (channel, delay, moment, patience): an open row collects until nothing more came for the
-# delay, but ten times as long at most; so does one that waits for another attempt. One that is due
-# may be on its way already.
-_REQUEST_BUILD: Final = (
-    "INSERT INTO outbox (channel, kind, recipient, state, created_at, due_at, expires_at)"
-    " SELECT ?1, 'build', '', 'open', ?3, ?3 + ?2, ?3 + ?4 WHERE NOT EXISTS"
-    " (SELECT 1 FROM outbox AS o WHERE o.state = 'queued' AND o.channel = ?1 AND o.due_at > ?3)"
-    " ON CONFLICT (channel, recipient) WHERE state = 'open'"
-    " DO UPDATE SET due_at = min(?3 + ?2, created_at + 10 * ?2)"
-)
-# (moment, channel, recipient, limit): so many were sent since then.
-TOLD: Final = (
-    "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE state = 'sent'"
-    " AND state IN ('sent', 'failed') AND due_at > ? AND channel = ? AND recipient = ?"
-    " AND kind = 'submitted' LIMIT ?)"
-)
-# A single mail becomes a digest, unless one is open; that tells of all from the first of them on.
-_COLLECT: Final = (
-    "UPDATE outbox SET kind = 'digest', state = 'open', due_at = ?1, expires_at = ?2 WHERE id = ?3"
-    " AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.state = 'open'"
-    " AND o.channel = ?4 AND o.recipient = ?5)"
-)
-_WIDEN: Final = (
-    "UPDATE outbox SET comment_id = min(comment_id, ?)"
-    " WHERE state = 'open' AND channel = ? AND recipient = ?"
-)
-DUE: Final = (
-    f"SELECT {_COLUMNS} FROM outbox"  # noqa: S608 - a constant
-    " WHERE state = 'queued' AND channel = ? AND due_at <= ? ORDER BY due_at LIMIT ?"
-)
-_PUT_OFF: Final = (
-    "UPDATE outbox SET attempts = attempts + 1, error = ?1, state = iif(?2 >= expires_at,"
-    " 'failed', state),"
-    " due_at = iif(?2 >= expires_at, ?2, min(expires_at, ?2 + min(?4, ?3 << min(attempts, 30))))"
-    " WHERE state = 'queued' AND "
-)
-PUT_OFF: Final = f"{_PUT_OFF} id = ?5"
-PUT_OFF_ALL: Final = f"{_PUT_OFF} channel = ?5 AND due_at <= ?2"
-SETTLE: Final = (
-    "UPDATE outbox SET state = ?, due_at = ?, error = ?, attempts = attempts + 1 WHERE id = ?"
-)
-CLOSE: Final = (
-    "UPDATE outbox SET state = 'queued', last_comment_id = (SELECT max(id) FROM comment)"
-    " WHERE state = 'open' AND due_at <= ?"
-)
-HOLD: Final = (
-    "UPDATE outbox SET state = 'failed', due_at = ?1, error = ?2,"
-    " last_comment_id = iif(state = 'open', (SELECT max(id) FROM comment), last_comment_id)"
-    " WHERE state IN ('open', 'queued')"
-)
-TIDY: Final = (
-    "DELETE FROM outbox WHERE id IN"
-    " (SELECT id FROM outbox WHERE state = ? AND state IN ('sent', 'failed') AND due_at < ?"
-    " LIMIT ?)"
-)
-WAITING: Final = (
-    "SELECT channel, count(*), min(created_at) FROM outbox WHERE state = 'queued' GROUP BY channel"
-)
-FAILURES: Final = (
-    "SELECT channel, count(*) FROM outbox WHERE state = 'failed' AND state IN ('sent', 'failed')"
-    " GROUP BY channel"
-)
+_ROW: Final = [getattr(OutboxTable, name) for name in OutboxRow.__struct_fields__]
+Other = OutboxTable.alias("other")
+# The words let SQLite use the indexes of some rows.
+IS_QUEUED: Final = OutboxTable.state == literal(QUEUED)
+IS_OPEN: Final = OutboxTable.state == literal(OPEN)
+IS_DONE: Final = OutboxTable.state.in_([literal(SENT), literal(FAILED)])
+
+
+def _insert(found: Select, row: Mapping[Any, object]) -> Select:
+    """Return the query that inserts `row`, by columns of the outbox, for each row `found`."""
+    return OutboxTable.insert_from(found.select(*row.values()), [*row])
+
+
+@prepared
+def tell_submitted(first: Param, last: Param, now: Param) -> Select:
+    """Tell targets of comments; moderators' own are no news to moderators, but to programs.
+
+    The cross join keeps SQLite from looking at the comments before it knows that there is a target.
+    """
+    is_digest = TargetTable.digest_ms > 0
+    due = now + TargetTable.digest_ms
+    row = {
+        OutboxTable.channel: TargetTable.channel,
+        OutboxTable.kind: Case(None, [(is_digest, "digest")], "submitted"),
+        OutboxTable.recipient: TargetTable.recipient,
+        OutboxTable.comment: CommentTable.id,
+        OutboxTable.state: Case(None, [(is_digest, OPEN)], QUEUED),
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: due,
+        OutboxTable.expires_at: due + PATIENCE,
+    }
+    told = (
+        TargetTable.select()
+        .join(CommentTable, JOIN.CROSS)
+        .where(
+            CommentTable.id.between(first, last),
+            CommentTable.status != SPAM,
+            (CommentTable.role == "") | (TargetTable.changes == 1),
+        )
+    )
+    return _insert(told, row).on_conflict(action="NOTHING")
+
+
+@prepared
+def _wants_changes() -> Select:
+    return TargetTable.select(TargetTable.id).where(TargetTable.changes == 1).limit(1)
+
+
+@prepared
+def _tell_change(comment_id: Param, now: Param) -> Select:
+    """One row tells of several changes: it says what the comment is by the time it is sent."""
+    row = {
+        OutboxTable.channel: TargetTable.channel,
+        OutboxTable.kind: "changed",
+        OutboxTable.recipient: TargetTable.recipient,
+        OutboxTable.comment: comment_id,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + PATIENCE,
+    }
+    waiting = Other.select(Other.id).where(
+        Other.comment == comment_id,
+        Other.channel == TargetTable.channel,
+        Other.kind == "changed",
+        Other.state == QUEUED,
+        Other.attempts == 0,
+    )
+    return _insert(TargetTable.select().where(TargetTable.changes == 1, ~fn.EXISTS(waiting)), row)
+
+
+@prepared
+def find_told(channel: Param, recipient: Param, since: Param, most: Param) -> Select:
+    """The mails of single comments to a recipient that were sent since then, at most so many."""
+    sent = OutboxTable.select(OutboxTable.id).where(
+        OutboxTable.state == literal(SENT),
+        IS_DONE,
+        OutboxTable.due_at > since,
+        OutboxTable.channel == channel,
+        OutboxTable.recipient == recipient,
+        OutboxTable.kind == "submitted",
+    )
+    return sent.limit(most)
+
+
+@prepared
+def find_due(channel: Param, now: Param, most: Param) -> Select:
+    """The rows that a channel has to send by now."""
+    waiting = OutboxTable.select(*_ROW).where(
+        IS_QUEUED, OutboxTable.channel == channel, OutboxTable.due_at <= now
+    )
+    return waiting.order_by(OutboxTable.due_at).limit(most)
+
+
+@prepared
+def _settle(state: Param, now: Param, error: Param, post_id: Param) -> Select:
+    settled = OutboxTable.update(
+        state=state, due_at=now, error=error, attempts=OutboxTable.attempts + 1
+    )
+    return settled.where(OutboxTable.id == post_id)
+
+
+@prepared
+def close_due(now: Param) -> Select:
+    """Queue the digests that are due."""
+    closed = OutboxTable.update(
+        state=QUEUED, last_comment_id=CommentTable.select(fn.MAX(CommentTable.id))
+    )
+    return closed.where(IS_OPEN, OutboxTable.due_at <= now)
+
+
+def done_before(state: str, moment: int) -> Select:
+    """Return the query for the ids of some rows that have been in `state` since before then."""
+    return (
+        OutboxTable.select(OutboxTable.id)
+        .where(OutboxTable.state == literal(state), IS_DONE, OutboxTable.due_at < moment)
+        .limit(TIDIED)
+    )
+
+
+@prepared
+def count_waiting() -> Select:
+    """How many rows wait on each channel, and since when."""
+    queued = OutboxTable.select(
+        OutboxTable.channel, fn.COUNT(OutboxTable.id), fn.MIN(OutboxTable.created_at)
+    )
+    return queued.where(IS_QUEUED).group_by(OutboxTable.channel)
+
+
+@prepared
+def count_failed() -> Select:
+    """How many rows failed on each channel."""
+    failed = OutboxTable.select(OutboxTable.channel, fn.COUNT(OutboxTable.id))
+    is_failed = OutboxTable.state == literal(FAILED)
+    return failed.where(is_failed, IS_DONE).group_by(OutboxTable.channel)
 
 
 class ChannelBacklog(msgspec.Struct, frozen=True, gc=False):
@@ -149,117 +208,193 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
     What was to be sent to a target that is gone is not sent.
     """
     wanted = {(target.channel, target.recipient): target for target in targets}
-    rows = tx.execute("SELECT channel, recipient FROM target").fetchall()
-    for gone in set(rows) - set(wanted):
-        tx.execute("DELETE FROM target WHERE channel = ? AND recipient = ?", gone)
-        tx.execute(
-            "DELETE FROM outbox WHERE state IN ('open', 'queued') AND channel = ?"
-            " AND recipient = ? AND kind IN ('submitted', 'digest', 'changed')",
-            gone,
+    rows = tx.query(TargetTable.select(TargetTable.channel, TargetTable.recipient))
+    for channel, recipient in set(rows) - set(wanted):
+        is_gone = (TargetTable.channel == channel) & (TargetTable.recipient == recipient)
+        tx.change(TargetTable.delete().where(is_gone))
+        tx.change(
+            OutboxTable.delete().where(
+                OutboxTable.state.in_([OPEN, QUEUED]),
+                OutboxTable.channel == channel,
+                OutboxTable.recipient == recipient,
+                OutboxTable.kind.in_(["submitted", "digest", "changed"]),
+            )
         )
-    tx.execute_many(
-        "INSERT INTO target (channel, recipient, digest_ms, changes) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET digest_ms = excluded.digest_ms, changes = excluded.changes",
-        [msgspec.structs.astuple(target) for target in wanted.values()],
-    )
+    for target in wanted.values():
+        row = msgspec.structs.asdict(target) | {"changes": int(target.changes)}
+        tx.change(
+            TargetTable.insert(row).on_conflict(
+                conflict_target=[TargetTable.channel, TargetTable.recipient],
+                preserve=[TargetTable.digest_ms, TargetTable.changes],
+            )
+        )
 
 
 def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell the targets of the new comments with the ids from `first` to `last`."""
-    tx.execute(TELL, (first, last, now, PATIENCE))
+    tx.change(tell_submitted, first, last, now)
 
 
 def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
     """Mail that address the links to all written with it, in the `language` of that tag."""
-    tx.execute(TELL_OWN, (MAIL, email, QUEUED, now, now, now + DAY_MS, language))
+    row = {
+        OutboxTable.channel: MAIL,
+        OutboxTable.kind: "own",
+        OutboxTable.recipient: email,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + DAY_MS,  # who asked waits for it: later it is of no use
+        OutboxTable.language: language,
+    }
+    tx.change(OutboxTable.insert(row))
 
 
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
     """Tell those targets that want it of changes of the comments `ids`."""
-    if tx.execute("SELECT 1 FROM target WHERE changes LIMIT 1").fetchone():
-        tx.execute_many(TELL_CHANGE, [(number, now, PATIENCE) for number in ids])
+    if tx.first(_wants_changes):
+        tx.change_each(_tell_change, [(number, now) for number in ids])
 
 
 def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int) -> None:
-    """Start the builders behind these channels, each after a pause of so many milliseconds."""
-    tx.execute_many(_REQUEST_BUILD, [(*each, now, PATIENCE) for each in delays])
+    """Start the builders behind these channels, each after a pause of so many milliseconds.
+
+    An open row collects until nothing more came for the delay, but ten times as long at most; so
+    does one that waits for another attempt. One that is due may be on its way already.
+    """
+    for channel, delay in delays:
+        on_channel = OutboxTable.channel == channel
+        put_off = OutboxTable.select(OutboxTable.id).where(
+            IS_QUEUED, on_channel, OutboxTable.due_at > now
+        )
+        if tx.first(put_off):
+            continue
+        latest = OutboxTable.created_at + 10 * delay
+        later = Case(None, [(latest < now + delay, latest)], now + delay)
+        row = {
+            OutboxTable.channel: channel,
+            OutboxTable.kind: "build",
+            OutboxTable.recipient: "",
+            OutboxTable.state: OPEN,
+            OutboxTable.created_at: now,
+            OutboxTable.due_at: now + delay,
+            OutboxTable.expires_at: now + PATIENCE,
+        }
+        tx.change(
+            OutboxTable.insert(row).on_conflict(
+                conflict_target=[OutboxTable.channel, OutboxTable.recipient],
+                conflict_where=IS_OPEN,
+                update={OutboxTable.due_at: later},
+            )
+        )
 
 
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
     """The rows that `channel` has to send by now, at most `limit`, the longest due first."""
-    return [OutboxRow(*row) for row in reader.execute(DUE, (channel, now, limit)).fetchall()]
+    return [OutboxRow(*row) for row in reader.query(find_due, channel, now, limit)]
 
 
 def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
     """Return whether a row would be one mail too many for its recipient within this hour."""
     if post.kind != "submitted" or post.channel != MAIL:
         return False
-    row = (now - HOUR_MS, post.channel, post.recipient, HOURLY)
-    [(told,)] = reader.execute(TOLD, row).fetchall()
-    return bool(told >= HOURLY)
+    sent = reader.query(find_told, post.channel, post.recipient, now - HOUR_MS, HOURLY)
+    return len(sent) >= HOURLY
 
 
 def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
     """Put what a row tells of, and all comments after it, into a digest that is due in an hour."""
-    target = (post.channel, post.recipient)
     due = now + HOUR_MS
-    tx.execute(_COLLECT, (due, due + PATIENCE, post.id, *target))
-    tx.execute(_WIDEN, (post.comment_id, *target))
-    tx.execute("DELETE FROM outbox WHERE id = ? AND state = 'queued'", (post.id,))
+    is_it = (OutboxTable.id == post.id) & (OutboxTable.state == QUEUED)
+    is_its_digest = (
+        IS_OPEN & (OutboxTable.channel == post.channel) & (OutboxTable.recipient == post.recipient)
+    )
+    if tx.first(OutboxTable.select(OutboxTable.id).where(is_its_digest)):
+        tx.change(OutboxTable.delete().where(is_it))
+    else:
+        becomes = OutboxTable.update(
+            kind="digest", state=OPEN, due_at=due, expires_at=due + PATIENCE
+        )
+        tx.change(becomes.where(is_it))
+    # It tells of all from the first of them on.
+    widened = OutboxTable.update(comment=post.comment_id)
+    tx.change(widened.where(is_its_digest, OutboxTable.comment > post.comment_id))
 
 
 def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Note that a row was sent, or with an `error` that it never will be."""
-    tx.execute(SETTLE, (FAILED if error else SENT, now, _bounded(error), post.id))
+    tx.change(_settle, FAILED if error else SENT, now, _bounded(error), post.id)
 
 
 def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Try this row again after a pause, or give it up at its deadline."""
-    tx.execute(PUT_OFF, (_bounded(error), now, FIRST_PAUSE, LONGEST_PAUSE, post.id))
+    _retry(tx, OutboxTable.id == post.id, error, now)
 
 
 def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
     """As `retry_later`, for all rows that are due on `channel`."""
-    tx.execute(PUT_OFF_ALL, (_bounded(error), now, FIRST_PAUSE, LONGEST_PAUSE, channel))
+    _retry(tx, (OutboxTable.channel == channel) & (OutboxTable.due_at <= now), error, now)
+
+
+def _retry(tx: Transaction, condition: Select, error: str, now: int) -> None:
+    """Put off the queued rows of a condition by growing pauses, but none beyond its deadline."""
+    rows = OutboxTable.select(OutboxTable.id, OutboxTable.attempts, OutboxTable.expires_at)
+    changes = []
+    for post_id, attempts, expires_at in tx.query(rows.where(IS_QUEUED, condition)):
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE << min(attempts, 30))
+        state, due = (FAILED, now) if now >= expires_at else (QUEUED, min(expires_at, now + pause))
+        changes.append((state, due, _bounded(error), post_id))
+    tx.change_each(_settle, changes)
 
 
 def drop(tx: Transaction, post: OutboxRow) -> None:
     """Forget a row that has nothing to tell any more."""
-    tx.execute("DELETE FROM outbox WHERE id = ?", (post.id,))
+    tx.change(OutboxTable.delete().where(OutboxTable.id == post.id))
 
 
 def close_digests(tx: Transaction, now: int) -> None:
     """Let the digests that are due be sent, with all comments there are; later ones open anew."""
-    tx.execute(CLOSE, (now,))
+    tx.change(close_due, now)
 
 
 def hold(tx: Transaction, error: str, now: int) -> int:
     """Send nothing of what waits, unless it is retried; how many rows. `error` says why."""
-    return tx.execute(HOLD, (now, error)).rowcount
+    newest = CommentTable.select(fn.MAX(CommentTable.id))
+    last = Case(None, [(OutboxTable.state == OPEN, newest)], OutboxTable.last_comment_id)
+    held = OutboxTable.update(state=FAILED, due_at=now, error=error, last_comment_id=last)
+    return tx.change(held.where(OutboxTable.state.in_([OPEN, QUEUED])))
 
 
 def delete_old(tx: Transaction, now: int) -> None:
     """Forget what was sent, and what failed, long ago; some of it where it is much."""
     for state, kept in ((SENT, SENT_KEPT), (FAILED, FAILED_KEPT)):
-        tx.execute(TIDY, (state, now - kept, TIDIED))
+        old = done_before(state, now - kept)
+        tx.change(OutboxTable.delete().where(OutboxTable.id.in_(old)))
 
 
 def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
     """What each channel has not sent; those that have sent everything are not in it."""
-    failed = dict(reader.execute(FAILURES).fetchall())
+    failed: dict[str, int] = dict(reader.query(count_failed))
     waiting = {
         channel: ChannelBacklog(queued, failed.pop(channel, 0), oldest)
-        for channel, queued, oldest in reader.execute(WAITING).fetchall()
+        for channel, queued, oldest in reader.query(count_waiting)
     }
     return waiting | {channel: ChannelBacklog(failed=count) for channel, count in failed.items()}
 
 
 def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[OutboxRow]:
     """The newest rows with an id below `before`, those in `state` where one is given."""
-    condition = "" if state is None else " AND state = ?"
-    values = (before,) if state is None else (before, state)
-    sql = f"SELECT {_COLUMNS} FROM outbox WHERE id < ?{condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
-    return [OutboxRow(*row) for row in reader.execute(sql, (*values, limit)).fetchall()]
+    rows = OutboxTable.select(*_ROW).where(OutboxTable.id < before)
+    if state is not None:
+        rows = rows.where(OutboxTable.state == state)
+    newest = rows.order_by(OutboxTable.id.desc()).limit(limit)
+    return [OutboxRow(*row) for row in reader.query(newest)]
+
+
+def recipient_of(reader: Reader, post_id: int) -> str | None:
+    """Return to whom a row is sent; None for a row that is gone."""
+    row = reader.first(OutboxTable.select(OutboxTable.recipient).where(OutboxTable.id == post_id))
+    return row[0] if row else None
 
 
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
@@ -267,16 +402,17 @@ def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
 
     Those that failed get their whole time again. Ids of other rows are passed over.
     """
-    changed = []
-    for post_id in dict.fromkeys(ids):
-        values = (QUEUED, now, now + PATIENCE, post_id)
-        if tx.execute(
-            "UPDATE outbox SET state = ?, due_at = ?, expires_at = ?, attempts = 0"
-            " WHERE id = ? AND state IN ('queued', 'failed')",
-            values,
-        ).rowcount:
-            changed.append(post_id)
-    return changed
+    return [
+        post_id
+        for post_id in dict.fromkeys(ids)
+        if tx.change(_send_again, post_id, now, now + PATIENCE)
+    ]
+
+
+@prepared
+def _send_again(post_id: Param, now: Param, expires: Param) -> Select:
+    queued = OutboxTable.update(state=QUEUED, due_at=now, expires_at=expires, attempts=0)
+    return queued.where(OutboxTable.id == post_id, OutboxTable.state.in_([QUEUED, FAILED]))
 
 
 def _bounded(error: str) -> str:

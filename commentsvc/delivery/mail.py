@@ -24,6 +24,7 @@ from jinja2 import Environment
 
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries, subscriptions
+from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.smtp import Envelope
@@ -57,11 +58,6 @@ QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what 
 
 # Empty lines that templates leave. What is quoted has none: each of its lines begins with ">".
 _GAPS: Final = re.compile(r"\n{3,}")
-
-COLLECTED: Final = (
-    "SELECT id FROM comment WHERE id BETWEEN ? AND ? AND status IN ('pending', 'approved')"
-    " ORDER BY id LIMIT ?"
-)
 
 
 class MailComposer:
@@ -130,9 +126,15 @@ class MailComposer:
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """All comments of a time, to a moderator."""
-        rows = reader.execute(
-            COLLECTED, (post.comment_id, post.last_comment_id, COUNTED)
-        ).fetchall()
+        rows = reader.query(
+            CommentTable.select(CommentTable.id)
+            .where(
+                CommentTable.id.between(post.comment_id, post.last_comment_id),
+                CommentTable.status.in_([PENDING, APPROVED]),
+            )
+            .order_by(CommentTable.id)
+            .limit(COUNTED)
+        )
         found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
         entries = [entry for entry in found if entry]
         if not entries:

@@ -20,6 +20,7 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
+from commentsvc.db import outbox
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Content, Operation, form_of
@@ -141,8 +142,8 @@ class LinkPages:
 
         def work(tx: Transaction) -> None:
             signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
-            who = tx.execute("SELECT recipient FROM outbox WHERE id = ?", (post_id,)).fetchone()
-            actions.change(tx, [comment_id], action, who[0] if who else "mail", now)
+            who = outbox.recipient_of(tx, post_id)
+            actions.change(tx, [comment_id], action, "mail" if who is None else who, now)
 
         entry = await self._find(comment_id)
         await self._database.write(work)

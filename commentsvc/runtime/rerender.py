@@ -9,10 +9,15 @@ import asyncio
 import logging
 from typing import Final, NamedTuple
 
+from peewee import JOIN, Case, fn
+
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean, render
 from commentsvc.db.database import Database
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -22,15 +27,36 @@ PAUSE: Final = 1.0  # seconds between two pieces
 PIECE: Final = 500  # comments at most
 BUDGET_MS: Final = 50
 
-# HTML beyond the renderer's bound is certain to differ, and may be too long to look at. Of an
-# imported comment whose HTML is not made of its text, only the sanitizing is done again.
-_LOOK: Final = (
-    "SELECT c.id, c.source, CASE WHEN i.is_html OR length(c.html) <="
-    " ? * length(CAST(c.source AS BLOB)) + ? THEN c.html END, i.is_html FROM comment AS c"
-    " LEFT JOIN imported_comment AS i ON i.comment_id = c.id"
-    " WHERE c.id > ? ORDER BY c.id LIMIT ?"
-)
-_STORE: Final = "UPDATE comment SET html = ? WHERE id = ? AND source = ?"
+
+def _piece(after: int) -> Select:
+    """Return the query for a piece of the comments with ids above `after`.
+
+    HTML beyond the renderer's bound, which is in bytes (4 for a character at most), is certain to
+    differ, and may be too long to look at. Of an imported comment whose HTML is not made of its
+    text, only the sanitizing is done again.
+    """
+    is_html = ImportedCommentTable.is_html
+    bound = fn.LENGTH(CommentTable.source) * 4 * EXPANSION + ALLOWANCE
+    is_read = (is_html == 1) | (fn.LENGTH(CommentTable.html) <= bound)
+    html = Case(None, [(is_read, CommentTable.html)])
+    return (
+        CommentTable.select(CommentTable.id, CommentTable.source, html, is_html)
+        .join(
+            ImportedCommentTable,
+            JOIN.LEFT_OUTER,
+            on=ImportedCommentTable.comment_id == CommentTable.id,
+        )
+        .where(CommentTable.id > after)
+        .order_by(CommentTable.id)
+        .limit(PIECE)
+    )
+
+
+@prepared
+def _store(html: Param, comment_id: Param, source: Param) -> Select:
+    return CommentTable.update(html=html).where(
+        CommentTable.id == comment_id, CommentTable.source == source
+    )
 
 
 class Outdated(NamedTuple):
@@ -70,9 +96,7 @@ def look(reader: Reader, after: int) -> Looked:
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, source, html, is_html in reader.execute(
-        _LOOK, (EXPANSION, ALLOWANCE, after, PIECE)
-    ):
+    for number, source, html, is_html in reader.each(_piece(after)):
         last = number
         try:
             now = clean(html) if is_html else render(source)
@@ -89,6 +113,6 @@ def look(reader: Reader, after: int) -> Looked:
 def store(tx: Transaction, outdated: list[Outdated]) -> None:
     """Store the new HTML, but for what was edited meanwhile, and purge what shows it."""
     for each in outdated:
-        if tx.execute(_STORE, (each.html, each.id, each.source)).rowcount:
+        if tx.change(_store, each.html, each.id, each.source):
             [(*spot, _, _)] = tx.execute(statements.FIND_COMMENT, (each.id,)).fetchall()
             add_to_counts(tx, {ThreadRef(*spot): 0})  # for the purge alone

@@ -77,7 +77,7 @@ def test_a_running_service_is_alive_and_ready(service: Served) -> None:
 def test_a_service_without_its_database_is_alive_but_not_ready(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(work: object) -> None:
+    def fail(*_work: object) -> None:
         raise DatabaseBusy("x")
 
     monkeypatch.setattr(service.database, "read_now", fail)

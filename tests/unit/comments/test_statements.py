@@ -424,9 +424,9 @@ def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> 
     assert not {"SCAN c", "SCAN i"} & set(steps)
 
 
-@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.TELL])
+@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.tell_submitted.sql])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
-    params = [None] * (4 if sql == outbox.TELL else sql.count("?"))
+    params = [None] * sql.count("?")
     steps = [row[1] for row in run(database, f"EXPLAIN {sql}", params)]
     assert "Insert" in steps
     assert "OpenEphemeral" not in steps

@@ -9,10 +9,11 @@ from commentsvc.comments import create
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.outbox import PATIENCE, ChannelBacklog
+from commentsvc.db.query import Query
 from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.db.sqlite import Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
-from tests.unit.database_fixture import NOW, add, new, opened
+from tests.unit.database_fixture import NOW, add, new, opened, plan
 
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
 
@@ -192,25 +193,21 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
 
 
 @pytest.mark.parametrize(
-    ("sql", "values", "index"),
+    ("query", "values", "index"),
     [
-        (outbox.DUE, ("mail", NOW, 9), "outbox_by_due"),
-        (outbox.PUT_OFF_ALL, ("x", NOW, 1, 1, "mail"), "outbox_by_due"),
-        (outbox.CLOSE, (NOW,), "outbox_open"),
-        (outbox.TOLD, (NOW, "mail", "", 1), "outbox_done"),
-        (outbox.TIDY, ("sent", NOW, 9), "outbox_done"),
-        (outbox.WAITING, (), "COVERING INDEX outbox_by_due"),
-        (outbox.FAILURES, (), "COVERING INDEX outbox_done"),
-        (outbox.TELL, (1, 5, NOW, 1), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (outbox.find_due, ("mail", NOW, 9), "outbox_by_due"),
+        (outbox.close_due, (NOW,), "outbox_open"),
+        (outbox.find_told, ("mail", "", NOW, 1), "outbox_done"),
+        (outbox.done_before("sent", NOW), (), "outbox_done"),
+        (outbox.count_waiting, (), "COVERING INDEX outbox_by_due"),
+        (outbox.count_failed, (), "COVERING INDEX outbox_done"),
+        (outbox.tell_submitted, (1, 5, NOW), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ],
 )
 def test_every_statement_goes_by_an_index(
-    database: Database, sql: str, values: tuple[object, ...], index: str
+    database: Database, query: Query, values: tuple[object, ...], index: str
 ) -> None:
-    def work(tx: Transaction) -> str:
-        return " / ".join(row[3] for row in tx.execute(f"EXPLAIN QUERY PLAN {sql}", values))
-
-    assert index in database.write_now(work)
+    assert index in " / ".join(plan(database, query, *values))
 
 
 def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) -> None:
