@@ -22,13 +22,42 @@ TEMPLATES = sorted(
     for path in (PACKAGE / "templates").rglob("*.*")
     if path.suffix in (".html", ".jinja", ".txt")
 )
-# Modules whose texts are for readers and moderators. What `pages.embed` says in Python is for those
-# who build pages.
-SPEAKING = [*sorted((PACKAGE / "admin").glob("*.py")), PACKAGE / "pages/mail_links.py"]
-SPEAKING.append(PACKAGE / "pages/personal_data.py")
+# Whole packages and modules that speak to operators and programmers only, in English.
+TECHNICAL = {
+    "cli", "db", "exports", "imports", "runtime", "settings",
+    "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
+    "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
+}  # fmt: skip
+SPEAKING = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if not {str(path.relative_to(PACKAGE)), path.relative_to(PACKAGE).parts[0]} & TECHNICAL
+)
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
 # What these get is for programmers, operators or machines.
-SILENT = {"Operation", "page_operation", "link_operation", "Meta", "warning", "info", "exception"}
+SILENT = {
+    "Operation", "page_operation", "link_operation", "Meta", "_described", "Redirection",
+    "warning", "info", "exception", "_log",
+}  # fmt: skip
+# How the texts of other modules begin that only a program that asks wrongly, or an operator, meets;
+# and those of errors that `api.errors` says in words of its own.
+FOR_PROGRAMS = (
+    "Bearer ", "Mac OS",
+    # What a form or JSON of ours never holds.
+    "A key has ", "A vote has at most ", "Only a message can be sent here.", "Please look at: ",
+    "Send JSON to this address.", "Send a form", "Send the body ", "The body ", "There are more ",
+    "There is no such f", "There is no such p", "There is nothing at this address.",
+    "This goes with the order ", "This is not where a list can go on.", "This key was used ",
+    "This must be ", "The request cannot be read.", " is not possible here; ", " or ",
+    # What is told to those who put the widget into a page.
+    "Answer `OK`", "List the comments of a page (Stac", "Count the comments of a page, or of ",
+    "The address of the page ", ", which is not an origin of this site.", "There is no site of ",
+    # What errors say that are told in other words, or stand in the log.
+    "the thread ", " takes no more comments", " is not in this thread", "no site is named ",
+    "the key was used before", "this is not ", "too long", " has a line break", " is no address",
+    ": see spam.akismet_key", "Too many pages are kept open", "The server made a mistake.",
+    "a role is ", "no moderator is called ", "name one: ", " may not ", " may only read",
+)  # fmt: skip
 
 SPOKEN = {"title", "aria-label", "placeholder", "alt", "label"}
 # Attributes that a template puts together outside of a tag, classes, and addresses of examples.
@@ -111,8 +140,11 @@ def called(node: ast.AST) -> str:
     return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
-def sentences(node: ast.AST) -> Iterator[str]:
-    """Give the English texts below a node that are not marked."""
+def sentences(node: ast.AST, *, raised: bool = False) -> Iterator[str]:
+    """Give the English texts below a node that are not marked.
+
+    These begin with a capital letter; what an error is `raised` with need not.
+    """
     body: list[ast.AST]
     if called(node) in MARKS | SILENT:
         return
@@ -123,12 +155,31 @@ def sentences(node: ast.AST) -> Iterator[str]:
     else:
         body = list(ast.iter_child_nodes(node))
     text = node.value if isinstance(node, ast.Constant) else None
-    if isinstance(text, str) and re.match(r"[A-Z][a-z]+(?: |\.$)", text) and text != "Mac OS":
+    raised = raised or isinstance(node, ast.Raise)
+    if (
+        isinstance(text, str)
+        and not text.startswith(FOR_PROGRAMS)
+        and (re.match(r"[A-Z][a-z]*(?: |\.$)", text) or (raised and " " in text.strip()))
+    ):
         yield text
     for child in body:
-        yield from sentences(child)
+        yield from sentences(child, raised=raised)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('raise HttpError(404, "not_found", "Gone for good.")', ["Gone for good."]),
+        ('raise BanRefused(f"{value} is no domain")', [" is no domain"]),
+        ('title = "Comments on " + page', ["Comments on "]),
+        ('title = _("Comments on %(page)s", page=page)', []),
+        ('signal = Signal(5, "no-work")', []),
+    ],
+)
+def test_a_text_past_the_catalogue_is_found(source: str, found: list[str]) -> None:
+    assert list(sentences(ast.parse(source))) == found
 
 
 @pytest.mark.parametrize("module", SPEAKING, ids=lambda path: f"{path.parent.name}.{path.stem}")
-def test_a_page_is_told_nothing_past_the_catalogue(module: Path) -> None:
+def test_nobody_is_told_anything_past_the_catalogue(module: Path) -> None:
     assert list(sentences(ast.parse(module.read_text("utf-8")))) == []

@@ -154,7 +154,7 @@ class CommentPage:
         try:
             found = await self._database.read(work)
         except UnknownComment as error:
-            gone = _("There is no such comment, or no more.")
+            gone = _("This comment does not exist (any more).")
             raise HttpError(404, "not_found", gone) from error
         entry = found.entry
         return await self._layout.render(

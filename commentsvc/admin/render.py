@@ -19,6 +19,7 @@ from typing import Any, Final
 from jinja2 import Environment, Template
 
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
+from commentsvc.spam import reasons
 from commentsvc.util import templates
 from commentsvc.util.i18n import Message, ngettext, pgettext, spoken
 from commentsvc.util.i18n import gettext as _
@@ -132,6 +133,7 @@ def browser(agent: str) -> str:
 def _environment() -> Environment:
     environment = templates.environment("moderation")
     environment.filters.update(ago=ago, browser=browser, exactly=exactly, hue=hue, machine=machine)
+    environment.filters["said_reason"] = reasons.said
     return environment
 
 

@@ -42,6 +42,7 @@ from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 # What one may vote, by the setting `comments.votes`.
@@ -183,7 +184,7 @@ class AuthorActions:
         """
         VOTE.read(request)
         if not self._votes:
-            raise HttpError(404, "not_found", "Voting is disabled on this site.")
+            raise HttpError(404, "not_found", _("Voting is disabled on this site."))
         number = request.number()
         entry = self._database.read_now(queries.find, number)
         if entry is None:
@@ -193,11 +194,11 @@ class AuthorActions:
         place, now_ms = network(self._proxies.client(request)), self._clock.now_ms()
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
-            message = f"These were many votes. Please wait {wait} s, then vote again."
+            message = _("You vote too often. Please wait %(seconds)s seconds.", seconds=wait)
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         wide = wide_network(place)
         if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
-            raise TooManyVotes("your network has many votes on this comment already")
+            raise TooManyVotes
         networks = self._hashes.hashes(place, now_ms)
         votes = await self._database.write(
             voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
@@ -219,12 +220,12 @@ class AuthorActions:
         if entry is None or own is None:
             raise UnknownComment([number])
         headers = self._check(request, entry)
-        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        scheme, _space, token = (request.header("authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
-            message = "Only its author can change a comment, by the token that came with it."
+            message = _("Only its author can change a comment, in the browser that sent it.")
             raise HttpError(401, "token", message, headers=CHALLENGE)
         if own.token_expires_at <= self._clock.now_ms():
-            message = "The time in which this comment could be changed is over."
+            message = _("The time in which this comment could be changed is over.")
             raise HttpError(403, "too_late", message)
         return AuthorizedComment(entry, headers)
 

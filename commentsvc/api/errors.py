@@ -56,13 +56,13 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             return HttpError(400, error.code, error.message)
         case errors.TooManyPending():
             headers = (("Retry-After", str(error.retry_after)),)
-            return HttpError(429, "too_many_pending", str(error), headers=headers)
+            return HttpError(429, "too_many_pending", error.message, headers=headers)
         case errors.ThreadClosed():
             return HttpError(
                 400, "closed", pgettext("widget.closed", "This page takes no more comments.")
             )
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
-            return HttpError(404, "not_found", f"There is {error}.")
+            return HttpError(404, "not_found", _("Not found: %(reason)s.", reason=error))
         case errors.NotPermitted():
             return HttpError(403, "not_permitted", NOT_PERMITTED)
     return HttpError(409, "refused", _("That cannot be done: %(reason)s.", reason=error))

@@ -29,6 +29,8 @@ from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import HandlerResult, Route, route
 from commentsvc.model import Entry, site_tag, thread_tag
 from commentsvc.util import templates
+from commentsvc.util.i18n import ENGLISH, Text, translate
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import rfc3339
 
 JSON_FEED = "https://jsonfeed.org/version/1.1"
@@ -68,7 +70,8 @@ class Feed(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """What a feed is of: a site, its title and origin (or ""), a page's url or "" for all.
 
-    `address` is where the feed itself is, "" where that is not known.
+    `address` is where the feed itself is, "" where that is not known; `language` the tag of the
+    language of its titles.
     """
 
     site: str
@@ -76,16 +79,19 @@ class Source(msgspec.Struct, frozen=True):
     origin: str
     url: str
     address: str = ""
+    language: str = ENGLISH
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
     """Return the feed of `entries`, newest first."""
     page = entries[0].title if entries and source.url else ""
-    title = f"Comments on {page or source.url} - {source.title}" if source.url else source.title
+    title: Text = source.title
+    if source.url:
+        title = _("Comments on %(page)s - %(site)s", page=page or source.url, site=source.title)
     made = [_entry(source, entry) for entry in entries]
     return Feed(
         id=_id(source.site, "thread " + source.url),
-        title=_text(title),
+        title=_text(translate(title, source.language)),
         page=_text(source.origin + (source.url or "/")),
         address=_text(source.address),
         updated=max((entry.updated for entry in made), default=0),
@@ -187,6 +193,7 @@ class Feeds:
             known.origin,
             now_at,
             self._address(request.path, now_at, query.site),
+            known.language,
         )
         tag = thread_tag(site, now_at) if url else site_tag(site)
         headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
@@ -210,9 +217,10 @@ def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[
 def _entry(source: Source, entry: Entry) -> FeedEntry:
     comment = entry.comment
     published = comment.published_at or comment.created_at
+    title = _("%(author)s on %(page)s", author=comment.author, page=entry.title or entry.url)
     return FeedEntry(
         id=_id(source.site, f"comment {comment.id}"),
-        title=_text(f"{comment.author} on {entry.title or entry.url}"),
+        title=_text(translate(title, source.language)),
         page=_text(f"{source.origin}{entry.url}#comment-{comment.id}"),
         author=_text(comment.author),
         author_site=_text(comment.site),

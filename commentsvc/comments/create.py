@@ -51,10 +51,10 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
 
     `key` is the client's own or, where `derived`, made of the content. `token_expires_at` is in
     Unix milliseconds. `open_for` is how long after its first publication a thread of the site takes
-    comments, in milliseconds; 0: for good. `score` and `reasons` (a line each) are the verdict's,
-    `network` is a keyed hash, `language` the tag of the
-    language in which `notify` asks for mails. `role` and `moderator_id` are of the moderator who
-    wrote it, whom a closed thread does not stop.
+    comments, in milliseconds; 0: for good. `score` and `reasons` (a line each, see `spam.reasons`)
+    are the verdict's, `network` is a keyed hash, `language` the tag of the language in which
+    `notify` asks for mails. `role` and `moderator_id` are of the moderator who wrote it, whom a
+    closed thread does not stop.
     """
 
     site: str

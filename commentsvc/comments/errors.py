@@ -24,6 +24,7 @@ BadCursor          `after` was not made by a list of ours, or for another order
 from collections.abc import Sequence
 
 from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
 
 
 class CommentsError(Exception):
@@ -54,8 +55,9 @@ class SubmissionRefused(CommentsError):
 class TooManyPending(CommentsError):
     """Too many comments of a network or a site wait; `retry_after` is in seconds."""
 
-    def __init__(self, text: str, retry_after: int) -> None:
-        super().__init__(text)
+    def __init__(self, message: Message, retry_after: int) -> None:
+        super().__init__(message)
+        self.message = message
         self.retry_after = retry_after
 
 
@@ -71,7 +73,7 @@ class UnknownComment(CommentsError):
     """No comments have these `ids`."""
 
     def __init__(self, ids: Sequence[int]) -> None:
-        super().__init__(f"no comment has the id {', '.join(map(str, ids))}")
+        super().__init__(_("no comment has the id %(id)s", id=", ".join(map(str, ids))))
         self.ids = tuple(ids)
 
 
@@ -113,3 +115,6 @@ class ProfileRefused(CommentsError):
 
 class TooManyVotes(CommentsError):
     """That network has all the votes that it may have on this comment."""
+
+    def __init__(self) -> None:
+        super().__init__(_("your network has voted on this comment many times"))

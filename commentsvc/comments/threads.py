@@ -252,7 +252,7 @@ def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
     )
     for row_id, alias_id in tx.query(rows):
         if alias_id is not None and alias_id != ref.thread_id:
-            raise UrlTaken(_("%(url)s is an alias of another page: take that away first", url=url))
+            raise UrlTaken(_("%(url)s is an alias of another page: remove it there first", url=url))
         if has_comments(tx, row_id):
             raise UrlTaken(
                 _("there are comments under %(url)s: merge the two pages instead", url=url)

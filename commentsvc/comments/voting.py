@@ -108,7 +108,7 @@ def vote(
         tx.change(_take_back, comment_id, voter)
     else:
         if not was and networks and _votes_of(tx, comment_id, networks) >= CROWD:
-            raise TooManyVotes("your network has many votes on this comment already")
+            raise TooManyVotes
         network = networks[0] if networks else None
         tx.change(_put, comment_id, voter, value, network, now)
     [(votes,)] = tx.query(_add, comment_id, value - was)

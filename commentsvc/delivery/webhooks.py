@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import hmac
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
@@ -23,10 +24,12 @@ from commentsvc.comments import queries
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
-from commentsvc.model import DELETED, SPAM, Entry
-from commentsvc.settings.schema import HooksSettings, Settings, origins
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
+from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.i18n import ENGLISH, translate
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import rfc3339
 
@@ -79,7 +82,7 @@ class Webhook(HttpChannel):
         clock: Clock,
     ) -> None:
         super().__init__(settings.hooks.allowed_networks)
-        self._origins = origins(settings.sites)
+        self._sites = {site.name: site for site in settings.sites}
         self._form = form
         self._clock = clock
 
@@ -88,26 +91,44 @@ class Webhook(HttpChannel):
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
-        page = self._origins.get(entry.site, "") + entry.url
-        return self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
+        now = self._clock.now_ms() // 1_000
+        site = self._sites.get(entry.site, Site())
+        return self._form(Notification(entry, post, site.origin + entry.url, now, site.language))
+
+
+# What messengers say of a new comment, by its status.
+SAID: Final = {
+    PENDING: _("%(author)s on %(page)s (waits for approval):"),
+    APPROVED: _("%(author)s on %(page)s (published):"),
+    SPAM: _("%(author)s on %(page)s (spam):"),
+    DELETED: _("%(author)s on %(page)s (deleted):"),
+}
 
 
 class Notification(NamedTuple):
-    """A comment, the row that tells of it, the address of its page, and the time (Unix seconds)."""
+    """A comment, the row that tells of it, the address of its page, and the time (Unix seconds).
+
+    `language` is the tag of the blog's.
+    """
 
     entry: Entry
     post: OutboxRow
     page: str
     now: int
+    language: str = ENGLISH
 
     def text(self) -> str:
-        """A few words for people."""
+        """Return the comment and what became of it, for people."""
         comment = self.entry.comment
         source = comment.source
         short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
-        state = {"pending": "waits for you", "approved": "published", SPAM: "spam"}
         where = one_line(self.entry.title) or self.entry.url
-        return f"{comment.author} on {where} ({state.get(comment.status, DELETED)}):\n{short}"
+        said = replace(SAID[comment.status], params={"author": comment.author, "page": where})
+        return f"{translate(said, self.language)}\n{short}"
+
+    def title(self) -> str:
+        """Return the title of the message."""
+        return translate(_("New comment"), self.language)
 
 
 def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
@@ -166,7 +187,7 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
     return lambda told: _json(
         base + "/",
-        {"topic": topic, "title": "New comment", "message": told.text(), "click": told.page},
+        {"topic": topic, "title": told.title(), "message": told.text(), "click": told.page},
         token,
     )
 

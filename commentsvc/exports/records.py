@@ -98,9 +98,9 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     links to that system named it by, without "#". `role` is that of a moderator who wrote it. The
     comment that is `pinned` stands first on its page.
     `votes` is the sum of all votes, `voters` are those that are known one by one. `proposed_title`
-    is the title of the page that the comment came with. `score` and `reasons` (a line each) are the
-    verdict on it. `network` is a digest with the service's secret key. `subscribed` says that
-    replies are mailed to the author.
+    is the title of the page that the comment came with. `score` and `reasons` (a line each, see
+    `spam.reasons`) are the verdict on it. `network` is a digest with the service's secret key.
+    `subscribed` says that replies are mailed to the author.
     """
 
     id: Id

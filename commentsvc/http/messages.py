@@ -25,6 +25,7 @@ from commentsvc.util.i18n import (
     Text,
     accepted_language,
     find_language,
+    gettext,
     requested_language,
     translate,
 )
@@ -307,8 +308,12 @@ class CorsPolicy:
             raise HttpError(
                 403,
                 "forbidden_origin",
-                f"Pages at {sent[:200]} may not write here. The operator can allow it by adding"
-                f" this address to the origins of the site {site} in the settings.",
+                gettext(
+                    "Pages at %(origin)s may not write here. The operator can allow it by adding"
+                    " this address to the origins of the site %(site)s in the settings.",
+                    origin=sent[:200],
+                    site=site,
+                ),
             )
         return (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
 

@@ -25,6 +25,7 @@ from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 BASE: Final = 0.125
@@ -55,7 +56,7 @@ class MissLimiter:
             key = b"moderation " + key
         cost = BASE + len(request.query) / QUERY_SIZE
         if wait := self._limiter.take(key, self._clock.monotonic_ms(), cost):
-            return _refused(wait)
+            return _refused(request, wait)
         answer = self._handle(request)
         if isinstance(answer, Response):
             if more := _more(answer):
@@ -81,7 +82,8 @@ def _more(response: Response) -> float:
     return max(0.0, len(response.body) / SIZE - BASE) + (UNSTORED if made_each_time else 0.0)
 
 
-def _refused(wait: int) -> Response:
-    message = "Your network asks for too much that is not cached. Please wait a moment."
+def _refused(request: Request, wait: int) -> Response:
+    message = _("Your network sends too many requests. Please wait a moment.")
     headers = (("Retry-After", str(wait)),)
-    return refusal(HttpError(429, "too_many_reads", message, headers=headers))
+    error = HttpError(429, "too_many_reads", message, headers=headers)
+    return refusal(error, request.language().tag)

@@ -18,6 +18,7 @@ from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.protected_names import ProtectedNames
+from commentsvc.spam.reasons import line
 
 ADMINS: Final = "admins"  # stands for all whom the source marks as such
 
@@ -63,9 +64,12 @@ class AuthorRules:
         return None
 
     def doubt(self, author: str, email: str, digest: str) -> str:
-        """Return why a comment has to wait that no moderator wrote; "" where it has not."""
+        """Return why a comment has to wait that no moderator wrote; "" where it has not.
+
+        The reason is a line of `spam.reasons`.
+        """
         found = self._names.check(author, email, digest)
-        return found.reason if found else ""
+        return line(found.reason, found.points, found.about) if found else ""
 
 
 def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:

@@ -31,6 +31,7 @@ from commentsvc.imports.records import (
 from commentsvc.imports.text_workers import TextWorkers
 from commentsvc.imports.texts import CommentText
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # of the digest that stands for a comment of a source
@@ -299,7 +300,7 @@ class Stage:
             return _Whose(*shown, profile.role, profile.id, comment.reasons)
         author = self._our_author(comment) if comment.ours else self._their_author(comment)
         if author.doubt:
-            self._note(f"it {author.doubt}: it waits for a moderator")
+            self._note(f"it {said(author.doubt).text}: it waits for a moderator")
         return author
 
     def _our_author(self, comment: ImportedComment) -> _Whose:

@@ -98,7 +98,7 @@ def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
     """Return the thread of that id. Raises UnknownThread."""
     rows = threads.listing(reader, "", 1, thread_id + 1, who.sites)
     if not rows or rows[0].id != thread_id:
-        raise UnknownThread(f"no page has the id {thread_id}")
+        raise UnknownThread(_("no page has the id %(id)s", id=thread_id))
     return rows[0]
 
 

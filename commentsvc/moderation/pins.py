@@ -5,6 +5,7 @@ from commentsvc.comments.errors import NotPinnable
 from commentsvc.db.schema.comments import CommentTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry, thread_tag
+from commentsvc.util.i18n import gettext as _
 
 
 def pin(tx: Transaction, comment_id: int) -> None:
@@ -14,7 +15,7 @@ def pin(tx: Transaction, comment_id: int) -> None:
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status != APPROVED or entry.comment.parent_id is not None:
-        raise NotPinnable(f"comment {comment_id} is no published comment that replies to none")
+        raise NotPinnable(_("comment %(id)s is a reply, or is not published", id=comment_id))
     _set(tx, entry, comment_id)
 
 

@@ -29,6 +29,7 @@ from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag, thr
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.spam.protected_names import looks, skeletons
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 
 NAME_LENGTH: Final = 80  # characters of a public name
@@ -132,7 +133,7 @@ def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profi
     given = [*dict.fromkeys(sites)]
     known = tx.query(SiteTable.select(SiteTable.name))
     if unknown := [one for one in given if (one,) not in known]:
-        raise ProfileRefused(f"no site is called {', '.join(unknown)}")
+        raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
     profile = replace(named(tx, name), role=role, sites="\n".join(given))
     keep_an_owner(tx, profile)
     return save(tx, profile)
@@ -144,7 +145,7 @@ def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") ->
     after = [changed if changed and each.id == changed.id else each for each in before]
     after = [each for each in after if each.name.casefold() != removed.casefold()]
     if any(map(_is_owner, before)) and after and not any(map(_is_owner, after)):
-        raise ProfileRefused("one owner of all sites must be left")
+        raise ProfileRefused(_("one owner of all sites must be left"))
 
 
 def _is_owner(profile: Profile) -> bool:
@@ -176,18 +177,26 @@ def _profiles() -> Select:
 
 def _check(profile: Profile, others: list[Profile]) -> None:
     if len(profile.public_name) > NAME_LENGTH:
-        raise ProfileRefused(f"a public name has at most {NAME_LENGTH} characters")
+        raise ProfileRefused(_("a public name has at most %(most)s characters", most=NAME_LENGTH))
     if profile.email and not is_email(profile.email):
-        raise ProfileRefused(f"{profile.email} is no e-mail address")
+        raise ProfileRefused(_("%(email)s is not an email address", email=profile.email))
     if profile.site and not is_site(profile.site):
-        raise ProfileRefused("a website begins with https:// or http:// and has no spaces")
+        raise ProfileRefused(_("a website begins with https:// or http:// and has no spaces"))
     if profile.role not in ROLES:
         raise ProfileRefused(f"a role is {' or '.join(ROLES)}")
     for other in others:
         if {*looks(profile.author)} & {*skeletons(other.author), *skeletons(other.name)}:
-            raise ProfileRefused(f"{profile.author} looks like the name of {other.name}")
+            raise ProfileRefused(
+                _(
+                    "%(name)s looks like the name of %(other)s",
+                    name=profile.author,
+                    other=other.name,
+                )
+            )
         if profile.email and profile.email.lower() == other.email.lower():
-            raise ProfileRefused(f"{other.name} has the address {profile.email}")
+            raise ProfileRefused(
+                _("%(email)s is the address of %(other)s", email=profile.email, other=other.name)
+            )
 
 
 def _purge(tx: Transaction, moderator_id: int) -> None:

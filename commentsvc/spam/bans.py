@@ -17,6 +17,7 @@ hash that its comments keep (see `util.client_network`), which ends with them; a
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
@@ -29,6 +30,7 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.spam import score
+from commentsvc.spam.reasons import Reason
 from commentsvc.spam.score import Signal
 from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.i18n import gettext as _
@@ -38,13 +40,23 @@ from commentsvc.util.text import fold
 TAG: Final = "bans"
 MOST: Final = 10_000  # bans that are kept: every submission looks through the words among them
 
+# By the kind of a ban: what its value looks like, and what is said of any other.
 _SHAPES: Final = {
-    "author": (re.compile(r"[^\x00-\x1f\x7f]{1,254}"), "a name or an e-mail address"),
-    "network": (re.compile(r"[0-9a-f]{16}"), "the hash of a network, 16 hexadecimal digits"),
-    "word": (re.compile(r"(?=.*\w)[^\x00-\x1f\x7f]{1,100}"), "a word or a few, with a letter"),
+    "author": (
+        re.compile(r"[^\x00-\x1f\x7f]{1,254}"),
+        _("“%(value)s” is not a name or an email address"),
+    ),
+    "network": (
+        re.compile(r"[0-9a-f]{16}"),
+        _("“%(value)s” is not the hash of a network, which has 16 hexadecimal digits"),
+    ),
+    "word": (
+        re.compile(r"(?=.*\w)[^\x00-\x1f\x7f]{1,100}"),
+        _("“%(value)s” is not a word, or a few words"),
+    ),
     "domain": (
         re.compile(r"(?=.{1,253}\Z)[^\s/?#@:.]{1,63}(\.[^\s/?#@:.]{1,63})+"),
-        "a domain such as spam.example",
+        _("“%(value)s” is not a domain such as spam.example"),
     ),
 }
 _HOST: Final = re.compile(r'(?:href="|\A)https?://([^/?#":]+)', re.IGNORECASE)
@@ -68,15 +80,15 @@ def add(
 
     One that is there gets the new end. Raises BanRefused.
     """
-    shape, description = _SHAPES[kind]
+    shape, refusal = _SHAPES[kind]
     plain = fold(value).strip()
     if kind == "domain":
         plain = _domain(value.strip()).removeprefix("www.")
     if not shape.fullmatch(plain):
-        raise BanRefused(f"{value!r} is not {description}")
+        raise BanRefused(replace(refusal, params={"value": value}))
     [(number,)] = tx.query(BanTable.select(fn.COUNT(BanTable.id)))
     if number >= MOST:
-        raise BanRefused(_("there are %(number)s bans already: take some away", number=MOST))
+        raise BanRefused(_("there are %(number)s bans already: lift some first", number=MOST))
     ban = BanTable.insert(kind=kind, value=plain, created_at=now, actor=who, expires_at=expires)
     rows = tx.query(
         ban.on_conflict(
@@ -90,7 +102,7 @@ def add(
 def remove(tx: Transaction, ban_id: int) -> None:
     """Lift a ban. Raises UnknownBan."""
     if not tx.change(BanTable.delete().where(BanTable.id == ban_id)):
-        raise UnknownBan(f"no ban has the id {ban_id}")
+        raise UnknownBan(_("no ban has the id %(id)s", id=ban_id))
     tx.purge(TAG)
 
 
@@ -99,7 +111,7 @@ def find(reader: Reader, ban_id: int) -> Ban:
     for ban in listing(reader):
         if ban.id == ban_id:
             return ban
-    raise UnknownBan(f"no ban has the id {ban_id}")
+    raise UnknownBan(_("no ban has the id %(id)s", id=ban_id))
 
 
 def listing(reader: Reader) -> list[Ban]:
@@ -154,17 +166,18 @@ class Bans:
         """What of a submission is banned; `hashes` gives those of its network."""
         if not self._any:
             return []
-        values, found = self._values, []
+        values = self._values
+        found: list[Reason] = []
         if values["author"] & {fold(submission.author), fold(submission.email)}:
-            found.append("the author is banned")
+            found.append("author-banned")
         if values["network"] and values["network"] & {each.hex() for each in hashes()}:
-            found.append("the network is banned")
+            found.append("network-banned")
         if values["word"] and self._words.check(submission, 0):
-            found.append("a word is banned")
+            found.append("word-banned")
         if values["domain"]:
             hosts = _HOST.findall(html) + _HOST.findall(submission.site)
             if values["domain"] & {each for host in hosts for each in _above(host)}:
-                found.append("the domain of a link is banned")
+                found.append("domain-banned")
         return [Signal(score.BANNED, reason) for reason in found]
 
 

@@ -84,10 +84,10 @@ class Bayes:
         if sure >= LIKELY:
             points = score.LIKE_SPAM if sure >= CERTAIN else score.RATHER_LIKE_SPAM
             shown = ", ".join([word for each, word in known if each > 0.5][:SHOWN])
-            return [Signal(points, f"like what was marked as spam: {shown}")]
+            return [Signal(points, "like-spam", shown)]
         if sure <= GOOD:
             shown = ", ".join([word for each, word in known if each < 0.5][:SHOWN])
-            return [Signal(score.LIKE_APPROVED, f"like what was approved: {shown}")]
+            return [Signal(score.LIKE_APPROVED, "like-approved", shown)]
         return []
 
 

@@ -24,8 +24,8 @@ from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.client_network import wide_network
 from commentsvc.util.ratelimit import RateLimiter
 
-_NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "sent without JavaScript"))
-_NO_WORK = Signal(score.NO_WORK, "no proof of work")
+_NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "no-form-token"))
+_NO_WORK = Signal(score.NO_WORK, "no-work")
 
 
 class SpamChecker:
@@ -87,7 +87,7 @@ class SpamChecker:
             signals.append(_NO_WORK)
         spam_from = self._spam_from
         if self._site_limiter.take(submission.place[0], monotonic_ms):
-            signals.append(Signal(score.CROWD, "the site gets more comments than usual"))
+            signals.append(Signal(score.CROWD, "crowd"))
             spam_from = spam_from and spam_from + score.CROWD  # it makes nothing spam
         return score.decide(tuple(signals), policy.holds_from, spam_from)
 
@@ -129,7 +129,7 @@ class SpamChecker:
                 submission.form_token, site, submission.fingerprint(), now_ms
             )
         if self._mode in ("hold", "require") and look.finding and not look.usable:
-            return TokenCheck(False, Signal(HOLD, look.finding.reason))
+            return TokenCheck(False, look.finding._replace(points=HOLD))
         return look
 
     def _lacks_work(self, submission: Submission, usable: bool) -> bool:

@@ -50,6 +50,6 @@ class Duplicates:
         if not again:
             return []
         if not linked and not submission.site and len(submission.message) < COMMON_LENGTH:
-            return [Signal(score.COMMON, "the same sentence came from another network")]
+            return [Signal(score.COMMON, "common")]
         points = score.OFTEN_REPEATED if others else score.REPEATED
-        return [Signal(points, "the same text came from another network")]
+        return [Signal(points, "repeated")]

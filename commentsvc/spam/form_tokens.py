@@ -62,14 +62,14 @@ class FormTokens:
             text = b""
         parts = _PARTS(text.decode())
         if not parts or parts[3] != site:
-            return TokenCheck(False, Signal(score.FORGED, "a form token that is not ours"))
+            return TokenCheck(False, Signal(score.FORGED, "token-forged"))
         age_ms = now_ms - int(parts[1])
         if not -SKEW_MS <= age_ms < OLDEST_MS:
-            return TokenCheck(False, Signal(score.EXPIRED, "a form token that is too old"))
+            return TokenCheck(False, Signal(score.EXPIRED, "token-expired"))
         if self._use(parts[2], submission) != submission:
-            return TokenCheck(False, Signal(score.REPLAYED, "a form token that was used before"))
+            return TokenCheck(False, Signal(score.REPLAYED, "token-used"))
         if age_ms < YOUNGEST_MS:
-            return TokenCheck(True, Signal(score.HASTY, f"sent within {YOUNGEST_MS // 1_000} s"))
+            return TokenCheck(True, Signal(score.HASTY, "hasty", str(YOUNGEST_MS // 1_000)))
         return TokenCheck(True, None)
 
     def _use(self, word: str, submission: int) -> int:

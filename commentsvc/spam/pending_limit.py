@@ -16,15 +16,17 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings.schema import SpamSettings
+from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 RECOUNT_MS: Final = 10_000
 SITE_RETRY: Final = 3_600  # seconds until somebody may have looked at the queue
 
-NETWORK_FULL: Final = (
+NETWORK_FULL: Final = _(
     "Too many comments from your network wait for approval. Please try again later."
 )
-SITE_FULL: Final = "Too many comments wait for approval here. Please try again later."
+SITE_FULL: Final = _("Too many comments wait for approval here. Please try again later.")
 
 
 @prepared
@@ -44,7 +46,7 @@ def _waiting(site: Param, most: Param) -> Select:
 class Refusal(NamedTuple):
     """Why a comment may not wait, for its author, and the seconds after which to try again."""
 
-    text: str
+    text: Message
     retry_after: int
 
 

@@ -21,6 +21,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.model import MODERATORS_TAG
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal
+from commentsvc.util.text import one_line
 
 REMEMBERED: Final = 1_024  # texts that are not ASCII, whose skeletons take some microseconds
 
@@ -92,9 +93,9 @@ class ProtectedNames:
             return None
         for look in looks(author):
             if look in names:
-                return Signal(0, f"looks like the protected name “{names[look]}”")
+                return Signal(0, "protected-name", one_line(names[look]))
         if avatar in self._avatars or any(look in names for look in skeletons(email)):
-            return Signal(0, "has a protected address")
+            return Signal(0, "protected-address")
         return None
 
 

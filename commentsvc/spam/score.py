@@ -7,24 +7,31 @@ is filed as spam (the setting `spam.spam_score`), and so is what says nearly the
 moderators called spam before; there it costs no moderator's time, and can still be found and
 undone.
 
-The points stand here and nowhere else, so that all can be compared at a glance.
+The points stand here and nowhere else, so that all can be compared at a glance. The reasons are
+stored as codes, which `reasons` says in the words of a moderator's language.
 """
 
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from commentsvc.spam.reasons import Reason, line
+
 Decision = Literal["accept", "hold", "spam", "reject"]
 
 
 class Signal(NamedTuple):
-    """What a layer found: how much it weighs, and a few words that a moderator can read."""
+    """What a check found: how much it weighs, the code of the reason, and what it is about.
+
+    `about` is a word, a name or a number of the comment, on one line, or "".
+    """
 
     points: int
-    reason: str
+    reason: Reason
+    about: str = ""
 
 
 class Verdict(NamedTuple):
-    """The decision, the sum of the points and their reasons."""
+    """The decision, the sum of the points and a line for each reason (see `reasons.line`)."""
 
     decision: Decision
     score: int = 0
@@ -53,8 +60,8 @@ BANNED: Final = 100
 # From how many points a comment waits, by the site's policy; for "first" see `policy`.
 HOLDS_FROM: Final = {"all": 0, "first": 0, "suspicious": HOLD, "none": BANNED}
 
-TRAPPED: Final = Verdict("reject", 100, ("filled the field that people do not see",))
-UNKNOWN_FORM: Final = Verdict("reject", HOLD, ("no form token that holds",))
+TRAPPED: Final = Verdict("reject", 100)
+UNKNOWN_FORM: Final = Verdict("reject", HOLD)
 _ACCEPTED: Final = Verdict("accept")
 _HELD: Final = Verdict("hold")
 
@@ -68,10 +75,7 @@ def decide(signals: tuple[Signal, ...], holds_from: int, spam_from: int) -> Verd
     if not signals:
         return _ACCEPTED if holds_from else _HELD
     score = max(0, sum(finding.points for finding in signals))
-    reasons = tuple(
-        f"{finding.reason} ({finding.points:+})" if finding.points else finding.reason
-        for finding in signals
-    )
+    reasons = tuple(line(finding.reason, finding.points, finding.about) for finding in signals)
     if spam_from and score >= spam_from:
         return Verdict("spam", score, reasons)
     return Verdict("hold" if score >= holds_from else "accept", score, reasons)

@@ -39,13 +39,13 @@ class TextRules:
         """Look at a submission whose message has so many `links`."""
         signals = []
         if self._links and links > self._links:
-            signals.append(Signal(score.MANY_LINKS, f"{links} links"))
+            signals.append(Signal(score.MANY_LINKS, "links", str(links)))
         if self._word:
             texts = (submission.author, submission.site, submission.message)
             if found := self._word.search(fold("\n".join(texts))):
-                signals.append(Signal(score.WORD, f'the word "{found[0]}"'))
+                signals.append(Signal(score.WORD, "word", found[0]))
         if self._scripts and (script := self._foreign(submission.message)):
-            signals.append(Signal(score.FOREIGN_SCRIPT, f"written in {script} script"))
+            signals.append(Signal(score.FOREIGN_SCRIPT, "script", script))
         return signals
 
     def _foreign(self, message: str) -> str:

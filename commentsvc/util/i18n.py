@@ -82,7 +82,10 @@ class Message:
             said = translations.pgettext(self.context, self.text)
         else:
             said = translations.gettext(self.text)
-        return said % self.params if self.params else said
+        if not self.params:
+            return said
+        with speaking(language):  # of a message that stands for a name
+            return said % self.params
 
     def __str__(self) -> str:
         return self.said_in(spoken())

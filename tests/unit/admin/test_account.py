@@ -104,7 +104,7 @@ def test_a_profile_that_cannot_be_is_kept_in_the_form_and_told(seat: Seat) -> No
     answer = seat.send("profile", public_name='"><b>', email="nobody", site="")
     assert answer.status == 422
     html = text(answer)
-    assert "nobody is no e-mail address" in html
+    assert "nobody is not an email address" in html
     assert 'value="nobody"' in html
     assert "<b>" not in html
     assert 'value="nobody"' not in text(seat.get("account"))

@@ -9,7 +9,7 @@ from tests.unit.database_fixture import add
 
 @pytest.fixture
 def seat(service: Served) -> Seat:
-    add(service.database, status="pending", score=5, reasons="4 links (+5)")
+    add(service.database, status="pending", score=5, reasons="links +5 4")
     return seated(service)
 
 

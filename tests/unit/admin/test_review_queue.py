@@ -264,10 +264,15 @@ def test_hostile_texts_stay_text_in_every_field(service: Served, seat: Seat) -> 
 
 
 def test_the_verdict_is_shown_with_its_reasons(service: Served, seat: Seat) -> None:
-    submit(service, score=8, reasons="3 links (+5)\nthe same text (+3)")
+    submit(service, score=8, reasons="links +5 4\nscript +3 greek\nas another program said")
     html = text(seat.get("queue"))
     assert "Doubt 8 of 9" in html
-    assert "3 links (+5), the same text (+3)" in html
+    assert "<span>more links than allowed: 4 <bdi>(+5)</bdi></span> · " in html
+    assert "<span>as another program said</span>" in html
+    seat.send("language", language="de")
+    html = text(seat.get("queue"))
+    assert "mehr Links als erlaubt: 4" in html
+    assert "in einer anderen Schrift geschrieben: Griechisch" in html
 
 
 def test_a_page_of_a_site_without_origin_is_named_without_a_link(

@@ -27,7 +27,7 @@ def code(seat: Seat, key: bytes) -> str:
 def prepared(service: Served) -> tuple[Seat, bytes, list[str]]:
     """A moderator who has set up an app: the browser, the app's key, the recovery codes."""
     seat = seated(service)
-    assert "No codes are asked for" in text(seat.get("factor"))
+    assert "Signing in does not ask for a code" in text(seat.get("factor"))
     seat.send("factor", do="begin")
     key = secret(seat)
     answer = seat.send("factor", do="confirm", code=code(seat, key))
@@ -119,7 +119,7 @@ def test_codes_are_switched_off_by_a_code(service: Served) -> None:
     assert seat.send("factor", do="off", code="000000").status == 403
     answer = seat.send("factor", do="off", code=codes[0])
     assert header(answer, "Location") == "factor"
-    assert "No codes are asked for" in text(seat.get("factor"))
+    assert "Signing in does not ask for a code" in text(seat.get("factor"))
     assert Seat(service, "198.51.100.7").sign_in("ann", PASSWORD).status == 303
 
 

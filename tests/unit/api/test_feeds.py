@@ -60,6 +60,12 @@ def test_the_feed_of_a_page_is_called_after_it() -> None:
     assert read(page).findtext(ATOM + "title") == "Comments on /p/?a&b - A & B"
 
 
+def test_titles_are_in_the_language_of_the_blog() -> None:
+    page = read(replace(SITE, url="/p/?a&b", language="de"), ENTRY)
+    assert page.findtext(ATOM + "title") == "Kommentare zu A <post> - A & B"
+    assert page.findtext(f"{ATOM}entry/{ATOM}title") == "Ann zu A <post>"
+
+
 def test_an_edited_comment_is_updated() -> None:
     entry = replace(ENTRY, comment=replace(COMMENT, edited_at=1_500_000_120_000))
     assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"

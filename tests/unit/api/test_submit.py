@@ -100,9 +100,9 @@ def test_the_verdict_is_stored_and_never_told(service: Served) -> None:
     links = " ".join(f"https://{n}.example/" for n in range(4))
     answers = [service.submit(), service.submit(links)]
     plain, held = verdicts(service)
-    assert plain[:3] == ("approved", 3, "sent without JavaScript (+3)")
-    assert held[:3] == ("pending", 8, "4 links (+5)\nsent without JavaScript (+3)")
-    assert b"4 links" not in answers[1].body
+    assert plain[:3] == ("approved", 3, "no-form-token +3")
+    assert held[:3] == ("pending", 8, "links +5 4\nno-form-token +3")
+    assert b"links +5" not in answers[1].body
     assert len(held[3]) == 8
     assert held[3] == plain[3]
 

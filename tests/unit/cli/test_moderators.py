@@ -90,7 +90,7 @@ def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) 
         (("add", "Bob"), PASSWORD, "there is a moderator called Bob already"),
         (("passwd", "ann"), PASSWORD, "no moderator is called ann"),
         (("profile", "ann", "--site", "x"), "", "no moderator is called ann"),
-        (("profile", "Bob", "--email", "x"), "", "x is no e-mail address"),
+        (("profile", "Bob", "--email", "x"), "", "x is not an email address"),
         (("remove", "ann"), "", "no moderator is called ann"),
         (("no-code", "ann"), "", "no moderator is called ann"),
     ],

@@ -239,7 +239,7 @@ inserted: dict[str, object] = {
     "token_hash": b"t",
     "token_expires_at": 5,
     "score": 5,
-    "reasons": "9 links (+5)",
+    "reasons": "links +5 9",
     "network": b"network",
     "role": "owner",
     "moderator_id": None,

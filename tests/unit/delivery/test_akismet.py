@@ -167,7 +167,7 @@ def test_who_has_decided_meanwhile_is_not_overruled(asking: Asking) -> None:
 def test_what_an_author_does_is_no_decision(asking: Asking) -> None:
     """A text that its author changed, and that waits again for it, is asked about again."""
     asking.service.submit("Hello", author=SPAMMER)
-    revised = Verdict("hold", 5, ("4 links (+5)",))
+    revised = Verdict("hold", 5, ("links +5 4",))
     asking.service.database.write_now(author_edits.edit, 1, "Buy", revised, 5)
     assert asking.statuses() == ["pending"]
     assert asking.deliver()[-1:] == [("comment-check", SPAMMER)]

@@ -138,6 +138,15 @@ def test_messengers_get_their_own_forms(service: Served) -> None:
     assert told["slack"][1]["text"] == f"{text}\nhttps://blog.example/p/"
 
 
+def test_messengers_are_told_in_the_language_of_the_blog(service: Served) -> None:
+    service.submit("Hello")
+    entry, post = service.stored()[0], waiting(service)[0]
+    told = webhooks.Notification(entry, post, "https://blog.example/p/", 0, "de")
+    message = json.loads(webhooks.ntfy(ALL)(told).body)
+    assert message["title"] == "Neuer Kommentar"
+    assert message["message"] == "Ann zu /p/ (veröffentlicht):\nHello"
+
+
 def test_no_words_of_a_reader_are_markup_of_a_messenger(service: Served) -> None:
     service.submit(HOSTILE)
     told = messages(service)

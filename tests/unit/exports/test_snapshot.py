@@ -44,7 +44,7 @@ def fill(database: Database) -> None:
         network=b"\x01\x02",
         notify=True,
         score=2,
-        reasons="the author has a bad name (+2)",
+        reasons="common +1",
         token_hash=b"secret of an edit token",
     )
     add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")

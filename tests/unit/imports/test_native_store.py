@@ -143,7 +143,7 @@ def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> N
     with opened(new) as database:
         rows = [(row[4], *row[5:]) for row in whose(database)]
         assert database.read_now(pins.is_pinned, 4)
-    held = ("pending", "", None, "looks like the protected name “Mo”")
+    held = ("pending", "", None, "protected-name +0 Mo")
     assert rows == [("approved", "owner", 1, ""), held, ("approved", "", None, ""), held]
     assert run(tmp_path / "empty", "auto", path).exit_code == 0
     with opened(tmp_path / "empty") as database:

@@ -121,7 +121,7 @@ def test_each_list_begins_by_its_index_and_stops(
 def test_a_verdict_is_told_with_its_reasons(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         plain = add(database).comment.id
-        doubted = add(database, score=8, reasons="3 links (+5)\nthe same text (+3)").comment.id
+        doubted = add(database, score=8, reasons="links +5 3\nrepeated +3").comment.id
         found = database.read_now(lists.verdicts_of, [plain, doubted, 77])
-        assert found == {doubted: StoredVerdict(8, ("3 links (+5)", "the same text (+3)"))}
+        assert found == {doubted: StoredVerdict(8, ("links +5 3", "repeated +3"))}
         assert database.read_now(lists.verdicts_of, []) == {}

@@ -108,8 +108,8 @@ def test_a_removed_account_takes_its_badge_along(database: Database, purged: lis
     [
         ({"public_name": "M\u043e"}, "looks like the name of mo"),
         ({"public_name": "x" * 81}, "at most 80"),
-        ({"email": "rosa"}, "no e-mail address"),
-        ({"email": "MO@blog.example"}, "mo has the address"),
+        ({"email": "rosa"}, "is not an email address"),
+        ({"email": "MO@blog.example"}, "is the address of mo"),
         ({"site": "javascript:alert(1)"}, "https://"),
         ({"role": "admin"}, "owner or moderator or viewer"),
     ],

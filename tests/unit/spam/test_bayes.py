@@ -23,11 +23,8 @@ def taught(spam_odds: float = 0.97, good_odds: float = 0.03) -> Bayes:
     return bayes
 
 
-def found(bayes: Bayes, text: str) -> list[tuple[int, str]]:
-    return [
-        (points, reason)
-        for points, reason in bayes.score(msgspec.structs.replace(PLAIN, message=text))
-    ]
+def found(bayes: Bayes, text: str) -> list[tuple[int, str, str]]:
+    return [*bayes.score(msgspec.structs.replace(PLAIN, message=text))]
 
 
 def test_an_untaught_filter_says_nothing() -> None:
@@ -38,19 +35,19 @@ def test_what_is_like_spam_is_said_with_its_strongest_words() -> None:
     bayes = taught()
     [number] = tokens("", "", "casino")
     bayes.odds = {**bayes.odds, number: 0.99}
-    reason = "like what was marked as spam: casino, cheap, pills, bonus, deposit"
-    assert found(bayes, f"Today {SPAM}") == [(score.LIKE_SPAM, reason)]
+    words = "casino, cheap, pills, bonus, deposit"
+    assert found(bayes, f"Today {SPAM}") == [(score.LIKE_SPAM, "like-spam", words)]
 
 
 def test_one_word_never_files_a_comment_as_spam() -> None:
     bayes = taught(spam_odds=0.995)
-    reason = "like what was marked as spam: casino"
-    assert found(bayes, "my casino visit") == [(score.RATHER_LIKE_SPAM, reason)]
+    expected = [(score.RATHER_LIKE_SPAM, "like-spam", "casino")]
+    assert found(bayes, "my casino visit") == expected
 
 
 def test_what_is_like_approved_comments_loses_a_little_doubt() -> None:
-    reason = "like what was approved: thank, you, for, this, bread"
-    assert found(taught(), GOOD) == [(score.LIKE_APPROVED, reason)]
+    words = "thank, you, for, this, bread"
+    assert found(taught(), GOOD) == [(score.LIKE_APPROVED, "like-approved", words)]
 
 
 @pytest.mark.parametrize("text", ["", "words nobody knows", f"{GOOD} {SPAM}"])

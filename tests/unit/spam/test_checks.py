@@ -43,8 +43,8 @@ def verdict(
 def test_a_plain_comment_is_accepted_or_held_as_its_standing_says() -> None:
     assert verdict(layers()) == Verdict("accept")
     assert verdict(layers(), policy=PolicyResult(0, [])) == Verdict("hold")
-    banned = PolicyResult(HOLD, [Signal(BANNED, "the author is banned")])
-    expected = Verdict("spam", 100, ("the author is banned (+100)",))
+    banned = PolicyResult(HOLD, [Signal(BANNED, "author-banned")])
+    expected = Verdict("spam", 100, ("author-banned +100",))
     assert verdict(layers(), policy=banned) == expected
 
 
@@ -52,7 +52,7 @@ def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
     judge = layers(blocked_words=("casino",), spam_score=10)
     assert verdict(judge, LINKS + " a").decision == "hold"
     found = verdict(judge, LINKS + " b", author="Casino")
-    assert found == Verdict("spam", 10, ("4 links (+5)", 'the word "casino" (+5)'))
+    assert found == Verdict("spam", 10, ("links +5 4", "word +5 casino"))
 
 
 def test_a_filled_honeypot_is_refused_whatever_the_rest() -> None:
@@ -126,19 +126,19 @@ def test_who_has_stamp_and_work_is_not_doubted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "decision", "reason"),
+    ("mode", "decision", "reasons"),
     [
-        ("off", "accept", "no proof of work (+3)"),
-        ("judge", "accept", "sent without JavaScript (+3)"),
-        ("hold", "hold", "sent without JavaScript (+5)"),
-        ("require", "reject", "no form token that holds"),
+        ("off", "accept", ("no-work +3",)),
+        ("judge", "accept", ("no-form-token +3",)),
+        ("hold", "hold", ("no-form-token +5",)),
+        ("require", "reject", ()),
     ],
 )
 def test_what_has_no_stamp_is_judged_as_the_settings_say(
-    mode: str, decision: str, reason: str
+    mode: str, decision: str, reasons: tuple[str, ...]
 ) -> None:
     found = verdict(layers(form_token=mode, proof_of_work=5))
-    assert (found.decision, found.reasons) == (decision, (reason,))
+    assert (found.decision, found.reasons) == (decision, reasons)
 
 
 @pytest.mark.parametrize("mode", ["hold", "require"])
@@ -149,9 +149,7 @@ def test_an_old_client_that_knows_no_stamp_waits_and_is_never_refused(mode: str)
 def test_a_stamp_without_its_work_is_doubted() -> None:
     judge = layers(**WITH)
     form_token = proof(judge)["form_token"]
-    assert verdict(judge, later_ms=9_000, form_token=form_token).reasons == (
-        "no proof of work (+3)",
-    )
+    assert verdict(judge, later_ms=9_000, form_token=form_token).reasons == ("no-work +3",)
 
 
 @pytest.mark.parametrize("mode", ["off", "judge"])
@@ -160,7 +158,7 @@ def test_the_work_of_a_used_stamp_is_none(mode: str) -> None:
     sent = proof(judge)
     assert verdict(judge, later_ms=9_000, **sent).score == 0
     again = verdict(judge, "Something else.", later_ms=9_000, **sent)
-    assert "no proof of work (+3)" in again.reasons
+    assert "no-work +3" in again.reasons
 
 
 def test_a_forged_stamp_is_refused_where_one_is_required() -> None:
@@ -175,7 +173,7 @@ def test_without_work_asked_a_stamp_is_enough() -> None:
     judge = layers(form_token="require")
     assert [*judge.invite("blog", NOW, 0)] == ["form_token"]
     assert verdict(judge, later_ms=9_000, **proof(judge)).score == 0
-    assert verdict(judge, "Quick.", **proof(judge)).reasons == ("sent within 3 s (+3)",)
+    assert verdict(judge, "Quick.", **proof(judge)).reasons == ("hasty +3 3",)
 
 
 EVERYTHING: dict[str, Any] = {  # Any: as for layers
@@ -202,10 +200,10 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
         ({"max_links": 0}, "links"),
         ({"blocked_words": ()}, "casino"),
         ({"scripts": ()}, "script"),
-        ({"duplicates": False}, "same text"),
-        ({"form_token": "off"}, "within"),
-        ({"proof_of_work": 0}, "of work"),
-        ({"site_rate_limit": "off"}, "usual"),
+        ({"duplicates": False}, "repeated"),
+        ({"form_token": "off"}, "hasty"),
+        ({"proof_of_work": 0}, "no-work"),
+        ({"site_rate_limit": "off"}, "crowd"),
     ],
 )
 def test_each_layer_can_be_off_by_itself(off: dict[str, Any], word: str) -> None:  # Any: as above

@@ -17,7 +17,7 @@ from tests.unit.database_fixture import add, decide, opened
 
 TEXTS = {"spam": "cheap pills casino bonus", "approved": "thank you for this bread"}
 SENT = Submission(("blog", "/p/"), "Ann", TEXTS["spam"], "", "", "", None, "", "", "")
-HELD = [Signal(score.LIKE_SPAM, "like what was marked as spam: cheap, pills, casino, bonus")]
+HELD = [Signal(score.LIKE_SPAM, "like-spam", "cheap, pills, casino, bonus")]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from commentsvc.db.database import Database
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT_MS, SITE_FULL, PendingLimit
+from commentsvc.util.i18n import Text
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import add, decide, opened
 
@@ -29,7 +30,7 @@ def limit(
     return PendingLimit(settings, database)
 
 
-def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[str]:
+def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[Text]:
     """What is said to so many comments; "" where they may wait."""
     refusals = [limit.take("blog", network, now_ms) for _ in range(number)]
     return [refusal.text if refusal else "" for refusal in refusals]

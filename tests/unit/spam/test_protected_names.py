@@ -71,7 +71,7 @@ def test_what_looks_like_a_protected_name_is_found() -> None:
     for name in IMITATIONS:
         finding = names.check(name, "", "")
         assert finding, name
-        assert finding.reason == "looks like the protected name “Rosa Miller”"
+        assert (finding.reason, finding.about) == ("protected-name", "Rosa Miller")
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -105,7 +105,7 @@ def test_an_address_is_protected_as_address_digest_and_name() -> None:
     for given in (("Ann", ROSA, ""), ("Ann", "ROSA@Blog.Example", ""), ("Ann", "", digest)):
         finding = names.check(*given)
         assert finding
-        assert finding.reason == "has a protected address"
+        assert finding.reason == "protected-address"
     assert names.check("rosa@bIog.example", "", "")
     assert names.check("Ann", "ann@blog.example", "0" * 32) is None
 

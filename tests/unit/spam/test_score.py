@@ -6,9 +6,9 @@ from commentsvc.settings.schema import SpamSettings
 from commentsvc.spam import score
 from commentsvc.spam.score import HOLD, Signal, Verdict, decide
 
-LINKS = Signal(HOLD, "9 links")
-AGAIN = Signal(1, "again")
-BANNED = Signal(score.BANNED, "banned")
+LINKS = Signal(HOLD, "links", "9")
+AGAIN = Signal(1, "common")
+BANNED = Signal(score.BANNED, "word-banned")
 
 
 @pytest.mark.parametrize(
@@ -16,17 +16,21 @@ BANNED = Signal(score.BANNED, "banned")
     [
         ([], "none", Verdict("accept")),
         ([], "all", Verdict("hold")),
-        ([AGAIN], "none", Verdict("accept", 1, ("again (+1)",))),
-        ([AGAIN], "all", Verdict("hold", 1, ("again (+1)",))),
-        ([LINKS], "suspicious", Verdict("hold", 5, ("9 links (+5)",))),
-        ([LINKS], "none", Verdict("accept", 5, ("9 links (+5)",))),
-        ([AGAIN], "suspicious", Verdict("accept", 1, ("again (+1)",))),
+        ([AGAIN], "none", Verdict("accept", 1, ("common +1",))),
+        ([AGAIN], "all", Verdict("hold", 1, ("common +1",))),
+        ([LINKS], "suspicious", Verdict("hold", 5, ("links +5 9",))),
+        ([LINKS], "none", Verdict("accept", 5, ("links +5 9",))),
+        ([AGAIN], "suspicious", Verdict("accept", 1, ("common +1",))),
         ([], "first", Verdict("hold")),
-        ([BANNED], "none", Verdict("spam", 100, ("banned (+100)",))),
-        ([LINKS, AGAIN], "suspicious", Verdict("hold", 6, ("9 links (+5)", "again (+1)"))),
-        ([LINKS, LINKS], "none", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
-        ([LINKS, LINKS], "all", Verdict("spam", 10, ("9 links (+5)", "9 links (+5)"))),
-        ([Signal(-3, "known")], "none", Verdict("accept", 0, ("known (-3)",))),
+        ([BANNED], "none", Verdict("spam", 100, ("word-banned +100",))),
+        ([LINKS, AGAIN], "suspicious", Verdict("hold", 6, ("links +5 9", "common +1"))),
+        ([LINKS, LINKS], "none", Verdict("spam", 10, ("links +5 9", "links +5 9"))),
+        ([LINKS, LINKS], "all", Verdict("spam", 10, ("links +5 9", "links +5 9"))),
+        (
+            [Signal(-3, "like-approved", "tea")],
+            "none",
+            Verdict("accept", 0, ("like-approved -3 tea",)),
+        ),
     ],
 )
 def test_a_submission_is_judged(signals: list[Signal], policy: str, expected: Verdict) -> None:

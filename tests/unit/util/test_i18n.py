@@ -132,6 +132,12 @@ def test_a_fault_of_a_translation_is_found(change: dict[str, object], fault: str
     assert fault in faults(catalog)[0]
 
 
+def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
+    french = catalogues.read(catalogues.paths()["fr"])
+    texts = [text for entry in french if entry.id for text in forms(entry)]
+    assert [text for text in texts if re.search(r" [;:?!»]|« ", text)] == []
+
+
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_plural_forms_are_those_of_cldr(tag: str) -> None:
     """Two numbers have one form exactly where Unicode says so."""

@@ -1,0 +1,96 @@
+"""Reasons: why a comment was doubted, stored as codes and said in the moderator's language.
+
+A reason is stored as a line: its code, its points and what it is about, as in ``links +5 9`` or
+``no-work +3``. A line of another form, which an export of other programs may hold, is shown as it
+is.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple
+
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+
+Reason = Literal[
+    "author-banned",
+    "common",
+    "crowd",
+    "domain-banned",
+    "hasty",
+    "like-approved",
+    "like-spam",
+    "links",
+    "network-banned",
+    "no-form-token",
+    "no-work",
+    "protected-address",
+    "protected-name",
+    "repeated",
+    "script",
+    "token-expired",
+    "token-forged",
+    "token-used",
+    "word",
+    "word-banned",
+]
+
+TEXTS: Final = {
+    "author-banned": _("the author is banned"),
+    "common": _("the same sentence came from another network"),
+    "crowd": _("the site gets more comments than usual"),
+    "domain-banned": _("the domain of a link is banned"),
+    "hasty": _("sent within %(about)s seconds"),
+    "like-approved": _("similar to approved comments: %(about)s"),
+    "like-spam": _("similar to spam: %(about)s"),
+    "links": _("more links than allowed: %(about)s"),
+    "network-banned": _("the network is banned"),
+    "no-form-token": _("sent without JavaScript"),
+    "no-work": _("no proof of work"),
+    "protected-address": _("has a protected address"),
+    "protected-name": _("looks like the protected name “%(about)s”"),
+    "repeated": _("the same text came from another network"),
+    "script": _("written in another script: %(about)s"),
+    "token-expired": _("sent with a form token that is too old"),
+    "token-forged": _("sent with a forged form token"),
+    "token-used": _("sent with a form token that was used before"),
+    "word": _("contains the word “%(about)s”"),
+    "word-banned": _("a word is banned"),
+}
+# The scripts that are met most; others are called by the first word of their letters' names.
+SCRIPTS: Final = {
+    "arabic": _("Arabic"),
+    "bengali": _("Bengali"),
+    "cyrillic": _("Cyrillic"),
+    "devanagari": _("Devanagari"),
+    "greek": _("Greek"),
+    "han": _("Han"),
+    "hangul": _("Hangul"),
+    "hebrew": _("Hebrew"),
+    "kana": _("Kana"),
+    "latin": _("Latin"),
+    "thai": _("Thai"),
+}
+_LINE: Final = re.compile(r"([a-z-]+) ([+-][0-9]{1,3})(?: (.*))?").fullmatch
+
+
+class SaidReason(NamedTuple):
+    """A reason in words, and its points such as "+3"; "" where it has none."""
+
+    text: Text
+    points: str
+
+
+def line(reason: str, points: int, about: str = "") -> str:
+    """Return the line under which a reason is stored."""
+    return f"{reason} {points:+} {about}" if about else f"{reason} {points:+}"
+
+
+def said(stored: str) -> SaidReason:
+    """Return what a stored line says."""
+    found = _LINE(stored)
+    if found is None or found[1] not in TEXTS:
+        return SaidReason(stored, "")
+    code, points, about = found.groups("")
+    what = SCRIPTS.get(about, about) if code == "script" else about
+    return SaidReason(replace(TEXTS[code], params={"about": what}), points if int(points) else "")
