@@ -6,44 +6,66 @@ in silence: a difference is a fault of ours that somebody should report. So this
 
 import sqlite3
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
+import peewee
+from peewee import JOIN, fn
+
+from commentsvc.db.query import Select, literal
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import DatabaseUnusable, Reader, fault
+from commentsvc.model import APPROVED
 
 FAULTS: Final = 100  # rows that are named per kind of fault
 
-# What must hold between the rows: the fault's text, and the query for its rows (without LIMIT).
-CHECKS: Final = (
+Parent = CommentTable.alias("parent")
+
+
+def _counted(table: Any, name: peewee.Field, key: peewee.Field) -> Select:  # Any: a model's class
+    """Return the query for the rows of a table that count comments wrongly, with both numbers."""
+    number = fn.COUNT(CommentTable.id)
+    is_its = (key == table.id) & (CommentTable.status == literal(APPROVED))
+    return (
+        table.select(name, table.count, number)
+        .join(CommentTable, JOIN.LEFT_OUTER, on=is_its)
+        .group_by(table.id)
+        .having(table.count != number)
+    )
+
+
+# What must hold between the rows: the fault's text, and the query for its rows.
+CHECKS: Final[tuple[tuple[str, Select], ...]] = (
     (
         "the thread {0} says that it has {1} approved comments, but it has {2}",
-        "SELECT t.url, t.count, count(c.id) FROM thread AS t LEFT JOIN comment AS c"
-        " ON c.thread_id = t.id AND c.status = 'approved'"
-        " GROUP BY t.id HAVING t.count <> count(c.id)",
+        _counted(ThreadTable, ThreadTable.url, CommentTable.thread),
     ),
     (
         "the site {0} says that it has {1} approved comments, but it has {2}",
-        "SELECT s.name, s.count, count(c.id) FROM site AS s LEFT JOIN comment AS c"
-        " ON c.site_id = s.id AND c.status = 'approved'"
-        " GROUP BY s.id HAVING s.count <> count(c.id)",
+        _counted(SiteTable, SiteTable.name, CommentTable.site),
     ),
     (
         "comment {0} is approved, but has no moment of publication",
-        "SELECT id FROM comment WHERE status = 'approved' AND published_at IS NULL",
+        CommentTable.select(CommentTable.id).where(
+            CommentTable.status == APPROVED, CommentTable.published_at.is_null()
+        ),
     ),
     (
         "comment {0} is filed under another site than its thread",
-        "SELECT c.id FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
-        " WHERE c.site_id <> t.site_id",
+        CommentTable.select(CommentTable.id)
+        .join(ThreadTable)
+        .where(CommentTable.site != ThreadTable.site),
     ),
     (
         "comment {0} answers comment {1}, which is in another thread",
-        "SELECT c.id, c.parent_id FROM comment AS c JOIN comment AS p ON p.id = c.parent_id"
-        " WHERE c.thread_id <> p.thread_id",
+        CommentTable.select(CommentTable.id, CommentTable.parent)
+        .join(Parent, on=Parent.id == CommentTable.parent)
+        .where(CommentTable.thread != Parent.thread),
     ),
-    (
-        "{0} {1} refers to a {2} that does not exist",
-        'SELECT "table", rowid, parent FROM pragma_foreign_key_check',
-    ),
+)
+# SQLite checks references when a row is written, by a connection that was told to.
+_REFERENCES: Final = (
+    "{0} {1} refers to a {2} that does not exist",
+    'SELECT "table", rowid, parent FROM pragma_foreign_key_check LIMIT ?',
 )
 
 
@@ -53,16 +75,18 @@ def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> lis
     `told` is called with the share that is done. Raises sqlite3.Error where the file cannot be read
     just now.
     """
-    steps = len(CHECKS) + 2
+    steps = len(CHECKS) + 3
     if faults := damage(reader):  # what the rows of a damaged file say is worth nothing
         return [f"the file is damaged: {text}" for text in faults]
     told(1 / steps)
     if faults := damaged_texts(reader):
         return faults[:FAULTS]
-    for number, (text, sql) in enumerate(CHECKS, 2):
+    for number, (text, query) in enumerate(CHECKS, 2):
         told(number / steps)
-        rows = reader.execute(f"{sql} LIMIT {FAULTS}").fetchall()
-        faults.extend(text.format(*row) for row in rows)
+        faults.extend(text.format(*row) for row in reader.query(query.limit(FAULTS)))
+    told((steps - 1) / steps)
+    text, sql = _REFERENCES
+    faults.extend(text.format(*row) for row in reader.execute(sql, (FAULTS,)))
     told(1)
     return faults
 

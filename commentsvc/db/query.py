@@ -33,8 +33,10 @@ class _Place:
 class Prepared:
     """A query whose SQL is made once. Each parameter of `build` is a value that it is run with."""
 
-    def __init__(self, build: Callable[..., Select]) -> None:
+    def __init__(self, build: Callable[..., Select], count: int | None = None) -> None:
+        """Take the function, and how many values it takes where that is not said by itself."""
         self._build = build
+        self._count = build.__code__.co_argcount if count is None else count
         self._sql = ""
         self._values: Sequence[object] = ()
 
@@ -42,8 +44,7 @@ class Prepared:
     def sql(self) -> str:
         """The query's SQL."""
         if not self._sql:
-            count = self._build.__code__.co_argcount
-            places = [Param(_Place(n), converter=False, unpack=False) for n in range(count)]
+            places = [Param(_Place(n), converter=False, unpack=False) for n in range(self._count)]
             sql, self._values = self._build(*places).sql()
             self._sql = sql  # last: another thread may read it meanwhile
         return self._sql
@@ -64,6 +65,15 @@ class Prepared:
 
 prepared: Final = Prepared  # as a decorator
 Query: TypeAlias = peewee.BaseQuery | Prepared
+
+
+def insertion(*columns: peewee.Field) -> Prepared:
+    """Return the INSERT of a row of which the values of these columns are bound."""
+
+    def build(*values: Param) -> Select:
+        return columns[0].model.insert(dict(zip(columns, values, strict=True)))
+
+    return Prepared(build, len(columns))
 
 
 def bound(query: Query, values: Sequence[object]) -> tuple[str, Sequence[object]]:

@@ -17,8 +17,10 @@ from commentsvc.comments import queries
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import Branch, build_tree
 from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader
-from commentsvc.model import CLOSED
+from commentsvc.model import APPROVED, CLOSED
 from commentsvc.util.timestamps import rfc3339
 
 # Each file begins so; what does not is not ours, and never removed.
@@ -27,18 +29,50 @@ ALIASES: Final = "aliases.json"  # of all pages: which url leads to which
 SLUG_LENGTH: Final = 60  # characters of a url in the name of its file
 PART: Final = ".part"  # a file that grows is called so; Hugo passes over it
 
-_PAGES: Final = (
-    "SELECT t.id, t.url, t.title, t.count, t.state, t.pinned_id FROM thread AS t"
-    " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY t.url"
-)
-_COMMENTS: Final = (
-    "SELECT id, parent_id, author, author_site, role, published_at, edited_at, html FROM comment"
-    " WHERE thread_id = ? AND status = 'approved' ORDER BY published_at, id"
-)
-_ALIASES: Final = (
-    "SELECT a.url, t.url FROM thread AS a JOIN thread AS t ON t.id = a.alias_id"
-    " JOIN site AS s ON s.id = t.site_id WHERE s.name = ? AND t.count > 0 ORDER BY a.url"
-)
+
+def _pages(site: str) -> Select:
+    return (
+        ThreadTable.select(
+            ThreadTable.id,
+            ThreadTable.url,
+            ThreadTable.title,
+            ThreadTable.count,
+            ThreadTable.state,
+            ThreadTable.pinned_id,
+        )
+        .join(SiteTable)
+        .where(SiteTable.name == site, ThreadTable.count > 0)
+        .order_by(ThreadTable.url)
+    )
+
+
+@prepared
+def _comments(thread_id: Param) -> Select:
+    return (
+        CommentTable.select(
+            CommentTable.id,
+            CommentTable.parent,
+            CommentTable.author,
+            CommentTable.author_site,
+            CommentTable.role,
+            CommentTable.published_at,
+            CommentTable.edited_at,
+            CommentTable.html,
+        )
+        .where(CommentTable.thread == thread_id, CommentTable.status == literal(APPROVED))
+        .order_by(CommentTable.published_at, CommentTable.id)
+    )
+
+
+def _aliases(site: str) -> Select:
+    alias = ThreadTable.alias("alias")
+    return (
+        alias.select(alias.url, ThreadTable.url)
+        .join(ThreadTable, on=ThreadTable.id == alias.aliased)
+        .join(SiteTable, on=SiteTable.id == ThreadTable.site)
+        .where(SiteTable.name == site, ThreadTable.count > 0)
+        .order_by(alias.url)
+    )
 
 
 class DataFilesError(Exception):
@@ -86,8 +120,8 @@ def write(
     site = _site(reader, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
-    for thread_id, url, title, count, state, pinned in reader.execute(_PAGES, (site,)):
-        shown = [_PageComment(*row) for row in reader.execute(_COMMENTS, (thread_id,))]
+    for thread_id, url, title, count, state, pinned in reader.each(_pages(site)):
+        shown = [_PageComment(*row) for row in reader.each(_comments, thread_id)]
         shown.sort(key=lambda comment: comment.id != pinned)  # first, in every order
         deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
         files.put(
@@ -101,21 +135,20 @@ def write(
             },
         )
         advance(count)
-    if aliases := dict(reader.execute(_ALIASES, (site,)).fetchall()):
+    if aliases := dict[str, str](reader.query(_aliases(site))):
         files.put(ALIASES, {"aliases": aliases})
     return files.finish()
 
 
 def comment_count(reader: Reader, site: str) -> int:
     """Return how many comments are to be written. Raises as `write` does."""
-    [(count,)] = reader.execute(
-        "SELECT count FROM site WHERE name = ?", (_site(reader, site),)
-    ).fetchall()
+    name = _site(reader, site)
+    [(count,)] = reader.query(SiteTable.select(SiteTable.count).where(SiteTable.name == name))
     return int(count)
 
 
 def _site(reader: Reader, name: str) -> str:
-    sites = reader.execute("SELECT name, count FROM site ORDER BY name").fetchall()
+    sites = reader.query(SiteTable.select(SiteTable.name, SiteTable.count).order_by(SiteTable.name))
     known = [site for site, _ in sites]
     if name:
         if name not in known:

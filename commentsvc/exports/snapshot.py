@@ -8,8 +8,6 @@ keys, the outbox, used links. What can be counted again is not written either: c
 index, statistics.
 """
 
-# ruff: noqa: S608 - each is put together from constants only
-
 import itertools
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +16,26 @@ from operator import itemgetter
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
+from peewee import JOIN, Case, fn
 
 from commentsvc.comments.urls import UnknownSiteError, UrlError
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ProposedTitleTable,
+    SiteTable,
+    ThreadTable,
+    VoteTable,
+)
+from commentsvc.db.schema.imports import ImportedCommentTable
+from commentsvc.db.schema.moderation import (
+    BanTable,
+    ChangeTable,
+    TrainingCommentTable,
+    TrainingTokenTable,
+    TrainingTotalTable,
+)
+from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.exports.records import (
     FORMAT,
@@ -37,7 +53,7 @@ from commentsvc.exports.records import (
     TrainingTotalRecord,
     VoteRecord,
 )
-from commentsvc.model import AKISMET, AUTHOR
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING
 from commentsvc.util.timestamps import rfc3339_ms
 
 T = TypeVar("T")
@@ -47,59 +63,135 @@ _NOBODY: Final = frozenset({AUTHOR, AKISMET})
 # Bans that tell nothing of a person.
 _IMPERSONAL: Final = frozenset({"word", "domain"})
 
-_OF_SITE: Final = "(?1 = '' OR s.name = ?1)"
-_THREADS: Final = (
-    "SELECT t.id, s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s"
-    f" ON s.id = t.site_id WHERE t.alias_id IS NULL AND {_OF_SITE} ORDER BY s.name, t.url"
-)
-_ALIASES: Final = "SELECT url FROM thread WHERE alias_id = ? ORDER BY url"
-# CROSS JOIN keeps the comments the outer loop, which are in the order of their ids then.
-_SELECTED: Final = (
-    "SELECT c.id, s.name, t.url, c.status, c.created_at, c.source, c.html, coalesce(i.is_html, 0),"
-    " c.parent_id,"
-    " c.published_at, c.edited_at, c.author, c.email, c.avatar, c.author_site, c.role,"
-    " t.pinned_id = c.id, c.votes, p.title,"
-    " c.score, c.reasons, c.network, coalesce(i.anchor, ''), b.comment_id, l.label, l.tokens"
-    " FROM comment AS c CROSS JOIN thread AS t ON t.id = c.thread_id"
-    " CROSS JOIN site AS s ON s.id = c.site_id"
-    " LEFT JOIN proposed_title AS p ON p.comment_id = c.id"
-    " LEFT JOIN subscription AS b ON b.comment_id = c.id"
-    " LEFT JOIN training_comment AS l ON l.comment_id = c.id"
-    " LEFT JOIN imported_comment AS i ON i.comment_id = c.id"
-    f" WHERE {_OF_SITE} AND (?2 IS NULL OR max(c.created_at, coalesce(c.published_at, 0),"
-    " coalesce(c.edited_at, 0)) >= ?2"
-    " OR EXISTS (SELECT 1 FROM change AS h WHERE h.comment_id = c.id"
-    " AND max(h.created_at, coalesce(h.undone_at, 0)) >= ?2)"
-    " OR EXISTS (SELECT 1 FROM vote AS v WHERE v.comment_id = c.id AND v.created_at >= ?2))"
-)
-_COMMENTS: Final = f"{_SELECTED} ORDER BY c.id"
-_COMMENT: Final = f"{_SELECTED} AND c.id = ?3"
-# No index has the comments of a thread that wait, so the ids are sorted, which are short.
-_IDS_BY_THREAD: Final = (
-    "SELECT thread_id, id FROM comment WHERE status = 'approved' OR ?1 AND status = 'pending'"
-    " ORDER BY thread_id, id"
-)
-_THREAD: Final = (
-    "SELECT s.name, t.url, t.title, t.state FROM thread AS t JOIN site AS s ON s.id = t.site_id"
-    " WHERE t.id = ?"
-)
+
+def _threads(site: str) -> Select:
+    threads = (
+        ThreadTable.select(
+            ThreadTable.id, SiteTable.name, ThreadTable.url, ThreadTable.title, ThreadTable.state
+        )
+        .join(SiteTable)
+        .where(ThreadTable.aliased.is_null())
+        .order_by(SiteTable.name, ThreadTable.url)
+    )
+    return threads.where(SiteTable.name == site) if site else threads
+
+
+@prepared
+def _aliases(thread_id: Param) -> Select:
+    urls = ThreadTable.select(ThreadTable.url).where(ThreadTable.aliased == thread_id)
+    return urls.order_by(ThreadTable.url)
+
+
+def _selected(site: str, since: int | None) -> Select:
+    """Return the query for the columns that `_comment` takes; of any site where it is "".
+
+    All joins are outer ones, though each comment has a thread and a site: they keep the comments
+    the outer loop, which are in the order of their ids then.
+    """
+    outer = JOIN.LEFT_OUTER
+    query = (
+        CommentTable.select(
+            CommentTable.id,
+            SiteTable.name,
+            ThreadTable.url,
+            CommentTable.status,
+            CommentTable.created_at,
+            CommentTable.source,
+            CommentTable.html,
+            fn.COALESCE(ImportedCommentTable.is_html, 0),
+            CommentTable.parent,
+            CommentTable.published_at,
+            CommentTable.edited_at,
+            CommentTable.author,
+            CommentTable.email,
+            CommentTable.avatar,
+            CommentTable.author_site,
+            CommentTable.role,
+            Case(None, [(ThreadTable.pinned_id == CommentTable.id, 1)], 0),
+            CommentTable.votes,
+            ProposedTitleTable.title,
+            CommentTable.score,
+            CommentTable.reasons,
+            CommentTable.network,
+            fn.COALESCE(ImportedCommentTable.anchor, ""),
+            SubscriptionTable.comment,
+            TrainingCommentTable.label,
+            TrainingCommentTable.tokens,
+        )
+        .join(ThreadTable, outer, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, outer, on=SiteTable.id == CommentTable.site)
+    )
+    for table in (ProposedTitleTable, SubscriptionTable, TrainingCommentTable):
+        query = query.join_from(CommentTable, table, outer, on=table.comment == CommentTable.id)
+    is_its = ImportedCommentTable.comment_id == CommentTable.id
+    query = query.join_from(CommentTable, ImportedCommentTable, outer, on=is_its)
+    if site:  # looked up by itself: a condition on what is joined would make that an inner join
+        wanted = SiteTable.alias("wanted")
+        ids = wanted.select(wanted.id).where(wanted.name == site)
+        query = query.where(CommentTable.site == ids)
+    return query if since is None else query.where(_changed(since))
+
+
+def _changed(since: int) -> Select:
+    """Return the condition that a comment is new since a moment, or changed, or was voted on."""
+    changes = ChangeTable.select(ChangeTable.id).where(
+        ChangeTable.comment == CommentTable.id,
+        (ChangeTable.created_at >= since) | (ChangeTable.undone_at >= since),
+    )
+    votes = VoteTable.select(VoteTable.value).where(
+        VoteTable.comment == CommentTable.id, VoteTable.created_at >= since
+    )
+    return (
+        (CommentTable.created_at >= since)
+        | (CommentTable.published_at >= since)
+        | (CommentTable.edited_at >= since)
+        | fn.EXISTS(changes)
+        | fn.EXISTS(votes)
+    )
+
+
+def _ids_by_thread(*, pending: bool) -> Select:
+    """Return the query for the ids of the comments, one page after the other.
+
+    No index has the comments of a thread that wait, so the ids are sorted, which are short.
+    """
+    shown = [APPROVED, PENDING] if pending else [APPROVED]
+    ids = CommentTable.select(CommentTable.thread, CommentTable.id)
+    return ids.where(CommentTable.status.in_(shown)).order_by(CommentTable.thread, CommentTable.id)
+
+
+@prepared
+def _thread(thread_id: Param) -> Select:
+    found = ThreadTable.select(
+        SiteTable.name, ThreadTable.url, ThreadTable.title, ThreadTable.state
+    ).join(SiteTable)
+    return found.where(ThreadTable.id == thread_id)
+
+
+def _history() -> Select:
+    return ChangeTable.select(
+        ChangeTable.comment,
+        ChangeTable.id,
+        ChangeTable.decision_id,
+        ChangeTable.field,
+        ChangeTable.old,
+        ChangeTable.new,
+        ChangeTable.created_at,
+        ChangeTable.actor,
+        ChangeTable.old_at,
+        ChangeTable.undone_at,
+        ChangeTable.undone_by,
+    ).order_by(ChangeTable.comment, ChangeTable.id)
+
+
+def _votes() -> Select:
+    return VoteTable.select(
+        VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.created_at, VoteTable.network
+    ).order_by(VoteTable.comment, VoteTable.voter)
+
+
 _NEVER: Final = 1 << 63  # behind all ids
-_PARENT: Final = 8  # its column in _SELECTED
-_HISTORY: Final = (
-    "SELECT comment_id, id, decision_id, field, old, new, created_at, actor, old_at, undone_at,"
-    " undone_by FROM change ORDER BY comment_id, id"
-)
-_VOTES: Final = (
-    "SELECT comment_id, voter, value, created_at, network FROM vote ORDER BY comment_id, voter"
-)
-_BANS: Final = "SELECT kind, value, created_at, actor, expires_at FROM ban ORDER BY kind, value"
-_SUBSCRIBERS: Final = (
-    "SELECT s.name, w.email, w.consent, w.asked_at FROM subscriber AS w JOIN site AS s"
-    f" ON s.id = w.site_id WHERE {_OF_SITE} ORDER BY s.name, w.email"
-)
-_TRAINING_TOTAL: Final = "SELECT spam, good FROM training_total"
-_TRAINING_TOKENS: Final = "SELECT hash, spam, good FROM training_token ORDER BY hash"
-_COUNT: Final = "SELECT count(*) FROM comment"
+_PARENT: Final = 8  # its column in `_selected`
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -115,7 +207,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 def comment_count(reader: Reader) -> int:
     """Return how many comments there are at most to export."""
-    [(count,)] = reader.execute(_COUNT).fetchall()
+    [(count,)] = reader.query(CommentTable.select(fn.COUNT(CommentTable.id)))
     return int(count)
 
 
@@ -148,24 +240,27 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
 
 
 def _check_site(reader: Reader, selection: Selection) -> None:
-    known = [name for (name,) in reader.execute("SELECT name FROM site ORDER BY name")]
+    known = [
+        name for (name,) in reader.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
+    ]
     if selection.site and selection.site not in known:
         raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
 
 
 def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
     """Read the comment threads, by site and url."""
-    for thread_id, site, url, title, state in reader.execute(_THREADS, (selection.site,)):
-        aliases = tuple(alias for (alias,) in reader.execute(_ALIASES, (thread_id,)))
+    for thread_id, site, url, title, state in reader.each(_threads(selection.site)):
+        aliases = tuple(alias for (alias,) in reader.each(_aliases, thread_id))
         yield ThreadRecord(site, url, title, state, aliases)
 
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
     """Read the comments, by id."""
     anonymous = selection.anonymous
-    history = _ByComment(reader.execute(_HISTORY), partial(_change, anonymous))
-    voters = _ByComment(iter(()) if anonymous else reader.execute(_VOTES), _vote)
-    for row in reader.execute(_COMMENTS, (selection.site, selection.since)):
+    history = _ByComment(reader.each(_history()), partial(_change, anonymous))
+    voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), _vote)
+    selected = _selected(selection.site, selection.since)
+    for row in reader.each(selected.order_by(CommentTable.id)):
         yield _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
 
 
@@ -185,10 +280,10 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
     """
     _check_site(reader, selection)
     for thread_id, rows in itertools.groupby(
-        reader.execute(_IDS_BY_THREAD, (pending,)), itemgetter(0)
+        reader.each(_ids_by_thread(pending=pending)), itemgetter(0)
     ):
         ids = [comment_id for _, comment_id in rows]
-        [(site, url, title, state)] = reader.execute(_THREAD, (thread_id,)).fetchall()
+        [(site, url, title, state)] = reader.query(_thread, thread_id)
         found = _of_page(reader, selection, ids)
         if (first := next(found, None)) is not None:
             thread = ThreadRecord(site, url, title, state)
@@ -207,10 +302,13 @@ def address(thread: ThreadRecord, origins: Mapping[str, str]) -> str:
 
 
 def _of_page(reader: Reader, selection: Selection, ids: Sequence[int]) -> Iterator[CommentRecord]:
+    @prepared
+    def find(comment_id: Param) -> Select:
+        return _selected(selection.site, selection.since).where(CommentTable.id == comment_id)
+
     known = frozenset(ids)
     for comment_id in ids:
-        wanted = (selection.site, selection.since, comment_id)
-        for row in reader.execute(_COMMENT, wanted):
+        for row in reader.query(find, comment_id):
             if row[_PARENT] not in known:
                 row = (*row[:_PARENT], None, *row[_PARENT + 1 :])
             yield _comment(row, selection.anonymous, (), ())
@@ -327,7 +425,12 @@ def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
     """Read the bans, which are those of the whole service: one site's export has none."""
     if selection.site:
         return
-    for kind, value, created, actor, expires in reader.execute(_BANS):
+    bans = BanTable.select(
+        BanTable.kind, BanTable.value, BanTable.created_at, BanTable.actor, BanTable.expires_at
+    )
+    for kind, value, created, actor, expires in reader.each(
+        bans.order_by(BanTable.kind, BanTable.value)
+    ):
         if selection.anonymous:
             if kind not in _IMPERSONAL:
                 continue
@@ -338,20 +441,36 @@ def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
 def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRecord]:
     if selection.anonymous:
         return
-    for site, email, consent, asked in reader.execute(_SUBSCRIBERS, (selection.site,)):
+    subscribers = (
+        SubscriberTable.select(
+            SiteTable.name,
+            SubscriberTable.email,
+            SubscriberTable.consent,
+            SubscriberTable.asked_at,
+        )
+        .join(SiteTable)
+        .order_by(SiteTable.name, SubscriberTable.email)
+    )
+    if selection.site:
+        subscribers = subscribers.where(SiteTable.name == selection.site)
+    for site, email, consent, asked in reader.each(subscribers):
         yield SubscriberRecord(site, email, consent, _moment(asked or None))
 
 
 def _training_totals(reader: Reader, selection: Selection) -> Iterator[TrainingTotalRecord]:
     """Read what the spam filter was taught; it holds names, and is that of all sites."""
     if not selection.site and not selection.anonymous:
-        for row in reader.execute(_TRAINING_TOTAL):
+        totals = TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
+        for row in reader.query(totals):
             yield TrainingTotalRecord(*row)
 
 
 def _training_tokens(reader: Reader, selection: Selection) -> Iterator[TrainingTokenRecord]:
     if not selection.site and not selection.anonymous:
-        for row in reader.execute(_TRAINING_TOKENS):
+        tokens = TrainingTokenTable.select(
+            TrainingTokenTable.hash, TrainingTokenTable.spam, TrainingTokenTable.good
+        )
+        for row in reader.each(tokens.order_by(TrainingTokenTable.hash)):
             yield TrainingTokenRecord(*row)
 
 

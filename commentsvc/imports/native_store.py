@@ -11,6 +11,22 @@ import msgspec
 
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef
+from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ProposedTitleTable,
+    SiteTable,
+    ThreadTable,
+    VoteTable,
+)
+from commentsvc.db.schema.moderation import (
+    BanTable,
+    ChangeTable,
+    TrainingCommentTable,
+    TrainingTokenTable,
+    TrainingTotalTable,
+)
+from commentsvc.db.schema.outbox import ASKED, SubscriberTable, SubscriptionTable
 from commentsvc.db.sqlite import Transaction
 from commentsvc.exports import records as exported
 from commentsvc.exports.records import (
@@ -27,26 +43,73 @@ from commentsvc.model import AGING, site_tag, thread_tag
 _decode = msgspec.json.Decoder(exported.Record).decode
 
 _CHANGE: Final = (
-    "INSERT INTO change (id, decision_id, comment_id, field, old, new, old_at, created_at, actor,"
-    " undone_at, undone_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    ChangeTable.decision_id,
+    ChangeTable.comment,
+    ChangeTable.field,
+    ChangeTable.old,
+    ChangeTable.new,
+    ChangeTable.old_at,
+    ChangeTable.created_at,
+    ChangeTable.actor,
+    ChangeTable.undone_at,
+    ChangeTable.undone_by,
 )
-_VOTE: Final = (
-    "INSERT INTO vote (comment_id, voter, value, network, created_at) VALUES (?, ?, ?, ?, ?)"
+_ADD_CHANGE: Final = insertion(*_CHANGE)
+_KEEP_CHANGE: Final = insertion(ChangeTable.id, *_CHANGE)
+_ADD_VOTE: Final = insertion(
+    VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.network, VoteTable.created_at
 )
-_SUBSCRIBER: Final = (
-    "INSERT INTO subscriber (site_id, email, consent, asked_at) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (email, site_id) DO UPDATE SET consent = excluded.consent,"
-    " asked_at = excluded.asked_at WHERE asked_at = 0"
+_ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
+_ADD_TRAINING: Final = insertion(
+    TrainingCommentTable.comment, TrainingCommentTable.label, TrainingCommentTable.tokens
 )
-_SUBSCRIPTION: Final = (
-    "INSERT INTO subscription (comment_id, subscriber_id)"
-    " SELECT ?, id FROM subscriber WHERE site_id = ? AND email = ?"
-)
+
+
+@prepared
+def _judge(comment_id: Param, score: Param, network: Param) -> Select:
+    judged = CommentTable.update(score=score, network=network)
+    return judged.where(CommentTable.id == comment_id)
+
+
+@prepared
+def _add_subscriber(site_id: Param, email: Param, consent: Param, asked: Param) -> Select:
+    row = {
+        SubscriberTable.site: site_id,
+        SubscriberTable.email: email,
+        SubscriberTable.consent: consent,
+        SubscriberTable.asked_at: asked,
+    }
+    return SubscriberTable.insert(row).on_conflict(
+        conflict_target=[SubscriberTable.email, SubscriberTable.site],
+        preserve=[SubscriberTable.consent, SubscriberTable.asked_at],
+        where=SubscriberTable.asked_at == 0,
+    )
+
+
+@prepared
+def _subscribe(comment_id: Param, site_id: Param, email: Param) -> Select:
+    subscriber = SubscriberTable.select(comment_id, SubscriberTable.id).where(
+        SubscriberTable.site == site_id, SubscriberTable.email == email
+    )
+    into = (SubscriptionTable.comment, SubscriptionTable.subscriber)
+    return SubscriptionTable.insert_from(subscriber, into)
+
+
+@prepared
+def _learn_token(token: Param, spam: Param, good: Param) -> Select:
+    return TrainingTokenTable.insert(hash=token, spam=spam, good=good).on_conflict(
+        action="NOTHING", conflict_target=[TrainingTokenTable.hash]
+    )
+
+
+@prepared
+def _find_comment(comment_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(CommentTable.id == comment_id)
 
 
 def is_free(tx: Transaction, comment_id: int) -> bool:
     """Return whether no comment has that id."""
-    return not tx.execute("SELECT 1 FROM comment WHERE id = ?", (comment_id,)).fetchone()
+    return not tx.first(_find_comment, comment_id)
 
 
 def add_details(
@@ -55,18 +118,12 @@ def add_details(
     """Store what the record `line` of the comment, which is stored already, has besides."""
     record = _decode(line)
     assert isinstance(record, CommentRecord), "the parser has read it before"
-    tx.execute(
-        "UPDATE comment SET score = ?, network = ? WHERE id = ?",
-        (record.score, _digest(record.network), comment_id),
-    )
+    tx.change(_judge, comment_id, record.score, _digest(record.network))
     if record.proposed_title:
-        tx.execute(
-            "INSERT INTO proposed_title (comment_id, title) VALUES (?, ?)",
-            (comment_id, record.proposed_title),
-        )
+        tx.change(_ADD_TITLE, comment_id, record.proposed_title)
     _add_history(tx, record, comment_id, keeps_ids=keeps_ids)
-    tx.execute_many(
-        _VOTE,
+    tx.change_each(
+        _ADD_VOTE,
         [
             (comment_id, bytes.fromhex(each.voter), each.value, _digest(each.network),
              dates.moment(each.created))
@@ -75,13 +132,11 @@ def add_details(
     )  # fmt: skip
     if record.training and keeps_ids:
         tokens = record.training.tokens
-        tx.execute(
-            "INSERT INTO training_comment (comment_id, label, tokens) VALUES (?, ?, ?)",
-            (comment_id, record.training.label, struct.pack(f"<{len(tokens)}I", *tokens)),
-        )
+        packed = struct.pack(f"<{len(tokens)}I", *tokens)
+        tx.change(_ADD_TRAINING, comment_id, record.training.label, packed)
     if record.subscribed and record.email:
-        tx.execute(_SUBSCRIBER, (ref.site_id, record.email, "asked", 0))
-        tx.execute(_SUBSCRIPTION, (comment_id, ref.site_id, record.email))
+        tx.change(_add_subscriber, ref.site_id, record.email, ASKED, 0)
+        tx.change(_subscribe, comment_id, ref.site_id, record.email)
 
 
 def _digest(text: str | None) -> bytes | None:
@@ -104,7 +159,7 @@ def _add_history(
         decision = decisions.setdefault(each.decision, act + len(decisions))
         rows.append(
             (
-                each.id if keeps_ids else None,
+                *((each.id,) if keeps_ids else ()),
                 each.decision if keeps_ids else decision,
                 comment_id,
                 each.field,
@@ -117,7 +172,7 @@ def _add_history(
                 each.undone_by,
             )
         )
-    tx.execute_many(_CHANGE, rows)
+    tx.change_each(_KEEP_CHANGE if keeps_ids else _ADD_CHANGE, rows)
 
 
 def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> None:
@@ -127,34 +182,26 @@ def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> No
         case ThreadRecord():
             _add_thread(tx, record, site or record.site)
         case SubscriberRecord():
-            rows = tx.execute("SELECT id FROM site WHERE name = ?", (site or record.site,))
-            for (site_id,) in rows.fetchall():
+            sites = SiteTable.select(SiteTable.id).where(SiteTable.name == (site or record.site))
+            for (site_id,) in tx.query(sites):
                 asked = _moment(record.asked) or 0
-                tx.execute(_SUBSCRIBER, (site_id, record.email, record.consent, asked))
+                tx.change(_add_subscriber, site_id, record.email, record.consent, asked)
         case BanRecord():
-            tx.execute(
-                "INSERT INTO ban (kind, value, created_at, actor, expires_at)"
-                " VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, value) DO NOTHING",
-                (
-                    record.kind,
-                    record.value,
-                    dates.moment(record.created),
-                    record.actor,
-                    _moment(record.expires),
-                ),
+            ban = BanTable.insert(
+                kind=record.kind,
+                value=record.value,
+                created_at=dates.moment(record.created),
+                actor=record.actor,
+                expires_at=_moment(record.expires),
+            )
+            tx.change(
+                ban.on_conflict(action="NOTHING", conflict_target=[BanTable.kind, BanTable.value])
             )
         case TrainingTotalRecord() if keeps_ids:
-            tx.execute(
-                "INSERT INTO training_total (id, spam, good, version) VALUES (1, ?, ?, 1)"
-                " ON CONFLICT DO NOTHING",
-                (record.spam, record.good),
-            )
+            total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
+            tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
         case TrainingTokenRecord() if keeps_ids:
-            tx.execute(
-                "INSERT INTO training_token (hash, spam, good) VALUES (?, ?, ?)"
-                " ON CONFLICT DO NOTHING",
-                (record.hash, record.spam, record.good),
-            )
+            tx.change(_learn_token, record.hash, record.spam, record.good)
 
 
 def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
@@ -164,19 +211,17 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
         return  # there is no such site, or the page has moved here
     site_id, _, thread_id, title, state, _ = row
     if thread_id is None:
-        thread_id = tx.execute(statements.INSERT_THREAD, (site_id, record.url)).lastrowid
+        thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))
         title, state = "", AGING
     if state == AGING:
         state = record.state
-    tx.execute(
-        "UPDATE thread SET title = ?, state = ? WHERE id = ?",
-        (title or record.title, state, thread_id),
-    )
-    tx.execute_many(
-        "INSERT INTO thread (site_id, url, title, alias_id) VALUES (?, ?, '', ?)"
-        " ON CONFLICT DO NOTHING",
-        [(site_id, alias, thread_id) for alias in record.aliases],
-    )
+    described = ThreadTable.update(title=title or record.title, state=state)
+    tx.change(described.where(ThreadTable.id == thread_id))
+    for url in record.aliases:
+        alias = ThreadTable.insert(site=site_id, url=url, title="", aliased=thread_id)
+        tx.change(
+            alias.on_conflict(action="NOTHING", conflict_target=[ThreadTable.site, ThreadTable.url])
+        )
     tx.purge(thread_tag(site, record.url), site_tag(site), *(
         thread_tag(site, alias) for alias in record.aliases
     ))  # fmt: skip

@@ -9,59 +9,152 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from peewee import JOIN, fn
 
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
+from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.imports import native_store, staged
 from commentsvc.imports.staged import ReadyComment
-from commentsvc.model import AGING, APPROVED, CLOSED, site_tag, thread_tag
+from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag, thread_tag
 from commentsvc.spam import bans, training
 
-_FIND_KEY: Final = (
-    "SELECT c.id, c.thread_id FROM imported_comment AS i JOIN comment AS c ON c.id = i.comment_id"
-    " WHERE i.key = ?"
+
+@prepared
+def _find_key(key: Param) -> Select:
+    return (
+        ImportedCommentTable.select(CommentTable.id, CommentTable.thread)
+        .join(CommentTable, on=CommentTable.id == ImportedCommentTable.comment_id)
+        .where(ImportedCommentTable.key == key)
+    )
+
+
+@prepared
+def _has_key(key: Param) -> Select:
+    return ImportedCommentTable.select(ImportedCommentTable.comment_id).where(
+        ImportedCommentTable.key == key
+    )
+
+
+_INSERT: Final = insertion(
+    CommentTable.id,
+    CommentTable.site,
+    CommentTable.thread,
+    CommentTable.parent,
+    CommentTable.status,
+    CommentTable.created_at,
+    CommentTable.published_at,
+    CommentTable.edited_at,
+    CommentTable.votes,
+    CommentTable.author,
+    CommentTable.email,
+    CommentTable.avatar,
+    CommentTable.author_site,
+    CommentTable.role,
+    CommentTable.moderator,
+    CommentTable.reasons,
+    CommentTable.source,
+    CommentTable.html,
+    CommentTable.token_hash,
+    CommentTable.token_expires_at,
 )
-_HAS_KEY: Final = "SELECT 1 FROM imported_comment WHERE key = ?"
-_LAST_ID: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'comment'), 0)"
-_INSERT: Final = (
-    "INSERT INTO comment (id, site_id, thread_id, parent_id, status, created_at, published_at,"
-    " edited_at, votes, token_hash, token_expires_at, author, email, avatar, author_site, role,"
-    " moderator_id, reasons, source, html)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NO_TOKEN: Final = (b"", 0)  # what follows the columns that an import has
+_INSERT_IMPORTED: Final = insertion(
+    ImportedCommentTable.comment_id,
+    ImportedCommentTable.import_id,
+    ImportedCommentTable.key,
+    ImportedCommentTable.anchor,
+    ImportedCommentTable.is_html,
 )
-_INSERT_IMPORTED: Final = (
-    "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
-    " VALUES (?, ?, ?, ?, ?)"
-)
-_NOTE_THREAD: Final = (
-    "INSERT INTO imported_thread (import_id, thread_id, is_new) VALUES (?, ?, ?)"
-    " ON CONFLICT DO NOTHING"
-)
-_RUNS: Final = (
-    "SELECT r.id, r.source, r.files, r.started_at, r.finished_at, r.undone_at,"
-    " (SELECT count(*) FROM imported_comment AS i WHERE i.import_id = r.id) FROM import_run AS r"
-    " ORDER BY r.id DESC"
-)
-_UNDO: Final = (
-    "SELECT i.comment_id, c.status, s.name, t.url, c.site_id, c.thread_id,"
-    " EXISTS (SELECT 1 FROM comment AS a WHERE a.parent_id = c.id)"
-    " FROM imported_comment AS i LEFT JOIN comment AS c ON c.id = i.comment_id"
-    " LEFT JOIN thread AS t ON t.id = c.thread_id LEFT JOIN site AS s ON s.id = c.site_id"
-    " WHERE i.import_id = ? AND i.comment_id < ? ORDER BY i.comment_id DESC LIMIT ?"
-)
-_EMPTY: Final = (
-    "UPDATE comment SET status = 'deleted', published_at = NULL, author = '', email = '',"
-    " avatar = '', author_site = '', source = '', html = '' WHERE id = ?"
-)
-# Those that an import has made, and whether they are in use.
-_THREADS: Final = (
-    "SELECT t.id, s.name, t.url, t.state, t.id IN (SELECT thread_id FROM comment)"
-    " OR EXISTS (SELECT 1 FROM thread AS a WHERE a.alias_id = t.id)"
-    " FROM imported_thread AS h JOIN thread AS t ON t.id = h.thread_id"
-    " JOIN site AS s ON s.id = t.site_id WHERE h.import_id = ? AND h.is_new"
-)
+
+
+@prepared
+def _pin(comment_id: Param, thread_id: Param) -> Select:
+    return ThreadTable.update(pinned_id=comment_id).where(
+        ThreadTable.id == thread_id, ThreadTable.pinned_id.is_null()
+    )
+
+
+@prepared
+def _mark_imported(thread_id: Param) -> Select:
+    return ThreadTable.update(imported=1).where(
+        ThreadTable.id == thread_id, ThreadTable.imported == 0
+    )
+
+
+def _placed_before(import_id: int, before: int, most: int) -> Select:
+    """Return the query for the last comments of an import that have an id below `before`."""
+    answers = CommentTable.alias("answers")
+    answered = answers.select(answers.id).where(answers.parent == CommentTable.id)
+    return (
+        ImportedCommentTable.select(
+            ImportedCommentTable.comment_id,
+            CommentTable.status,
+            SiteTable.name,
+            ThreadTable.url,
+            CommentTable.site,
+            CommentTable.thread,
+            fn.EXISTS(answered),
+        )
+        .join(
+            CommentTable,
+            JOIN.LEFT_OUTER,
+            on=CommentTable.id == ImportedCommentTable.comment_id,
+        )
+        .join(ThreadTable, JOIN.LEFT_OUTER, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, JOIN.LEFT_OUTER, on=SiteTable.id == ThreadTable.site)
+        .where(
+            ImportedCommentTable.import_id == import_id,
+            ImportedCommentTable.comment_id < before,
+        )
+        .order_by(ImportedCommentTable.comment_id.desc())
+        .limit(most)
+    )
+
+
+@prepared
+def _has_answer(comment_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(CommentTable.parent == comment_id).limit(1)
+
+
+@prepared
+def _empty(comment_id: Param) -> Select:
+    nothing = dict.fromkeys(("author", "email", "avatar", "author_site", "source", "html"), "")
+    emptied = CommentTable.update(status=DELETED, published_at=None, **nothing)
+    return emptied.where(CommentTable.id == comment_id)
+
+
+@prepared
+def _delete(comment_id: Param) -> Select:
+    return CommentTable.delete().where(CommentTable.id == comment_id)
+
+
+@prepared
+def _forget_key(comment_id: Param) -> Select:
+    return ImportedCommentTable.delete().where(ImportedCommentTable.comment_id == comment_id)
+
+
+def _made_threads(import_id: int) -> Select:
+    """Return the query for the threads that an import has made, and whether they are in use."""
+    alias = ThreadTable.alias("alias")
+    aliases = alias.select(alias.id).where(alias.aliased == ThreadTable.id)
+    has_comments = ThreadTable.id.in_(CommentTable.select(CommentTable.thread))
+    return (
+        ImportedThreadTable.select(
+            ThreadTable.id,
+            SiteTable.name,
+            ThreadTable.url,
+            ThreadTable.state,
+            has_comments | fn.EXISTS(aliases),
+        )
+        .join(ThreadTable)
+        .join(SiteTable)
+        .where(ImportedThreadTable.import_id == import_id, ImportedThreadTable.is_new == 1)
+    )
 
 
 class UnknownImport(CommentsError):
@@ -82,17 +175,32 @@ class ImportRun(msgspec.Struct, frozen=True):
 
 def runs(reader: Reader) -> list[ImportRun]:
     """Return all imports, the newest first."""
-    return [ImportRun(*row) for row in reader.execute(_RUNS).fetchall()]
+    left = ImportedCommentTable.select(fn.COUNT(ImportedCommentTable.comment_id)).where(
+        ImportedCommentTable.import_id == ImportTable.id
+    )
+    query = ImportTable.select(
+        ImportTable.id,
+        ImportTable.source,
+        ImportTable.files,
+        ImportTable.started_at,
+        ImportTable.finished_at,
+        ImportTable.undone_at,
+        left,
+    )
+    return [ImportRun(*row) for row in reader.query(query.order_by(ImportTable.id.desc()))]
 
 
 def is_done(reader: Reader, source: str, digest: bytes) -> bool:
     """Return whether an import of files with that digest is complete, and was not taken back."""
-    return bool(
-        reader.execute(
-            "SELECT 1 FROM import_run WHERE source = ? AND digest = ?"
-            " AND finished_at IS NOT NULL AND undone_at IS NULL",
-            (source, digest),
-        ).fetchone()
+    complete = _of_files(source, digest).where(ImportTable.finished_at.is_null(False))
+    return reader.first(complete) is not None
+
+
+def _of_files(source: str, digest: bytes) -> Select:
+    return ImportTable.select(ImportTable.id).where(
+        ImportTable.source == source,
+        ImportTable.digest == digest,
+        ImportTable.undone_at.is_null(),
     )
 
 
@@ -101,26 +209,23 @@ def begin(tx: Transaction, source: str, files: str, digest: bytes, now: int) -> 
 
     `source` is the name of the format, `digest` is of the contents, `now` is in Unix milliseconds.
     """
-    row = tx.execute(
-        "SELECT id FROM import_run WHERE source = ? AND digest = ? AND finished_at IS NULL"
-        " AND undone_at IS NULL ORDER BY id DESC LIMIT 1",
-        (source, digest),
-    ).fetchone()
-    if row:
-        return int(row[0])
-    [(last,)] = tx.execute(_LAST_ID).fetchall()
-    number = tx.execute(
-        "INSERT INTO import_run (source, files, digest, keeps_ids, started_at)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (source, files, digest, last == 0, now),
-    ).lastrowid
-    assert number is not None, "an INSERT gives an id"
-    return number
+    begun = _of_files(source, digest).where(ImportTable.finished_at.is_null())
+    row = tx.first(begun.order_by(ImportTable.id.desc()))
+    if row is None:
+        new = ImportTable.insert(
+            source=source,
+            files=files,
+            digest=digest,
+            keeps_ids=int(tx.last_id("comment") == 0),
+            started_at=now,
+        )
+        [row] = tx.query(new.returning(ImportTable.id))
+    return int(row[0])
 
 
 def finish(tx: Transaction, import_id: int, now: int) -> None:
     """Note that an import is complete."""
-    tx.execute("UPDATE import_run SET finished_at = ? WHERE id = ?", (now, import_id))
+    tx.change(ImportTable.update(finished_at=now).where(ImportTable.id == import_id))
 
 
 def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now: int) -> int:
@@ -130,11 +235,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
     the newest.
     Raises UnknownSite.
     """
-    rows = [
-        row
-        for row in staged.ready(path, first, last)
-        if not tx.execute(_HAS_KEY, (row.key,)).fetchone()
-    ]
+    rows = [row for row in staged.ready(path, first, last) if not tx.first(_has_key, row.key)]
     pages = _Pages(tx, import_id)
     numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
     ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
@@ -162,19 +263,20 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 row.votes,
                 *(row.author, row.email, row.avatar, row.author_site),
                 *(row.role, row.moderator_id, row.reasons, row.source, row.html),
+                *_NO_TOKEN,
             )
         )
         imported.append((number, import_id, row.key, row.anchor, row.is_html))
         if row.ours:
             details.append((row.ours, number, ref))
-    tx.execute_many(_INSERT, comments)
-    tx.execute_many(_INSERT_IMPORTED, imported)
-    tx.execute_many(
-        "UPDATE thread SET pinned_id = ? WHERE id = ? AND pinned_id IS NULL",
+    tx.change_each(_INSERT, comments)
+    tx.change_each(_INSERT_IMPORTED, imported)
+    tx.change_each(
+        _pin,
         [ids[row.key] for row in rows if row.pinned and (row.ours or _may_pin(row))],
     )
-    tx.execute_many(
-        "UPDATE thread SET imported = 1 WHERE id = ? AND NOT imported",
+    tx.change_each(
+        _mark_imported,
         [(thread,) for thread in {ids[row.key][1] for row in rows if row.anchor}],
     )
     for line, comment_id, ref in details:
@@ -194,7 +296,7 @@ def add_others(
 
 
 def _keeps_ids(tx: Transaction, import_id: int) -> bool:
-    row = tx.execute("SELECT keeps_ids FROM import_run WHERE id = ?", (import_id,)).fetchone()
+    row = tx.first(ImportTable.select(ImportTable.keeps_ids).where(ImportTable.id == import_id))
     return bool(row and row[0])
 
 
@@ -219,7 +321,7 @@ class _Numbers:
     def __init__(self, tx: Transaction, *, keeps_ids: bool) -> None:
         self.keeps_ids = keeps_ids
         self._tx = tx
-        self._last = int(tx.execute(_LAST_ID).fetchone()[0])
+        self._last = tx.last_id("comment")
         self._given: set[int] = set()
 
     def next(self, row: ReadyComment) -> int:
@@ -234,7 +336,7 @@ class _Numbers:
 
 
 def _find(tx: Transaction, key: bytes) -> tuple[int, int] | None:
-    row = tx.execute(_FIND_KEY, (key,)).fetchone()
+    row = tx.first(_find_key, key)
     return (row[0], row[1]) if row else None
 
 
@@ -263,26 +365,33 @@ class _Pages:
         is_new = thread_id is None
         if is_new:
             url, title, state = comment.url, "", AGING
-            thread_id = run(statements.INSERT_THREAD, (site_id, url)).lastrowid
+            thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
         becomes = CLOSED if comment.closed and is_new else state
-        noted = run(_NOTE_THREAD, (self._import_id, thread_id, is_new))
-        if noted.rowcount:
-            run(
-                "UPDATE thread SET title = ?, state = ? WHERE id = ?",
-                (title or comment.title, becomes, thread_id),
+        note = ImportedThreadTable.insert(
+            import_id=self._import_id, thread=thread_id, is_new=int(is_new)
+        )
+        if self._tx.change(
+            note.on_conflict(
+                action="NOTHING",
+                conflict_target=[ImportedThreadTable.import_id, ImportedThreadTable.thread],
             )
+        ):
+            described = ThreadTable.update(title=title or comment.title, state=becomes)
+            self._tx.change(described.where(ThreadTable.id == thread_id))
             self._tx.purge(thread_tag(comment.site, url))
         return ThreadRef(comment.site, url, site_id, thread_id)
 
 
 def learn(tx: Transaction, import_id: int, label: str) -> int:
     """Let the newest comments of an import with that status teach the spam filter; how many."""
-    rows = tx.execute(
-        "SELECT c.id FROM imported_comment AS i JOIN comment AS c ON c.id = i.comment_id"
-        " WHERE i.import_id = ? AND c.status = ? ORDER BY c.id DESC LIMIT ?",
-        (import_id, label, training.LEARNED),
+    newest = (
+        ImportedCommentTable.select(CommentTable.id)
+        .join(CommentTable, on=CommentTable.id == ImportedCommentTable.comment_id)
+        .where(ImportedCommentTable.import_id == import_id, CommentTable.status == label)
+        .order_by(CommentTable.id.desc())
+        .limit(training.LEARNED)
     )
-    return training.learn(tx, label, [number for (number,) in rows.fetchall()])
+    return training.learn(tx, label, [number for (number,) in tx.query(newest)])
 
 
 def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) -> tuple[int, int]:
@@ -291,7 +400,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
     Return how many were taken back, and before which id to go on: 0 at the end. A comment that
     others have answered since becomes an empty, deleted one. Raises UnknownImport.
     """
-    rows = tx.execute(_UNDO, (import_id, before, most)).fetchall()
+    rows = tx.query(_placed_before(import_id, before, most))
     if not rows:
         _remove_run(tx, import_id, now)
         return 0, 0
@@ -301,33 +410,24 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
         if status == APPROVED:
             shown[ThreadRef(site, url, site_id, thread_id)] -= 1
         # One after the other: an answer that goes first leaves its parent unanswered.
-        if (
-            answered
-            and tx.execute(
-                "SELECT 1 FROM comment WHERE parent_id = ? LIMIT 1", (number,)
-            ).fetchone()
-        ):
-            tx.execute(_EMPTY, (number,))
+        if answered and tx.first(_has_answer, number):
+            tx.change(_empty, number)
         elif status is not None:
-            tx.execute("DELETE FROM comment WHERE id = ?", (number,))
-    tx.execute_many(
-        "DELETE FROM imported_comment WHERE comment_id = ?", [(row[0],) for row in rows]
-    )
+            tx.change(_delete, number)
+    tx.change_each(_forget_key, [(row[0],) for row in rows])
     add_to_counts(tx, shown)
     return len(rows), rows[-1][0]
 
 
 def _remove_run(tx: Transaction, import_id: int, now: int) -> None:
     """Take back what an import made of threads, and note that it is undone."""
-    done = tx.execute(
-        "UPDATE import_run SET undone_at = ? WHERE id = ? AND undone_at IS NULL", (now, import_id)
-    )
-    if not done.rowcount:
+    undone = ImportTable.update(undone_at=now)
+    if not tx.change(undone.where(ImportTable.id == import_id, ImportTable.undone_at.is_null())):
         raise UnknownImport(f"there is no import {import_id} that could be undone")
-    for thread_id, site, url, state, in_use in tx.execute(_THREADS, (import_id,)).fetchall():
+    for thread_id, site, url, state, in_use in tx.query(_made_threads(import_id)):
         if not in_use:
-            tx.execute("DELETE FROM thread WHERE id = ?", (thread_id,))
+            tx.change(ThreadTable.delete().where(ThreadTable.id == thread_id))
         elif state == CLOSED:
-            tx.execute("UPDATE thread SET state = ? WHERE id = ?", (AGING, thread_id))
+            tx.change(ThreadTable.update(state=AGING).where(ThreadTable.id == thread_id))
         tx.purge(thread_tag(site, url), site_tag(site))
-    tx.execute("DELETE FROM imported_thread WHERE import_id = ?", (import_id,))
+    tx.change(ImportedThreadTable.delete().where(ImportedThreadTable.import_id == import_id))
