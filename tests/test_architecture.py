@@ -66,6 +66,7 @@ MOST_OF_A_CONSTRUCTOR = 5
 TESTED_ELSEWHERE: dict[str, str] = {
     "": "it holds nothing but a docstring",
     "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
+    "auth.invitations": "admin/test_accounts: what a link makes, and what ends it",
     "api.errors": "http/test_router: what each failure means to a client",
     "api.static_files": "api/test_health: files are found by name only",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",

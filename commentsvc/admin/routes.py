@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from commentsvc.admin.access import AccessControl, Authentication
 from commentsvc.admin.account import Account
+from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard
@@ -38,6 +39,7 @@ class AdminPages:
             OutboxPages(database, access, layout),
             Dashboard(service, access, layout, stats, backups),
             Account(service, access, layout, authentication),
+            AccountPages(service, access, layout, authentication),
             FactorPages(service, access, layout, authentication),
         )
 

@@ -237,9 +237,18 @@ def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
 
 def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
     """Mail that address the links to all written with it, in the `language` of that tag."""
+    _tell_one(tx, "own", email, now, language)
+
+
+def invite(tx: Transaction, email: str, now: int, language: str) -> None:
+    """Mail that address the link of its invitation, in the `language` of that tag."""
+    _tell_one(tx, "invitation", email, now, language)
+
+
+def _tell_one(tx: Transaction, kind: str, email: str, now: int, language: str) -> None:
     row = {
         OutboxTable.channel: MAIL,
-        OutboxTable.kind: "own",
+        OutboxTable.kind: kind,
         OutboxTable.recipient: email,
         OutboxTable.state: QUEUED,
         OutboxTable.created_at: now,

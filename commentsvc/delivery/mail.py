@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment
 
+from commentsvc.auth import invitations
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.db.schema.comments import CommentTable
@@ -52,6 +53,7 @@ TEMPLATES: Final = {
     "confirm": "confirm.jinja",
     "reply": "reply.jinja",
     "own": "own.jinja",
+    "invitation": "invitation.jinja",
     "test": "test.jinja",
 }
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
@@ -76,6 +78,7 @@ class MailComposer:
             "confirm": self._confirm,
             "reply": self._reply,
             "own": self._own,
+            "invitation": self._invitation,
         }
 
     @property
@@ -90,7 +93,7 @@ class MailComposer:
         """
         if post.kind in ("submitted", "digest"):
             tag = self._mail.language
-        elif post.kind == "own":
+        elif post.kind in ("own", "invitation"):
             tag = post.language
         else:
             tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
@@ -218,6 +221,25 @@ class MailComposer:
             export=self._link("export", post.recipient, expires=expires),
             erase=self._link("erase", post.recipient, post.id, expires=expires),
             link_days=OWN_DAYS,
+        )
+
+    def _invitation(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """The link to make an account, to whom an owner invites."""
+        invitation = invitations.mailed_to(reader, post.recipient, post.created_at)
+        if invitation is None:  # it was revoked
+            return None
+        expires = invitation.expires_at
+        token = self._links.make(invitations.PURPOSE, invitation.id, expires=expires)
+        return self._letter(
+            "invitation",
+            post.recipient,
+            _("An invitation to look after comments"),
+            post.id,
+            post.created_at,
+            None,
+            actor=invitation.actor,
+            link=f"{self._base}/moderation/invitation?t={token}",
+            until=f"{datetime.fromtimestamp(expires // 1_000, UTC):%Y-%m-%d %H:%M} UTC",
         )
 
     def _watched(

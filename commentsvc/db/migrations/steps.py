@@ -160,6 +160,18 @@ INITIAL: Final = (
     """,
     "CREATE UNIQUE INDEX moderator_name ON moderator (lower(name))",
     """
+    CREATE TABLE invitation (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        role TEXT NOT NULL CHECK (role = 'owner' OR role = 'moderator' OR role = 'viewer'),
+        sites TEXT NOT NULL,
+        email TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX invitation_moderator_id ON invitation (moderator_id)",
+    """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         channel TEXT NOT NULL,

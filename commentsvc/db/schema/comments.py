@@ -268,6 +268,24 @@ class RecoveryCodeTable(Table):
         table_name = "recovery_code"
 
 
+class InvitationTable(Table):
+    """An account to come, which an owner offers by a link: see `auth.invitations`.
+
+    `role` and `sites` are those of the account, `email` is where the link was mailed, "" for none.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    role = peewee.TextField(constraints=[one_of("role", ROLES)])
+    sites = peewee.TextField()
+    email = peewee.TextField()
+    created_at = peewee.IntegerField()
+    expires_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "invitation"
+
+
 class VoteTable(Table):
     """What one reader thinks of a comment: 1 for it, -1 against it.
 
@@ -301,5 +319,6 @@ TABLES: Final = (
     SessionTable,
     TwoFactorTable,
     RecoveryCodeTable,
+    InvitationTable,
     VoteTable,
 )

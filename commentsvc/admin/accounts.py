@@ -1,0 +1,271 @@
+"""The page of all accounts, for owners: roles, removal, invitations; and accepting one of these."""
+
+from urllib.parse import urlsplit
+
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import number, redirect, render
+from commentsvc.admin.review_queue import unreadable_decision
+from commentsvc.auth import accounts, invitations, passwords, sessions
+from commentsvc.auth.accounts import Moderator, ModeratorError, NameRefused, NameTaken
+from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
+from commentsvc.auth.signed_links import LinkError, SignedLinks
+from commentsvc.comments.errors import ProfileRefused
+from commentsvc.comments.submission import is_email
+from commentsvc.context import ServiceContext
+from commentsvc.db import outbox
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Request, Response, TrustedProxies, first
+from commentsvc.http.router import Route
+from commentsvc.model import ROLES
+from commentsvc.moderation import profiles
+from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.profiles import Profile
+from commentsvc.util.i18n import Text, spoken
+from commentsvc.util.i18n import gettext as _
+
+# What was done, as the address of the page says it.
+DONE = {
+    "role": _("Saved."),
+    "remove": _("Account removed."),
+    "revoke": _("Invitation revoked."),
+}
+
+ACCOUNTS = page_operation(
+    "GET", "/moderation/accounts", "All accounts and open invitations", Permission.ADMINISTER
+)
+CHANGE = page_operation(
+    "POST",
+    "/moderation/accounts",
+    "Change an account's role, remove it, or revoke an invitation",
+    Permission.ADMINISTER,
+)
+INVITE = page_operation("POST", "/moderation/invite", "Invite somebody", Permission.ADMINISTER)
+INVITATION = page_operation(
+    "GET", "/moderation/invitation", "An invitation: choose a name", Permission.ANYBODY
+)
+ACCEPT = page_operation(
+    "POST", "/moderation/invitation", "Make the account that is offered", Permission.ANYBODY
+)
+
+
+class AccountPages:
+    """The handlers."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        access: AccessControl,
+        layout: Layout,
+        authentication: Authentication,
+    ) -> None:
+        settings = service.settings
+        self._database = service.database
+        self._clock = service.clock
+        self._links = SignedLinks(service.keys)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._base = settings.server.public_url
+        self._mails = bool(settings.mail.host)
+        self._sites = [site.name for site in settings.sites]
+        self._title = settings.sites[0].title or settings.sites[0].name
+        self._access = access
+        self._layout = layout
+        self._cookies = authentication.cookies
+        self._limiter = authentication.limiter
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        access = self._access
+        return [
+            access.page(ACCOUNTS, self.page),
+            access.form(CHANGE, self.change),
+            access.form(INVITE, self.invite),
+            access.page(INVITATION, self.invitation),
+            access.form(ACCEPT, self.accept),
+        ]
+
+    async def page(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/accounts: 200 with all accounts and open invitations."""
+        return await self._show(context, done=DONE.get(first(request.parameters(), "done"), ""))
+
+    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/accounts: 303 to the page; `do` is role, remove or revoke, of an `id`.
+
+        A role comes with `role` and `sites`. 404, and 422 for what would leave no owner.
+        """
+        verb, which = first(form, "do"), number(first(form, "id"))
+        role, sites = first(form, "role"), self._chosen(form)
+        if verb not in DONE or (verb == "role" and role not in ROLES):
+            raise unreadable_decision()
+
+        def work(tx: Transaction) -> None:
+            if verb == "revoke":
+                invitations.revoke(tx, which)
+                return
+            profile = profiles.find(tx, which)
+            if profile is None:
+                return  # somebody else removed it
+            if verb == "remove":
+                profiles.retire(tx, profile.name)
+                accounts.remove(tx, profile.name)
+            else:
+                profiles.assign(tx, profile.name, role, sites)
+
+        try:
+            await self._database.write(work)
+        except ProfileRefused as error:
+            problem = _("This cannot be saved: %(reason)s.", reason=error)
+            return await self._show(context, 422, problem=problem)
+        return redirect(f"accounts?done={verb}")
+
+    async def invite(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/invite: 200 with a new link, which is shown once; 400, 422.
+
+        The account will have `role` and `sites`; the link is mailed to `email`, where there is one.
+        """
+        role, email = first(form, "role"), first(form, "email").strip()
+        if role not in ROLES or (email and not is_email(email)):
+            raise unreadable_decision()
+        who, sites = context.moderator.moderator_id, "\n".join(self._chosen(form))
+        mailed = email if self._mails else ""
+        language = spoken().tag
+
+        def work(tx: Transaction) -> AccountInvitation:
+            made = invitations.add(tx, who, role, sites, mailed, context.now)
+            if mailed:
+                outbox.invite(tx, mailed, context.now, language)
+            return made
+
+        made = await self._database.write(work)
+        token = self._links.make(invitations.PURPOSE, made.id, expires=made.expires_at)
+        base = self._base or _address(request.header("host") or "")
+        return await self._show(context, link=f"{base}/moderation/invitation?t={token}")
+
+    async def invitation(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/invitation?t=T: 200 with a form for name and password; 410."""
+        token = first(request.parameters(), "t")
+        try:
+            await self._database.read(invitations.find, self._number(token, context), context.now)
+        except (LinkError, InvitationOver):
+            return self._form(context, 410, problem=OVER)
+        return self._form(context, token=token)
+
+    async def accept(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/invitation: 303 to the account, signed in; 410, 422, 429.
+
+        The fields are `t`, `name`, `password` and the same `again`.
+        """
+        token, name = first(form, "t"), first(form, "name").strip()
+        self._limiter.count(
+            self._proxies.client(request), name, self._clock.monotonic_ms(), known=False
+        )
+        try:
+            which = self._number(token, context)
+            await self._database.read(invitations.find, which, context.now)
+            if first(form, "password") != first(form, "again"):
+                problem: Text = _("The two new passwords differ.")
+                return self._form(context, 422, token=token, name=name, problem=problem)
+            password = await self._limiter.hash_password(first(form, "password"))
+            account, cookies = await self._make(request, context, which, (name, password))
+        except (LinkError, InvitationOver):
+            return self._form(context, 410, problem=OVER)
+        except (ModeratorError, ProfileRefused, passwords.PasswordRefused) as error:
+            problem = _problem(error)
+            return self._form(context, 422, token=token, name=name[:40], problem=problem)
+        known = ("Set-Cookie", self._cookies.known(account))
+        return redirect("account", (*cookies, known))
+
+    async def _make(
+        self, request: Request, context: RequestContext, which: int, given: tuple[str, str]
+    ) -> tuple[Moderator, tuple[tuple[str, str], ...]]:
+        """Make the account of that name and hash, and sign in; give it with the new cookie."""
+        token, cookie = self._access.renew()
+        agent = request.header("user-agent") or ""
+
+        def work(tx: Transaction) -> Moderator:
+            account, invitation = invitations.accept(tx, which, *given, context.now)
+            sites = filter(None, invitation.sites.split("\n"))
+            profiles.assign(tx, account.name, invitation.role, sites)
+            sessions.begin(tx, token, account, agent, context.now)
+            return account
+
+        return await self._database.write(work), cookie
+
+    def _number(self, token: str, context: RequestContext) -> int:
+        """The invitation that a link is for. Raises LinkError."""
+        [which] = self._links.read(invitations.PURPOSE, token, context.now)
+        return int(which)
+
+    def _chosen(self, form: Form) -> list[str]:
+        """The sites that a form names; [] for all. Raises HttpError 400."""
+        chosen = list(filter(None, form.get("sites", [])))
+        if not {*chosen} <= {*self._sites}:
+            raise unreadable_decision()
+        return chosen
+
+    def _form(
+        self,
+        context: RequestContext,
+        status: int = 200,
+        *,
+        token: str = "",
+        name: str = "",
+        problem: Text = "",
+    ) -> Response:
+        return render(
+            "invitation.html",
+            status,
+            csrf_token=context.csrf_token,
+            token=token,
+            name=name,
+            site=self._title,
+            problem=problem,
+        )
+
+    async def _show(
+        self,
+        context: RequestContext,
+        status: int = 200,
+        *,
+        done: Text = "",
+        problem: Text = "",
+        link: str = "",
+    ) -> Response:
+        def work(reader: Reader) -> tuple[list[Profile], list[AccountInvitation]]:
+            return profiles.everyone(reader), invitations.listing(reader, context.now)
+
+        known, offered = await self._database.read(work)
+        return await self._layout.render(
+            "accounts.html",
+            context,
+            status,
+            here="accounts",
+            accounts=known,
+            invitations=offered,
+            roles=ROLES,
+            sites=self._sites,
+            days=invitations.DAYS,
+            mails=self._mails,
+            link=link,
+            done=done,
+            problem=problem,
+        )
+
+
+def _address(host: str) -> str:
+    """Where the service is reached: the pages need https, but on one's own machine."""
+    own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
+    return f"{'http' if own else 'https'}://{host}"
+
+
+def _problem(error: Exception) -> Text:
+    """What to tell whose account cannot be made."""
+    match error:
+        case NameTaken():
+            return _("There is an account of that name already.")
+        case NameRefused():
+            return _("A name has 1 to 40 letters, digits, or signs of @ . + - _.")
+        case ProfileRefused():
+            return _("This cannot be saved: %(reason)s.", reason=error)
+    return str(error)

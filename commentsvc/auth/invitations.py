@@ -1,0 +1,123 @@
+"""Invitations: links by which somebody makes an account.
+
+A link carries the invitation's number, signed (see `signed_links`), so the database holds nothing
+from which one could be made. It works while its row is there: using or revoking it removes the row,
+and so does the end of the right of the owner who made it.
+
+    ModeratorError
+      InvitationOver   the link was used or revoked, or has expired
+"""
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.auth import accounts
+from commentsvc.auth.accounts import Moderator, ModeratorError
+from commentsvc.db.query import Select
+from commentsvc.db.schema.comments import InvitationTable, ModeratorTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import OWNER
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.timestamps import DAY_MS
+
+DAYS: Final = 7  # that a link works
+PURPOSE: Final = "invitation"
+OVER: Final = _("This invitation was used or revoked, or it has expired. Ask for a new one.")
+
+
+class InvitationOver(ModeratorError):
+    """The link was used or revoked, or has expired."""
+
+    def __init__(self) -> None:
+        super().__init__(OVER)
+
+
+class AccountInvitation(msgspec.Struct, frozen=True):
+    """An account to come, with its `role` on `sites`; `email` is "" where none was mailed.
+
+    Moments are Unix milliseconds; `actor` is the owner who made it.
+    """
+
+    id: int
+    role: str
+    sites: str
+    email: str
+    created_at: int
+    expires_at: int
+    actor: str
+
+
+def add(
+    tx: Transaction, moderator_id: int, role: str, sites: str, email: str, now: int
+) -> AccountInvitation:
+    """Make an invitation, at the moment `now`, by an owner."""
+    row = InvitationTable.insert(
+        moderator=moderator_id,
+        role=role,
+        sites=sites,
+        email=email,
+        created_at=now,
+        expires_at=now + DAYS * DAY_MS,
+    )
+    tx.change(InvitationTable.delete().where(InvitationTable.expires_at <= now))
+    tx.change(row)
+    return listing(tx, now)[0]
+
+
+def listing(reader: Reader, now: int) -> list[AccountInvitation]:
+    """All invitations that can be used, the newest first."""
+    return [AccountInvitation(*row) for row in reader.query(_usable(now))]
+
+
+def find(reader: Reader, invitation_id: int, now: int) -> AccountInvitation:
+    """Return an invitation that can be used. Raises InvitationOver."""
+    row = reader.first(_usable(now).where(InvitationTable.id == invitation_id))
+    if row is None:
+        raise InvitationOver
+    return AccountInvitation(*row)
+
+
+def mailed_to(reader: Reader, email: str, now: int) -> AccountInvitation | None:
+    """Return the newest invitation for an address; None where none can be used."""
+    row = reader.first(_usable(now).where(InvitationTable.email == email))
+    return AccountInvitation(*row) if row else None
+
+
+def revoke(tx: Transaction, invitation_id: int) -> None:
+    """Let an invitation be of no use any more."""
+    tx.change(InvitationTable.delete().where(InvitationTable.id == invitation_id))
+
+
+def accept(
+    tx: Transaction, invitation_id: int, name: str, password: str, now: int
+) -> tuple[Moderator, AccountInvitation]:
+    """Use an invitation up: make the account `name` with the hash `password`.
+
+    Its role is still to be given. Raises InvitationOver, NameTaken, NameRefused.
+    """
+    invitation = find(tx, invitation_id, now)
+    accounts.add(tx, name, password, now)
+    revoke(tx, invitation_id)
+    return accounts.named(tx, name), invitation
+
+
+def _usable(now: int) -> Select:
+    return (
+        InvitationTable.select(
+            InvitationTable.id,
+            InvitationTable.role,
+            InvitationTable.sites,
+            InvitationTable.email,
+            InvitationTable.created_at,
+            InvitationTable.expires_at,
+            ModeratorTable.name,
+        )
+        .join(ModeratorTable)
+        .where(
+            InvitationTable.expires_at > now,
+            ModeratorTable.role == OWNER,
+            ModeratorTable.sites == "",
+        )
+        .order_by(InvitationTable.id.desc())
+    )
