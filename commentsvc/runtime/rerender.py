@@ -1,8 +1,9 @@
 """Rerender: stored HTML is brought up to date after the renderer has changed.
 
-Each start compares all stored HTML with what the renderer makes of its source now, in the
-background and in pieces, and stores what differs. So no version of the renderer has to be
-remembered, or raised by hand. A piece takes BUDGET_MS of a reader's thread, once a second.
+Each start compares the HTML that is stored then with what the renderer makes of its source now, in
+the background and in pieces, and stores what differs. So no version of the renderer has to be
+remembered, or raised by hand. A piece, once a second, takes BUDGET_MS of a reader's thread at most.
+It is a small one while nothing differs, as after most starts.
 """
 
 import asyncio
@@ -25,11 +26,12 @@ _log = logging.getLogger(__name__)
 
 PAUSE: Final = 1.0  # seconds between two pieces
 PIECE: Final = 500  # comments at most
+SMALL_PIECE: Final = 100  # while nothing differs: half a percent of a processor
 BUDGET_MS: Final = 50
 
 
-def _piece(after: int) -> Select:
-    """Return the query for a piece of the comments with ids above `after`.
+def _piece(after: int, newest: int, most: int) -> Select:
+    """Return the query for `most` comments with ids above `after`, up to `newest`.
 
     HTML beyond the renderer's bound, which is in bytes (4 for a character at most), is certain to
     differ, and may be too long to look at. Of an imported comment whose HTML is not made of its
@@ -46,9 +48,9 @@ def _piece(after: int) -> Select:
             JOIN.LEFT_OUTER,
             on=ImportedCommentTable.comment_id == CommentTable.id,
         )
-        .where(CommentTable.id > after)
+        .where(CommentTable.id > after, CommentTable.id <= newest)
         .order_by(CommentTable.id)
-        .limit(PIECE)
+        .limit(most)
     )
 
 
@@ -77,11 +79,16 @@ class Looked(NamedTuple):
 async def run(database: Database, pause: float = PAUSE) -> None:
     """Bring the HTML of all comments up to date."""
     last: int | None = 0
+    newest: int | None = None
+    most = SMALL_PIECE
     while last is not None:
         await asyncio.sleep(pause)
         try:
-            looked = await database.read(look, last)
+            if newest is None:
+                newest = await database.read(newest_id)
+            looked = await database.read(look, last, newest, most)
             if looked.outdated:
+                most = PIECE
                 await database.write(store, looked.outdated)
             last = looked.last
         except DatabaseError:
@@ -91,12 +98,18 @@ async def run(database: Database, pause: float = PAUSE) -> None:
             return
 
 
-def look(reader: Reader, after: int) -> Looked:
-    """Look at a piece of the comments with ids above `after`."""
+def newest_id(reader: Reader) -> int:
+    """Return the id of the newest comment: what comes later has the HTML of this renderer."""
+    [(newest,)] = reader.query(CommentTable.select(fn.COALESCE(fn.MAX(CommentTable.id), 0)))
+    return int(newest)
+
+
+def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
+    """Look at `most` comments with ids above `after`, up to `newest`."""
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, source, html, is_html in reader.each(_piece(after)):
+    for number, source, html, is_html in reader.each(_piece(after, newest, most)):
         last = number
         try:
             now = clean(html) if is_html else render(source)

@@ -27,6 +27,7 @@ def is_right(database: Database) -> bool:
 
 
 def test_all_that_differs_is_stored_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerender, "SMALL_PIECE", 1)
     monkeypatch.setattr(rerender, "PIECE", 2)
     with opened(tmp_path) as database:
         for html in (render("*a*"), "<i>a</i>", "", "<script>", "<td>" * 100_000):
@@ -55,8 +56,27 @@ def test_what_was_right_is_not_written(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for source in ("*a*", "b", TABLE):
             add(database, source=source, html=render(source))
-        looked = database.read_now(look, 0)
+        looked = database.read_now(look, 0, 3, 100)
     assert looked == ([], 3)
+
+
+def test_what_comes_after_the_start_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[str] = []
+
+    def renders(source: str) -> str:
+        rendered.append(source)
+        add(database, source="new", html=render("new"))
+        return render(source)
+
+    monkeypatch.setattr(rerender, "render", renders)
+    monkeypatch.setattr(rerender, "SMALL_PIECE", 1)
+    with opened(tmp_path) as database:
+        for source in ("a", "b"):
+            add(database, source=source, html=render(source))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+    assert rendered == ["a", "b"]
 
 
 def test_a_text_that_was_edited_meanwhile_keeps_its_html(tmp_path: Path) -> None:
