@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commentsvc.comments.markdown import ALLOWANCE, CONTAINERS, EXPANSION, links, parse, render
+from commentsvc.comments.markdown import (
+    ALLOWANCE,
+    CONTAINERS,
+    EXPANSION,
+    clean,
+    has_bare_tags,
+    links,
+    parse,
+    render,
+)
 
 RENDERED = [
     ("Hello", "<p>Hello</p>\n"),
@@ -162,6 +171,40 @@ TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=8).map("".join))
 @given(TEXTS.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
 def test_whatever_the_text_the_html_holds_only_what_is_allowed(source: str) -> None:
     judge(render(source))
+
+
+WORDS = st.sampled_from(
+    [
+        *"a*`~_\\&\"'<>\n\r\f\xa0\x85\u2028ä🙂",
+        "**",
+        "~~",
+        "  \n",
+        "\n\n",
+        "- ",
+        "&#13;",
+        "&#160;",
+        "<p>",
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=20).map("".join))
+def test_what_needs_no_sanitizer_is_what_the_sanitizer_would_give(source: str) -> None:
+    if has_bare_tags(parse(source)):
+        assert render(source).replace("\xa0", "&nbsp;") == clean(parse(source))
+
+
+@pytest.mark.parametrize("html", ["<p>a</p>\n<p><em>b</em><br />\n<code>c</code></p>\n", "a &lt;b"])
+def test_tags_without_attributes_need_no_sanitizer(html: str) -> None:
+    assert has_bare_tags(html)
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<p id=a>", "<P>", "<script>", "<pre>", "<br>", "<br/ >", "</div>", "<!--", "<", "<p", "< p>"],
+)
+def test_any_other_tag_needs_the_sanitizer(html: str) -> None:
+    assert not has_bare_tags(f"<p>a</p>\n{html}")
 
 
 def test_links_are_counted() -> None:
