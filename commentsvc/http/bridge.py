@@ -145,6 +145,7 @@ class Bridge:
         self._starved = 0
         self._starved_at = -RECOVERED
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unanswered = 0  # requests that are answered later
         self._corked = False
         self._committing: frozenset[str] = frozenset()
 
@@ -233,11 +234,14 @@ class Bridge:
 
     def _drain(self) -> None:
         calls = self._core.drain()
-        shared: Shared = {}
-        for call in calls:
-            self._begin(call, shared)
         if not calls:
             self._look_for_starving()
+            return
+        shared: Shared = {}
+        self._cork()
+        for call in calls:
+            self._begin(call, shared)
+        self._uncork()
 
     def _look_for_starving(self) -> None:
         """Say once that clients wait for file descriptors, and again when it begins anew."""
@@ -276,6 +280,7 @@ class Bridge:
         if isinstance(answer, messages.Response):
             self._respond(call, request, answer)
             return
+        self._unanswered += 1
         if isinstance(answer, messages.Deferred):
             answer.add_done_callback(partial(self._conclude, call, request))
             return
@@ -297,15 +302,15 @@ class Bridge:
     ) -> None:
         if isinstance(outcome, Exception):
             outcome = _failure(request, outcome)
+        self._unanswered -= 1
+        if self._unanswered and not self._corked:  # more answers may come in this turn
+            self._cork()
+            asyncio.get_running_loop().call_soon(self._uncork)
         self._respond(call, request, outcome)
 
     def _respond(
         self, call: _core.Request, request: messages.Request, response: messages.Response
     ) -> None:
-        if not self._corked:
-            self._corked = True
-            self._core.cork()
-            asyncio.get_running_loop().call_soon(self._uncork)
         committing = self._committing
         if committing and not committing.isdisjoint((*response.tags, response.follows)):
             self._core.purge([*committing])
@@ -319,8 +324,13 @@ class Bridge:
             response = _failure(request, error)
             call.respond(response.status, response.headers, response.body)
 
+    def _cork(self) -> None:
+        """Keep answers back until `_uncork`, so that each worker is woken once for all of them."""
+        self._corked = True
+        self._core.cork()
+
     def _uncork(self) -> None:
-        """Let go all answers of this turn of the loop, which wakes each worker once."""
+        """Let go all answers that were kept back."""
         self._corked = False
         self._core.uncork()
 
