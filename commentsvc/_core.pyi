@@ -183,7 +183,10 @@ class Request:
         """
 
     def header(self, name: str, /) -> str | None:
-        """The value of the field `name` (any case), several joined by ``", "``; None if absent."""
+        """The value of the field `name` (lower case); several are joined by ``", "``.
+
+        None if it is absent.
+        """
 
     def respond(
         self,

@@ -301,12 +301,12 @@ class CommentsApi:
         403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
         the site; `site` in the body is the author's.
         """
-        self._submissions.admit(request)
+        place = self._submissions.admit(request)
         locate = self._sites.locator(SUBMIT.read(request).site)
         body = request.json()
         submission = from_json(body, self._settings.comments, locate)
         return self._submissions.begin(
-            request, submission, partial(self._receipt, submission.place[0])
+            request, place, submission, partial(self._receipt, submission.place[0])
         )
 
     def preview(self, request: Request) -> Deferred:

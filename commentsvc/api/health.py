@@ -130,9 +130,9 @@ class Health:
     def _admit(self, request: Request) -> None:
         """Raise HttpError 404 for the public. Who comes through a proxy is not on this machine."""
         forwarded = bool(request.client) or any(map(request.header, FORWARDED))
-        if not forwarded and request.peer in THIS_MACHINE:
+        if not forwarded and THIS_MACHINE.names(request.peer):
             return
-        if self._proxies.client(request) not in self._monitoring:
+        if not self._monitoring.names(self._proxies.client(request)):
             raise HttpError(404, *NOTHING_HERE)
 
 

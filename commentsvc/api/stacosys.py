@@ -212,7 +212,7 @@ class Stacosys:
     async def _submit(
         self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
     ) -> None:
-        self._submissions.admit(request)
+        place = self._submissions.admit(request)
         locate = self._sites.locator(operation.read(request).site)
         fields = SubmissionFields(
             sent.url,
@@ -223,7 +223,7 @@ class Stacosys:
         )
         submission = check(fields, self._bounds, locate)
         await self._submissions.submit(
-            request, _as_sent_by_old_clients(submission, sent.email or "")
+            request, place, _as_sent_by_old_clients(submission, sent.email or "")
         )
 
 

@@ -68,24 +68,30 @@ class HttpSubmissions:
         invitation = self._submissions.invite(site, network(self._proxies.client(request)))
         return Invitation(length=self._length, notify=self._replies, **invitation)
 
-    def admit(self, request: Request) -> None:
-        """Count an attempt to submit, before it is read. Raise HttpError 429.
+    def admit(self, request: Request) -> bytes:
+        """Count an attempt to submit, before it is read; return its network. Raise HttpError 429.
 
         Reading costs time, also where nothing comes of it. What is refused then counts here alone.
         """
-        self._count(request, self._attempts, TOO_FAST)
+        place = self._place(request)
+        self._count(place, self._attempts, TOO_FAST)
+        return place
 
-    async def submit(self, request: Request, submission: Submission) -> tuple[Accepted, Headers]:
+    async def submit(
+        self, request: Request, place: bytes, submission: Submission
+    ) -> tuple[Accepted, Headers]:
         """Judge and store a submission; return the CORS fields of the answer with it.
 
-        Raise HttpError 403 or 429, CommentsError, DatabaseError; then nothing is stored.
+        `place` is the network that `admit` returned. Raise HttpError 403 or 429, CommentsError,
+        DatabaseError; then nothing is stored.
         """
-        headers, place = self._check(request, submission)
+        headers = self._check(request, place, submission)
         return await self._submissions.submit(_mailed(submission, request), place), headers
 
     def begin(
         self,
         request: Request,
+        place: bytes,
         submission: Submission,
         answer: Callable[[Accepted, Headers], Response],
     ) -> Deferred:
@@ -93,7 +99,7 @@ class HttpSubmissions:
 
         Raise HttpError 403 or 429; all else is given.
         """
-        headers, place = self._check(request, submission)
+        headers = self._check(request, place, submission)
         later = Deferred()
         done = partial(_give, later, lambda accepted: answer(accepted, headers))
         self._submissions.begin(_mailed(submission, request), place, done)
@@ -103,33 +109,34 @@ class HttpSubmissions:
         self, request: Request, message: str, answer: Callable[[str], Response]
     ) -> Deferred:
         """Render `message`; what `answer` makes of the HTML is given later. Raise HttpError 429."""
-        self._count(request, self._previews, TOO_MANY_PREVIEWS)
+        self._count(self._place(request), self._previews, TOO_MANY_PREVIEWS)
         later = Deferred()
         self._submissions.preview(message, partial(_give, later, answer))
         return later
 
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raise HttpError 429."""
-        place = self._count(request, self._limiter, TOO_FAST)
+        place = self._place(request)
+        self._count(place, self._limiter, TOO_FAST)
         return await self._submissions.check_edit(submission, place)
 
-    def _check(self, request: Request, submission: Submission) -> tuple[Headers, bytes]:
-        """Return the CORS fields of the answer, and the network. Raise HttpError 403 or 429."""
+    def _check(self, request: Request, place: bytes, submission: Submission) -> Headers:
+        """Return the CORS fields of the answer. Raise HttpError 403 or 429."""
         headers = self._cors.check(request, submission.place[0])
-        return headers, self._count(request, self._limiter, TOO_FAST)
+        self._count(place, self._limiter, TOO_FAST)
+        return headers
 
-    def _count(self, request: Request, limiter: RateLimiter, refusal: Message) -> bytes:
-        """Return the network of a request.
+    def _place(self, request: Request) -> bytes:
+        """Return the network of a request."""
+        return network(self._proxies.client(request))
 
-        Raise HttpError 429 with the text `refusal` where `limiter` lets the network wait.
-        """
-        place = network(self._proxies.client(request))
+    def _count(self, place: bytes, limiter: RateLimiter, refusal: Message) -> None:
+        """Raise HttpError 429 with the text `refusal` where `limiter` lets the network wait."""
         wait = limiter.take(place, self._clock.monotonic_ms())
         if wait:
             headers = (("Retry-After", str(wait)),)
             message = replace(refusal, params={"seconds": wait})
             raise HttpError(429, "too_many", message, headers=headers)
-        return place
 
 
 def _mailed(submission: Submission, request: Request) -> Submission:

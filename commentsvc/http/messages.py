@@ -215,17 +215,16 @@ def unreadable(error: FormError) -> HttpError:
 
 
 class AddressList:
-    """Addresses that a setting names, by ``in``; `""` is the other end of a unix socket."""
+    """Addresses that a setting names; `""` is the other end of a unix socket.
+
+    `names(address)` says whether the setting names this address; the answers are remembered.
+    """
 
     def __init__(self, entries: Sequence[str]) -> None:
         """Take the setting: ``"unix"``, addresses and networks."""
         self._unix = "unix" in entries
         self._networks = [ip_network(text) for text in entries if text != "unix"]
-        self._names = lru_cache(maxsize=1_024)(self._is_named)
-
-    def __contains__(self, address: str) -> bool:
-        """Return whether the setting names this address."""
-        return self._names(address)
+        self.names = lru_cache(maxsize=1_024)(self._is_named)
 
     def _is_named(self, address: str) -> bool:
         if not address:
@@ -243,7 +242,7 @@ class TrustedProxies:
 
     def __init__(self, trusted: Sequence[str]) -> None:
         """Take the setting, see `AddressList`."""
-        self._trusted = AddressList(trusted)
+        self._is_trusted = AddressList(trusted).names
 
     def client(self, request: Request) -> str:
         """Give the address of the client: the right-most one that is no trusted proxy.
@@ -255,11 +254,11 @@ class TrustedProxies:
         no X-Forwarded-For.
         """
         client = request.peer
-        if request.client is not None and client in self._trusted:
+        if request.client is not None and self._is_trusted(client):
             client = request.client
             if not client:
                 return client
-        if client not in self._trusted:
+        if not self._is_trusted(client):
             return client
         forwarded = request.header("x-forwarded-for")
         if forwarded is None:
@@ -271,7 +270,7 @@ class TrustedProxies:
             if not address:
                 break
             client = address
-            if client not in self._trusted:
+            if not self._is_trusted(client):
                 break
         return client
 

@@ -45,11 +45,12 @@ class MissLimiter:
         self._handle = router.handle
         self._proxies = TrustedProxies(settings.trusted_proxies)
         self._limiter = RateLimiter(settings.miss_limit)
+        self._limited = READS if settings.miss_limit != "off" else ()
         self._clock = clock
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Answer as the router does, or with 429."""
-        if request.method not in READS:
+        if request.method not in self._limited:
             return self._handle(request)
         key = network(self._proxies.client(request))
         if request.path.startswith(MODERATION):

@@ -309,10 +309,10 @@ class Embed:
         values: dict[str, str] = {}
         try:
             values.update((name, texts[0]) for name, texts in request.form().items())
-            self._submissions.admit(request)
+            place = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)
             submission = from_form(values, self._bounds, locate)
-            accepted, _ = await self._submissions.submit(request, submission)
+            accepted, _ = await self._submissions.submit(request, place, submission)
         except Exception as failure:
             error = as_http(failure)
             if error is None:

@@ -93,13 +93,10 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
     struct request *request = request_of(object);
     if (!request)
         return NULL;
-    PyObject *lower = PyObject_CallMethod(name, "lower", NULL);
     Py_ssize_t size;
-    const char *text = lower ? PyUnicode_AsUTF8AndSize(lower, &size) : NULL;
-    if (!text) {
-        Py_XDECREF(lower);
+    const char *text = PyUnicode_AsUTF8AndSize(name, &size);
+    if (!text)
         return NULL;
-    }
     struct slice fields = request_fields(request), value;
     struct slice wanted = slice_of(text, (size_t)size);
     PyObject *result = NULL;
@@ -113,7 +110,6 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
         if (!result)
             break;
     }
-    Py_DECREF(lower);
     if (!result && !PyErr_Occurred())
         Py_RETURN_NONE;
     return result;

@@ -77,7 +77,7 @@ def describe(request: _core.Request) -> bytes:
         f"query: {request.query}",
         f"body: {request.body.decode('latin-1')}",
     ]
-    shown = (request.header("Show") or "").split()
+    shown = (request.header("show") or "").split()
     lines.extend(f"{name}: {request.header(name)}" for name in shown)
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
 
