@@ -61,7 +61,7 @@ def _remove(comment_id: Param) -> Select:
 
 
 @prepared
-def _empty(comment_id: Param) -> Select:
+def _empty(comment_id: Param, token_hash: Param) -> Select:
     nothing = dict.fromkeys(
         ("author", "email", "avatar", "author_site", "source", "role", "html", "reasons"), ""
     )
@@ -69,7 +69,7 @@ def _empty(comment_id: Param) -> Select:
         **nothing,
         moderator=None,
         key=None,
-        token_hash=b"",
+        token_hash=token_hash,
         token_expires_at=0,
         score=0,
         network=None,
@@ -125,7 +125,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))
-        tx.change(_empty, comment_id)
+        tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more
     address = fn.LOWER(email)
     tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))

@@ -45,6 +45,20 @@ def test_sql_is_made_once() -> None:
     assert len(made) == 1
 
 
+def test_constants_are_part_of_the_sql() -> None:
+    """SQLite makes a new plan whenever a value is bound that it compares with an index's words."""
+
+    @prepared
+    def find(name: Param) -> Select:
+        return CommentTable.select(CommentTable.id, "it's").where(
+            CommentTable.status != "approved", CommentTable.author == name, CommentTable.votes > 3
+        )
+
+    sql, values = find.bound(["Ann"])
+    assert values == ["Ann"]
+    assert all(constant in sql for constant in ("'it''s'", "!= 'approved'", "> 3"))
+
+
 def test_values_are_bound_as_they_are(database: Database) -> None:
     @prepared
     def spend(digest: Param, until: Param) -> Select:
