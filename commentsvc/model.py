@@ -95,4 +95,6 @@ def site_tag(site: str) -> str:
 
 
 MODERATORS_TAG: Final = "moderators"  # of what is kept of moderators' names in memory
-AKISMET: Final = "Akismet"  # who decided, where no moderator did: see akismet
+# Who decided, where no moderator did: see `delivery.akismet` and `delivery.classifier`.
+AKISMET: Final = "Akismet"
+CLASSIFIER: Final = "the classifier"

@@ -24,7 +24,7 @@ from commentsvc.comments.submission import Submission
 from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
-from commentsvc.spam import score
+from commentsvc.spam import opinion, score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
 from commentsvc.spam.pending_limit import PendingLimit
@@ -171,7 +171,8 @@ class SubmissionService:
         verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
         if verdict.decision == "reject":
             raise SubmissionRefused(*REFUSED[verdict])
-        if verdict.decision == "hold":
+        # The queue's bounds are for moderators; the classifier takes comments as fast as they come.
+        if verdict.decision == "hold" and not opinion.waits(verdict.reasons):
             refusal = self._pending_limit.take(submission.place[0], network, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)

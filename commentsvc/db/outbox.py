@@ -38,7 +38,7 @@ from commentsvc.db.schema.outbox import (
     TargetTable,
 )
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import SPAM
+from commentsvc.model import CLASSIFIER, SPAM
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 # RFC 5321, 4.5.4.1: give up after 4 to 5 days at the earliest. A server may be down for five.
@@ -46,6 +46,8 @@ PATIENCE: Final = 7 * DAY_MS
 # Greylisting lets a mail pass after 5 minutes, mostly; later pauses double.
 FIRST_PAUSE: Final = MINUTE_MS
 LONGEST_PAUSE: Final = 6 * HOUR_MS
+# The first and the longest pause where readers wait for the answer; in milliseconds.
+PAUSES: Final = {CLASSIFIER: (5_000, 5 * MINUTE_MS)}
 # For the moderator to look back; what failed can be sent again.
 SENT_KEPT: Final = 30 * DAY_MS
 FAILED_KEPT: Final = 90 * DAY_MS
@@ -337,20 +339,22 @@ def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
 
 def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Try this row again after a pause, or give it up at its deadline."""
-    _retry(tx, OutboxTable.id == post.id, error, now)
+    _retry(tx, post.channel, OutboxTable.id == post.id, error, now)
 
 
 def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
     """As `retry_later`, for all rows that are due on `channel`."""
-    _retry(tx, (OutboxTable.channel == channel) & (OutboxTable.due_at <= now), error, now)
+    is_due = (OutboxTable.channel == channel) & (OutboxTable.due_at <= now)
+    _retry(tx, channel, is_due, error, now)
 
 
-def _retry(tx: Transaction, condition: Select, error: str, now: int) -> None:
+def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: int) -> None:
     """Put off the queued rows of a condition by growing pauses, but none beyond its deadline."""
+    first, longest = PAUSES.get(channel, (FIRST_PAUSE, LONGEST_PAUSE))
     rows = OutboxTable.select(OutboxTable.id, OutboxTable.attempts, OutboxTable.expires_at)
     changes = []
     for post_id, attempts, expires_at in tx.query(rows.where(IS_QUEUED, condition)):
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE << min(attempts, 30))
+        pause = min(longest, first << min(attempts, 30))
         state, due = (FAILED, now) if now >= expires_at else (QUEUED, min(expires_at, now + pause))
         changes.append((state, due, _bounded(error), post_id))
     tx.change_each(_settle, changes)

@@ -20,8 +20,9 @@ from commentsvc.delivery import builds
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
+from commentsvc.delivery.classifier import Classifier
 from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
-from commentsvc.model import AKISMET
+from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
@@ -56,9 +57,10 @@ def targets(settings: Settings) -> list[Target]:
     told = mail.moderators if mail.host else ()
     by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
     webhooks = _webhooks(settings.hooks)
-    opinion = [Target(AKISMET, "", 0, True)] if settings.spam.akismet_key else []
+    asked = {AKISMET: settings.spam.akismet_key, CLASSIFIER: settings.spam.classifier_url}
+    opinions = [Target(name, "", 0, True) for name, is_asked in asked.items() if is_asked]
     hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
-    return by_mail + hooked + opinion
+    return by_mail + hooked + opinions
 
 
 def channels(
@@ -72,6 +74,8 @@ def channels(
     found.update(builds.channels(settings, clock))
     if settings.spam.akismet_key:
         found[AKISMET] = Akismet(settings, database, clock)
+    if settings.spam.classifier_url:
+        found[CLASSIFIER] = Classifier(settings, database, clock)
     if settings.mail.host:
         from commentsvc.delivery.mail import MailComposer
         from commentsvc.delivery.smtp import Smtp

@@ -7,7 +7,7 @@ them one after the other on one connection, and notes what became of each before
     taken        sent
     Refused      failed, and the moderator sees why
     Deferred     this row is put off
-    Unreachable  all rows that are due here are put off
+    Unreachable  all rows that are due here are put off, and the channel rests for a moment
     no message   forgotten: what it was to tell is gone
 
 Delivery is at least once. What the other side has taken is noted at once, and where the database
@@ -50,6 +50,9 @@ PAUSE: Final = 1.0
 NOTE_PAUSE: Final = 5.0
 # Between two rounds of what only time brings: digests, and rows that are old; in seconds.
 ROUND: Final = 20.0
+# The first and the longest time in which a server that cannot be reached is left alone; in
+# milliseconds. What comes meanwhile waits with the rest.
+FIRST_REST, LONGEST_REST = 5_000, 60_000
 # Rows of one connection; a mail server may limit them.
 BATCH: Final = 100
 
@@ -77,6 +80,8 @@ class OutboxWorker:
         self._clock = clock
         self._pause = pause
         self._failing: set[str] = set()
+        self._unreachable: Counter[str] = Counter()  # attempts in a row, by channel
+        self._rests_until: dict[str, int] = {}
         self._last_errors: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: set[asyncio.Task[None] | None] = set()
@@ -143,14 +148,20 @@ class OutboxWorker:
     async def deliver(self, name: str) -> None:
         """Send what is due on the channel `name`. Raises DatabaseError."""
         now = self._clock.now_ms()
+        if now < self._rests_until.get(name, 0):
+            return
         if not self._database.read_now(outbox.due, name, now, 1):
             return
         try:
             async with self._channels[name].connect() as connection:
                 await self._converse(name, connection, now)
+            self._unreachable[name] = 0
         except ServerUnreachable as error:
             self._count_error(name, error)
             text, later = str(error), self._clock.now_ms()
+            rest = min(LONGEST_REST, FIRST_REST << min(self._unreachable[name], 10))
+            self._rests_until[name] = later + rest
+            self._unreachable[name] += 1
             await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:

@@ -53,13 +53,13 @@ from commentsvc.exports.records import (
     TrainingTotalRecord,
     VoteRecord,
 )
-from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING
 from commentsvc.util.timestamps import rfc3339_ms
 
 T = TypeVar("T")
 
 # Who may be named in a history without a name: no person.
-_NOBODY: Final = frozenset({AUTHOR, AKISMET})
+_NOBODY: Final = frozenset({AUTHOR, AKISMET, CLASSIFIER})
 # Bans that tell nothing of a person.
 _IMPERSONAL: Final = frozenset({"word", "domain"})
 

@@ -17,6 +17,7 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
+from commentsvc.spam import opinion
 from commentsvc.spam.score import Verdict
 
 # What becomes of a comment that is in the status by the verdict on its new text.
@@ -49,13 +50,18 @@ def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: i
 
     Returns it as it is then. Raises UnknownComment, for a deleted one too.
     """
-    row = tx.first(CommentTable.select(CommentTable.status).where(CommentTable.id == comment_id))
+    known = CommentTable.select(CommentTable.status, CommentTable.reasons)
+    row = tx.first(known.where(CommentTable.id == comment_id))
     if row is None or row[0] == DELETED:
         raise UnknownComment([comment_id])
+    status, stored = row
     if actions.edit(tx, comment_id, source, AUTHOR, now).changed:
-        judged = CommentTable.update(score=verdict.score, reasons="\n".join(verdict.reasons))
+        lines = verdict.reasons
+        if status != APPROVED and not opinion.waits(stored.splitlines()):
+            lines = opinion.without_waiting(lines)  # it waits for more than that
+        judged = CommentTable.update(score=verdict.score, reasons="\n".join(lines))
         tx.change(judged.where(CommentTable.id == comment_id))
-        becomes = BECOMES.get((row[0], verdict.decision))
+        becomes = BECOMES.get((status, verdict.decision))
         if becomes:
             actions.change(tx, [comment_id], becomes, AUTHOR, now)
         if becomes == PENDING:

@@ -19,9 +19,6 @@ from typing import Any, Final
 from commentsvc.settings.reader import SettingsError, SettingsReader
 from commentsvc.settings.schema import (
     SECTIONS,
-    HooksSettings,
-    MailSettings,
-    ServerSettings,
     Settings,
     Site,
 )
@@ -70,16 +67,15 @@ def load(
             reading.problems.append(
                 f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
             )
-    reading.problems += _contradictions(parts["server"], parts["mail"], parts["hooks"])
+    reading.problems += _contradictions(Settings(**parts, sites=sites))
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
 
 
-def _contradictions(
-    server: ServerSettings, mail: MailSettings, hooks: HooksSettings
-) -> Iterator[str]:
+def _contradictions(settings: Settings) -> Iterator[str]:
     """What is wrong with settings that are each right, one line for each."""
+    server, mail, hooks = settings.server, settings.mail, settings.hooks
     if server.hsts and not server.proxy_protocol:
         yield (
             "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
@@ -97,8 +93,12 @@ def _contradictions(
         ):
             if not value:
                 yield f"mail.host is set, but {name} is not: {reason}. Set it too."
-    if hooks.webhooks and not hooks.secret:
-        yield "hooks.webhooks is set, but hooks.secret is not: it signs them. Set it too."
+    for name, is_given in (
+        ("hooks.webhooks", bool(hooks.webhooks)),
+        ("spam.classifier_url", bool(settings.spam.classifier_url)),
+    ):
+        if is_given and not hooks.secret:
+            yield f"{name} is set, but hooks.secret is not: it signs the requests. Set it too."
     if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
         yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
     if mail.user and mail.security == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):

@@ -159,6 +159,8 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     spam_score: Annotated[int, whole(0, 100)] = 9
     keep_spam_days: Annotated[int, whole(0, 3_650, "days")] = 30
     akismet_key: Annotated[str, SECRET] = ""
+    classifier_url: Annotated[str, SECRET_URL] = ""
+    classifier_seconds: Annotated[int, whole(1, 60, "seconds")] = 10
 
     def __repr__(self) -> str:
         return "Spam(...)"

@@ -14,7 +14,7 @@ from typing import Any
 from commentsvc.comments.markdown import links
 from commentsvc.comments.submission import Submission
 from commentsvc.settings.schema import Settings
-from commentsvc.spam import score
+from commentsvc.spam import opinion, score
 from commentsvc.spam.duplicates import Duplicates
 from commentsvc.spam.form_tokens import FormTokens, TokenCheck
 from commentsvc.spam.policy import PolicyResult
@@ -35,6 +35,7 @@ class SpamChecker:
         """Take the settings and the secret keys."""
         wanted = settings.spam
         self._spam_from = wanted.spam_score
+        self._asks_classifier = bool(wanted.classifier_url)
         self._honeypot = wanted.honeypot
         self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
@@ -89,7 +90,7 @@ class SpamChecker:
         if self._site_limiter.take(submission.place[0], monotonic_ms):
             signals.append(Signal(score.CROWD, "crowd"))
             spam_from = spam_from and spam_from + score.CROWD  # it makes nothing spam
-        return score.decide(tuple(signals), policy.holds_from, spam_from)
+        return self._decide(signals, policy, spam_from)
 
     def check_edit(
         self,
@@ -101,7 +102,14 @@ class SpamChecker:
     ) -> Verdict:
         """Decide on the new text of a comment; its edit token is enough."""
         signals = self._signals(submission, html, network, policy, monotonic_ms)
-        return score.decide(tuple(signals), policy.holds_from, self._spam_from)
+        return self._decide(signals, policy, self._spam_from)
+
+    def _decide(self, signals: list[Signal], policy: PolicyResult, spam_from: int) -> Verdict:
+        """Decide by the signals; what would be accepted waits for a classifier."""
+        verdict = score.decide(tuple(signals), policy.holds_from, spam_from)
+        if self._asks_classifier and verdict.decision == "accept":
+            return verdict._replace(decision="hold", reasons=opinion.with_waiting(verdict.reasons))
+        return verdict
 
     def _signals(
         self,

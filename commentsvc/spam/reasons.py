@@ -14,6 +14,8 @@ from commentsvc.util.i18n import gettext as _
 
 Reason = Literal[
     "author-banned",
+    "classifier",
+    "classifier-waits",
     "common",
     "crowd",
     "domain-banned",
@@ -37,6 +39,8 @@ Reason = Literal[
 
 TEXTS: Final = {
     "author-banned": _("the author is banned"),
+    "classifier": _("the classifier says: %(about)s"),
+    "classifier-waits": _("waits for the classifier"),
     "common": _("the same sentence came from another network"),
     "crowd": _("the site gets more comments than usual"),
     "domain-banned": _("the domain of a link is banned"),

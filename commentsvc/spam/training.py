@@ -24,7 +24,7 @@ from commentsvc.db.schema.moderation import (
     TrainingTotalTable,
 )
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import AKISMET, APPROVED, AUTHOR, SPAM, STATUS
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, SPAM, STATUS
 from commentsvc.spam.bayes import tokens
 
 KINDS: Final = (SPAM, APPROVED)
@@ -43,7 +43,7 @@ def _decided(comment_id: Param) -> Select:
             ChangeTable.comment == CommentTable.id,
             ChangeTable.field == STATUS,
             ChangeTable.undone_at.is_null(),
-            ChangeTable.actor.not_in([AKISMET, AUTHOR]),
+            ChangeTable.actor.not_in([AKISMET, AUTHOR, CLASSIFIER]),
         )
         .order_by(ChangeTable.id.desc())
         .limit(1)

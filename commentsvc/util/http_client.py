@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import certifi
 
-DEADLINE: Final = 20.0  # seconds for all of it
+DEADLINE: Final = 20.0  # seconds for all of it, unless another one is given
 ANSWER: Final = 2_048  # bytes of an answer that are read: an error's first words
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
@@ -78,11 +78,18 @@ class Fetched(NamedTuple):
 
 
 async def post(
-    url: str, body: bytes, headers: Mapping[str, str], networks: Sequence[str] = ()
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    networks: Sequence[str] = (),
+    deadline: float = DEADLINE,
 ) -> HttpResponse:
-    """POST `body` to `url`; `networks` are allowed although not public. Raises RemoteError."""
+    """POST `body` to `url`, and wait for the answer for `deadline` seconds at most.
+
+    `networks` are allowed although not public. Raises RemoteError.
+    """
     request = ("POST", url, body, headers)
-    found = await _ask(request, ANSWER, networks)
+    found = await _ask(request, ANSWER, networks, deadline)
     return HttpResponse(found.status, found.body[:ANSWER].decode(errors="replace"))
 
 
@@ -91,23 +98,26 @@ async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:
 
     Raises RemoteError, for a longer answer too.
     """
-    found = await _ask(("GET", url, b"", {}), most + 1, networks)
+    found = await _ask(("GET", url, b"", {}), most + 1, networks, DEADLINE)
     if len(found.body) > most:
         raise RemoteError(f"the answer has more than {most} bytes")
     return found
 
 
 async def _ask(
-    request: tuple[str, str, bytes, Mapping[str, str]], most: int, networks: Sequence[str]
+    request: tuple[str, str, bytes, Mapping[str, str]],
+    most: int,
+    networks: Sequence[str],
+    deadline: float,
 ) -> Fetched:
     """Send a method, url, body and headers; `most` bytes are read, or a few more."""
     import httpx2
 
     try:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(deadline):
             return await _send(*request, most, networks)
     except TimeoutError as error:
-        raise RemoteError(f"no answer within {DEADLINE:.0f} s") from error
+        raise RemoteError(f"no answer within {deadline:.0f} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         raise RemoteError(str(error) or type(error).__name__) from error
 
@@ -133,7 +143,7 @@ async def _send(
         f"{target}?{parts.query}" if parts.query else target,
         headers={**headers, "Host": parts.netloc, "User-Agent": "commentsvc"},
         content=body,
-        extensions={"sni_hostname": host, "timeout": httpx2.Timeout(DEADLINE).as_dict()},
+        extensions={"sni_hostname": host, "timeout": httpx2.Timeout(None).as_dict()},
     )
     async with httpx2.AsyncHTTPTransport(verify=_context(), trust_env=False) as transport:
         response = await transport.handle_async_request(request)

@@ -1,0 +1,144 @@
+"""Classifier: another program's opinion on comments, asked before they are shown.
+
+Where `spam.classifier_url` is set, a comment that would be shown at once waits for the answer of
+that program; one that waits for a moderator anyway gets its opinion, too. It is asked by the
+outbox, after the comment is stored: so no submission waits for it, and while it is down or slow
+comments wait and none is lost. It is asked again, after growing pauses, for a week; a moderator may
+decide at any time before.
+
+The request is a POST of JSON, what webhooks get, signed as they are (see `webhooks.signature`).
+The answer is JSON, too:
+
+    {"decision": "accept" | "hold" | "spam", "reason": "…", "score": 0.93}
+
+"accept" shows a comment that waited for nothing else, "hold" leaves it to the moderators, "spam"
+files it as spam. The reason, and the score, any number, are shown to moderators.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from commentsvc.comments import queries
+from commentsvc.db.database import Database
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
+from commentsvc.delivery.webhooks import FOR_GOOD, Notification, WebhookRequest, webhook
+from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
+from commentsvc.moderation import actions
+from commentsvc.settings.schema import Settings, origins
+from commentsvc.spam import opinion
+from commentsvc.util.clock import Clock
+from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.text import one_line
+
+REASON_LENGTH: Final = 200  # characters kept of a reason
+
+
+class ClassifierAnswer(msgspec.Struct, frozen=True):
+    """An answer of the classifier; see this module."""
+
+    decision: Literal["accept", "hold", "spam"]
+    reason: str = ""
+    score: float | None = None
+
+
+class ClassifierQuestion(NamedTuple):
+    """The request, and the comment that it is about, with the text that it had then."""
+
+    request: WebhookRequest
+    comment_id: int
+    source: str
+
+
+class Classifier:
+    """A channel that asks, and acts on the answer."""
+
+    def __init__(self, settings: Settings, database: Database, clock: Clock) -> None:
+        """Take the settings, where comments are, and the clock."""
+        self._form = webhook(settings.spam.classifier_url, settings.hooks.secret)
+        self._deadline = settings.spam.classifier_seconds
+        self._networks = settings.hooks.allowed_networks
+        self._origins = origins(settings.sites)
+        self._database = database
+        self._clock = clock
+
+    def compose(self, reader: Reader, post: OutboxRow) -> ClassifierQuestion | None:
+        """As delivery.Channel says."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None or not _is_open(reader, entry):
+            return None
+        page = self._origins.get(entry.site, "") + entry.url
+        request = self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
+        return ClassifierQuestion(request, entry.comment.id, entry.comment.source)
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator["Classifier"]:
+        """As delivery.Channel says; each question has a connection of its own."""
+        yield self
+
+    async def send(self, question: ClassifierQuestion) -> None:
+        """As delivery.Connection says."""
+        request = question.request
+        try:
+            answer = await post(
+                request.url, request.body, request.headers, self._networks, self._deadline
+            )
+        except RemoteError as error:
+            raise ServerUnreachable(str(error)) from error
+        if not 200 <= answer.status < 300:
+            kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
+            raise kind(f"{answer.status} {one_line(answer.text)}")
+        try:
+            judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise DeliveryRejected(f"{answer.status} {error}") from error
+        await self._database.write(_apply, question, judged, self._clock.now_ms())
+
+
+def _is_open(reader: Reader, entry: Entry) -> bool:
+    """Whether there is no opinion on a comment yet, nor a moderator's decision."""
+    comment = entry.comment
+    if comment.status != PENDING or comment.role or not comment.source:
+        return False
+    if opinion.is_given(_reasons(reader, comment.id)):
+        return False
+    decision = next(
+        (
+            each
+            for each in actions.history(reader, comment.id)
+            if each.field == STATUS and each.undone_at is None
+        ),
+        None,
+    )
+    return decision is None or decision.actor == AUTHOR
+
+
+def _reasons(reader: Reader, comment_id: int) -> tuple[str, ...]:
+    [(stored,)] = reader.query(
+        CommentTable.select(CommentTable.reasons).where(CommentTable.id == comment_id)
+    )
+    return tuple(stored.splitlines())
+
+
+def _apply(
+    tx: Transaction, question: ClassifierQuestion, answer: ClassifierAnswer, now: int
+) -> None:
+    """Do what the `answer` says, unless the comment was changed or decided on meanwhile."""
+    entry = queries.find(tx, question.comment_id)
+    if entry is None or entry.comment.source != question.source or not _is_open(tx, entry):
+        return
+    number, stored = entry.comment.id, _reasons(tx, entry.comment.id)
+    score = "" if answer.score is None else f"{answer.score:g}"
+    said = (answer.decision, score, one_line(answer.reason[:REASON_LENGTH]))
+    lines = opinion.with_opinion(stored, ", ".join(filter(None, said)))
+    judged = CommentTable.update(reasons="\n".join(lines))
+    tx.change(judged.where(CommentTable.id == number))
+    if answer.decision == "spam":
+        actions.change(tx, [number], SPAM, CLASSIFIER, now)
+    elif answer.decision == "accept" and opinion.waits(stored):
+        actions.change(tx, [number], APPROVED, CLASSIFIER, now)

@@ -1,0 +1,267 @@
+"""classifier: asked before a comment is shown; what is down, slow or wrong makes comments wait.
+
+The classifier is a server on this machine, or the example of the manual before such a one.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.db import outbox as outbox_queue
+from commentsvc.delivery.classifier import Classifier
+from commentsvc.delivery.worker import FIRST_REST, LONGEST_REST, OutboxWorker
+from commentsvc.model import CLASSIFIER
+from commentsvc.moderation import actions, author_edits
+from commentsvc.settings.schema import HooksSettings, Settings
+from commentsvc.spam.score import Verdict
+from tests.background import background
+from tests.e2e.program import ROOT
+from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.database_fixture import decide
+
+SECRET = "whsec_c2VjcmV0IG9mIHRoZSBjbGFzc2lmaWVy"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        text = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append(json.loads(text))  # type: ignore[attr-defined] # as below
+        status, answer = self.server.answer(json.loads(text))  # type: ignore[attr-defined]
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def judge(asked: dict[str, Any]) -> tuple[int, object]:
+    """Judge by the first word of a message."""
+    word = asked["data"]["message"].split()[0]
+    if word in ("accept", "hold", "spam"):
+        return 200, {"decision": word, "reason": f"it says {word}", "score": 0.5}
+    return 200, {"decision": "accept"}
+
+
+@contextmanager
+def listening(
+    answer: Callable[[dict[str, Any]], tuple[int, object]],
+) -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked = []  # type: ignore[attr-defined] # what it was asked
+    server.answer = answer  # type: ignore[attr-defined] # what it says to that
+    with background(server):
+        yield server
+
+
+def settings(url: str) -> Settings:
+    return replace(
+        SETTINGS,
+        spam=replace(SETTINGS.spam, classifier_url=url, form_token="off", proof_of_work=0),
+        hooks=HooksSettings(secret=SECRET, allowed_networks=("127.0.0.0/8",)),
+    )
+
+
+class Asking:
+    """A service with a classifier, and its outbox."""
+
+    def __init__(self, service: Served, server: ThreadingHTTPServer, url: str) -> None:
+        self.service = service
+        self.server = server
+        channel = Classifier(settings(url), service.database, service.clock)
+        self.worker = OutboxWorker(service.database, {CLASSIFIER: channel}, service.clock)
+
+    def ask(self) -> list[str]:
+        """Ask what is due; return the messages that the classifier got."""
+        self.server.asked.clear()  # type: ignore[attr-defined] # as above
+        asyncio.run(self.worker.deliver(CLASSIFIER))
+        return [each["data"]["message"] for each in self.server.asked]  # type: ignore[attr-defined]
+
+    def statuses(self) -> list[str]:
+        return [entry.comment.status for entry in self.service.stored()][::-1]
+
+    def reasons(self, comment_id: int) -> str:
+        sql = "SELECT reasons FROM comment WHERE id = ?"
+        return str(
+            self.service.database.read_now(
+                lambda reader: reader.execute(sql, (comment_id,)).fetchone()[0]
+            )
+        )
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    with listening(judge) as server:
+        yield server
+
+
+@pytest.fixture
+def asking(tmp_path: Path, server: ThreadingHTTPServer) -> Iterator[Asking]:
+    url = f"http://127.0.0.1:{server.server_address[1]}/"
+    with served(tmp_path, settings(url)) as service:
+        yield Asking(service, server, url)
+
+
+def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) -> None:
+    for message in ("accept me", "hold me", "spam", "fine"):
+        asking.service.submit(message, author="Bea", email="bea@mail.example")
+    assert asking.statuses() == ["pending"] * 4
+    assert asking.reasons(1).splitlines()[-1] == "classifier-waits +0"
+    asking.service.purged.clear()
+    assert asking.ask() == ["accept me", "hold me", "spam", "fine"]
+    assert asking.statuses() == ["approved", "pending", "spam", "approved"]
+    assert "thread:blog:/p/" in asking.service.purged
+    assert asking.reasons(2) == "classifier +0 hold, 0.5, it says hold"
+    assert asking.reasons(4) == "classifier +0 accept"
+    [change] = asking.service.database.read_now(actions.history, 3)
+    assert change.actor == CLASSIFIER
+    assert asking.ask() == [], "nobody is asked for the same text twice"
+    assert waiting(asking.service) == []
+
+
+def test_it_is_told_no_address_and_knows_who_asks(asking: Asking) -> None:
+    asking.service.submit("Hello", author="Bea", email="bea@mail.example")
+    asking.ask()
+    [told] = asking.server.asked  # type: ignore[attr-defined] # as above
+    assert "mail.example" not in json.dumps(told)
+    assert told["data"]["page"] == "https://blog.example/p/"
+
+
+def test_what_waits_for_a_moderator_gets_an_opinion_and_goes_on_waiting(asking: Asking) -> None:
+    links = " ".join(f"https://{number}.example" for number in range(9))
+    asking.service.submit(f"accept {links}", author="Bea")
+    asking.service.submit(f"spam {links}", author="Bea")
+    assert len(asking.ask()) == 2
+    assert asking.statuses() == ["pending", "spam"]
+    assert "classifier +0 accept" in asking.reasons(1)
+
+
+def test_what_a_moderator_has_decided_stays(asking: Asking) -> None:
+    for message in ("spam", "accept"):
+        asking.service.submit(message, author="Bea")
+    decide(asking.service.database, "approved", 1)
+    decide(asking.service.database, "spam", 2)
+    assert asking.ask() == []
+    assert asking.statuses() == ["approved", "spam"]
+
+
+def test_an_edit_is_judged_anew_and_shows_nothing_that_was_held(asking: Asking) -> None:
+    database, now = asking.service.database, asking.service.clock.now_ms()
+    waits = Verdict("hold", 0, ("classifier-waits +0",))
+    for message in ("accept", "hold"):
+        asking.service.submit(message, author="Bea")
+    asking.ask()
+    for number in (1, 2):
+        database.write_now(author_edits.edit, number, "accept this", waits, now)
+    assert asking.statuses() == ["pending", "pending"]
+    assert sorted(asking.ask()) == ["accept this", "accept this"]
+    assert asking.statuses() == ["approved", "pending"]
+
+
+def test_the_opinion_on_an_old_text_is_not_used(asking: Asking) -> None:
+    asking.service.submit("accept", author="Bea")
+    database = asking.service.database
+
+    def answer(asked: dict[str, Any]) -> tuple[int, object]:
+        waits = Verdict("hold", 0, ("classifier-waits +0",))
+        now = asking.service.clock.now_ms()
+        if asked["data"]["message"] == "accept":
+            database.write_now(author_edits.edit, 1, "spam", waits, now)
+        return judge(asked)
+
+    asking.server.answer = answer  # type: ignore[attr-defined] # as above
+    assert asking.ask() == ["accept"]
+    assert asking.statuses() == ["pending"]
+    assert asking.ask() == ["spam"]
+    assert asking.statuses() == ["spam"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, b"no JSON"),
+        (200, b"[" * 100_000),
+        (200, {"decision": "delete"}),
+        (200, {"reason": "none"}),
+        (422, {"error": "what?"}),
+    ],
+)
+def test_a_wrong_answer_leaves_the_comment_to_the_moderators(
+    asking: Asking, answer: tuple[int, object]
+) -> None:
+    asking.server.answer = lambda _: answer  # type: ignore[attr-defined] # as above
+    asking.service.submit("accept", author="Bea")
+    assert len(asking.ask()) == 1
+    assert asking.statuses() == ["pending"]
+    [row] = asking.service.database.read_now(outbox_queue.listing, "failed", 9, 9)
+    assert row.channel == CLASSIFIER
+    assert asking.ask() == []
+
+
+def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: Asking) -> None:
+    asking.server.answer = lambda _: (503, {})  # type: ignore[attr-defined] # as above
+    attempts = 0
+    for second in range(3_600):
+        if second % 10 == 0:
+            asking.service.submit(f"accept {second}", author="Bea")
+        attempts += len(asking.ask())
+        asking.service.clock.moment += 1_000
+    assert attempts <= 3_600_000 // LONGEST_REST + LONGEST_REST // FIRST_REST
+    assert set(asking.statuses()) == {"pending"}
+    asking.server.answer = judge  # type: ignore[attr-defined] # as above
+    for _ in range(10):
+        asking.service.clock.moment += LONGEST_REST
+        asking.ask()
+    assert set(asking.statuses()) == {"approved"}
+
+
+@contextmanager
+def example(*arguments: str) -> Iterator[str]:
+    """Run the example of the manual; its address."""
+    words = [sys.executable, str(ROOT / "docs/examples/classifier.py"), *arguments]
+    environ = {**os.environ, "CLASSIFIER_SECRET": SECRET, "CLASSIFIER_LISTEN": "127.0.0.1:0"}
+    with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout is not None
+            yield program.stdout.readline().split()[-1]
+        finally:
+            program.kill()
+
+
+def chat(asked: dict[str, Any]) -> tuple[int, object]:
+    """Answer as a language model does that likes to talk."""
+    comment = json.loads(asked["messages"][1]["content"])
+    opinion = {"decision": comment["message"], "reason": "so it is", "score": 0.1}
+    return 200, {"choices": [{"message": {"content": f"Sure! {json.dumps(opinion)}"}}]}
+
+
+def test_the_example_asks_a_language_model(tmp_path: Path) -> None:
+    with (
+        listening(chat) as model,
+        example("llm", f"http://127.0.0.1:{model.server_address[1]}/v1", "small") as url,
+        served(tmp_path, settings(url)) as service,
+    ):
+        service.clock.moment = int(time.time() * 1_000)
+        asking = Asking(service, model, url)
+        for message in ("accept", "hold", "nonsense"):
+            service.submit(message, author="Bea")
+        asyncio.run(asking.worker.deliver(CLASSIFIER))
+        assert asking.statuses() == ["approved", "pending", "pending"]
+        assert asking.reasons(2) == "classifier +0 hold, 0.1, so it is"
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(Request(url, b"{}"))
