@@ -50,6 +50,7 @@ from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
+from commentsvc.isso import routes as isso
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
@@ -271,21 +272,24 @@ def _router(
     submissions = HttpSubmissions(service, cors, taken)
     serializer = CommentSerializer(service.sites, service.keys[0])
     api = CommentsApi(service, cors, submissions, serializer)
+    actions = AuthorActions(service, cors, submissions, serializer)
+    feeds = Feeds(service)
     routes = [
         *api.routes(),
-        *AuthorActions(service, cors, submissions, serializer).routes(),
+        *actions.routes(),
         *CommentStream(service, bridge, secrets.token_hex(4), secrets.randbelow).routes(),
         *Avatars(settings, service.sites, service.clock).routes(),
-        *Feeds(service).routes(),
+        *feeds.routes(),
         *Embed(service, submissions, serializer).routes(),
         *Stacosys(service, submissions, api).routes(),
+        *isso.routes(service, isso.Handlers(submissions, actions, feeds, cors)),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
         *others,
     ]
     description = ApiDescription(settings, routes)
     router = Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
-    return MissLimiter(router, settings.server, service.clock)
+    return MissLimiter(router, settings.server, service.clock, isso.questions(settings.sites))
 
 
 @contextmanager

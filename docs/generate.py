@@ -39,6 +39,7 @@ from commentsvc.api import (
 from commentsvc.api.openapi import Json
 from commentsvc.exports import records
 from commentsvc.http.operation import Operation
+from commentsvc.isso import routes as isso
 from commentsvc.pages import embed, mail_links, personal_data
 from commentsvc.settings.schema import SECTIONS, Settings
 
@@ -106,6 +107,12 @@ PARTS = (
         "Pages made for Stacosys keep working, or become ours by"
         " [one line](embedding.md#pages-written-for-stacosys).",
         (stacosys,),
+    ),
+    (
+        "Isso",
+        "Themes made for Isso work as they are, where a site has `isso = true`: see"
+        " [migrating](migrating.md#isso). A second such site has these below `/isso-NAME`.",
+        (isso,),
     ),
     ("Operation", "", (health, openapi, static_files)),
 )

@@ -22,9 +22,10 @@ TEMPLATES = sorted(
     for path in (PACKAGE / "templates").rglob("*.*")
     if path.suffix in (".html", ".jinja", ".txt")
 )
-# Whole packages and modules that speak to operators and programmers only, in English.
+# Whole packages and modules that speak to operators and programmers only, in English. What Isso's
+# clients are told stands in a browser's console.
 TECHNICAL = {
-    "cli", "db", "exports", "imports", "runtime", "settings",
+    "cli", "db", "exports", "imports", "isso", "runtime", "settings",
     "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
     "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
 }  # fmt: skip

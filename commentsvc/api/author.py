@@ -110,6 +110,13 @@ class AuthorizedComment(NamedTuple):
     headers: Headers
 
 
+class VoterNetwork(NamedTuple):
+    """Where a vote comes from, and the hashes that votes from there may have."""
+
+    place: bytes
+    hashes: tuple[bytes, ...]
+
+
 class AuthorActions:
     """The handlers of what is about one comment."""
 
@@ -155,7 +162,7 @@ class AuthorActions:
         if entry.comment.status == DELETED:
             raise UnknownComment([entry.comment.id])
         message = message_from_json(request.json(), self._bounds)
-        verdict = await self._submissions.check_edit(request, _edited(entry, message))
+        verdict = await self._submissions.check_edit(request, with_text(entry, message))
         number, now = entry.comment.id, self._clock.now_ms()
         comment = await self._database.write(author_edits.edit, number, message, verdict, now)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
@@ -191,7 +198,16 @@ class AuthorActions:
             raise UnknownComment([number])
         headers = self._check(request, entry)
         ballot = self._ballot(request.json())
-        place, now_ms = network(self._proxies.client(request)), self._clock.now_ms()
+        networks, now_ms = self.admit_vote(request, number).hashes, self._clock.now_ms()
+        votes = await self._database.write(
+            voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
+        )
+        headers = (("Content-Type", JSON), NOT_STORED, *headers)
+        return Response(200, headers, encode(Votes(votes, ballot.vote)))
+
+    def admit_vote(self, request: Request, number: int) -> VoterNetwork:
+        """Count a vote on the comment of that number. Raise HttpError 429 or TooManyVotes."""
+        place = network(self._proxies.client(request))
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
             message = _("You vote too often. Please wait %(seconds)s seconds.", seconds=wait)
@@ -199,12 +215,7 @@ class AuthorActions:
         wide = wide_network(place)
         if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
             raise TooManyVotes
-        networks = self._hashes.hashes(place, now_ms)
-        votes = await self._database.write(
-            voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
-        )
-        headers = (("Content-Type", JSON), NOT_STORED, *headers)
-        return Response(200, headers, encode(Votes(votes, ballot.vote)))
+        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
 
     def _claim(self, request: Request) -> AuthorizedComment:
         """Find the comment that a request is about, if the token is its own.
@@ -248,8 +259,8 @@ class AuthorActions:
         return ballot
 
 
-def _edited(entry: Entry, message: str) -> Submission:
-    """The comment as if it were submitted now with that message."""
+def with_text(entry: Entry, message: str) -> Submission:
+    """Return the comment as if it were submitted now with that message."""
     comment = entry.comment
     return Submission(
         place=(entry.site, entry.url),

@@ -22,6 +22,7 @@ from jinja2 import Environment
 
 from commentsvc.api.parameters import PageOrSiteQuery
 from commentsvc.comments import queries
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode
@@ -71,7 +72,7 @@ class Source(msgspec.Struct, frozen=True):
     """What a feed is of: a site, its title and origin (or ""), a page's url or "" for all.
 
     `address` is where the feed itself is, "" where that is not known; `language` the tag of the
-    language of its titles.
+    language of its titles. What a comment's element is called on its page begins with `anchor`.
     """
 
     site: str
@@ -80,6 +81,7 @@ class Source(msgspec.Struct, frozen=True):
     url: str
     address: str = ""
     language: str = ENGLISH
+    anchor: str = "comment-"
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
@@ -183,22 +185,22 @@ class Feeds:
         render: Callable[[Feed], bytes],
     ) -> Response:
         query = operation.read(request)
-        site, url = self._sites.place(query.url, query.site)
+        place = self._sites.place(query.url, query.site)
+        source, entries = await self.read(place)
+        address = self._address(request.path, source.url, query.site)
+        feed = make_feed(msgspec.structs.replace(source, address=address), entries)
+        tag = thread_tag(source.site, source.url) if source.url else site_tag(source.site)
+        headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
+        return Response(200, headers, render(feed), operation.tags(request, tag))
+
+    async def read(self, place: PageRef) -> tuple[Source, list[Entry]]:
+        """Return what a feed of a page, or of the whole site, is of, and its comments."""
+        site, url = place
         limit = self._settings.feed.entries
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
         known = next(each for each in self._settings.sites if each.name == site)
-        source = Source(
-            site,
-            known.title or site,
-            known.origin,
-            now_at,
-            self._address(request.path, now_at, query.site),
-            known.language,
-        )
-        tag = thread_tag(site, now_at) if url else site_tag(site)
-        headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
-        tags = operation.tags(request, tag)
-        return Response(200, headers, render(make_feed(source, entries)), tags)
+        source = Source(site, known.title or site, known.origin, now_at, language=known.language)
+        return source, entries
 
     def _address(self, path: str, url: str, site: str) -> str:
         """Return the address of a feed, "" where the service does not know its own."""
@@ -221,7 +223,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
     return FeedEntry(
         id=_id(source.site, f"comment {comment.id}"),
         title=_text(translate(title, source.language)),
-        page=_text(f"{source.origin}{entry.url}#comment-{comment.id}"),
+        page=_text(f"{source.origin}{entry.url}#{source.anchor}{comment.id}"),
         author=_text(comment.author),
         author_site=_text(comment.site),
         role=comment.role,

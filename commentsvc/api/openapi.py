@@ -21,9 +21,9 @@ Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI
 DESCRIPTION: Final = """\
 Comments for static blogs. Every page may ask the public reads (`Access-Control-Allow-Origin: *`);
 they have an `ETag` and are answered by 304 where nothing changed. Pages at the configured origins
-of a site may write. No request uses cookies. Errors are JSON as in `Error`; so are refusals of
-requests that break the rules of HTTP or the bounds of the server (400, 408, 413, 414, 417, 431,
-501, 503, 504, 505)."""
+of a site may write. No request uses cookies, but those of Isso's clients by the author of a
+comment. Errors are JSON as in `Error`; so are refusals of requests that break the rules of HTTP or
+the bounds of the server (400, 408, 413, 414, 417, 431, 501, 503, 504, 505)."""
 
 # What a status means here, where the standard's phrase does not say it.
 MEANINGS: Final = {

@@ -82,7 +82,7 @@ class Cookies:
 
     def token(self, header: str | None) -> str | None:
         """The token in a Cookie header; None where it holds none that we signed."""
-        return _unsign(self._visit, _value(header, COOKIE))
+        return _unsign(self._visit, cookie_value(header, COOKIE))
 
     def known(self, moderator: Moderator) -> str:
         """The Set-Cookie that lets this browser be known as the moderator's."""
@@ -91,7 +91,7 @@ class Cookies:
 
     def is_known(self, header: str | None, moderator: Moderator) -> bool:
         """Whether the moderator signed in here before, by the present password."""
-        return _unsign(self._known, _value(header, KNOWN_COOKIE)) == _mark(moderator)
+        return _unsign(self._known, cookie_value(header, KNOWN_COOKIE)) == _mark(moderator)
 
 
 def _signer(keys: Sequence[bytes], salt: bytes) -> Signer:
@@ -105,8 +105,11 @@ def _unsign(signer: Signer, value: str) -> str | None:
         return None
 
 
-def _value(header: str | None, name: str) -> str:
-    """The cookie of that name in a Cookie header (RFC 6265 section 5.4), `""` for none of ours."""
+def cookie_value(header: str | None, name: str) -> str:
+    """The cookie of that name in a Cookie header (RFC 6265 section 5.4), `""` for none of ours.
+
+    Longer ones and those that are not ASCII are none of ours.
+    """
     for pair in (header or "").split("; "):
         if pair.startswith(name + "="):
             value = pair[len(name) + 1 :]

@@ -4,13 +4,15 @@ A reader is who has the same browser: it makes a random word once, keeps it, and
 with its votes; we keep a digest of it. Nothing else tells readers apart without a cookie or an
 address. Who makes up many words is bounded by the rate limit of a network, and by how many votes
 one network has on one comment: a family or an office, not a crowd. Networks are forgotten as those
-of comments are. The sum stands in the comment's row, so no list counts votes.
+of comments are. Isso's clients send no word, so for them a network votes once. The sum stands in
+the comment's row, so no list counts votes.
 
     CommentsError
       TooManyVotes   that network has all the votes that it may have on this comment
 """
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -41,6 +43,13 @@ def find_vote(comment_id: Param, voter: Param) -> Select:
 def count_of_network(comment_id: Param, one: Param, other: Param) -> Select:
     return VoteTable.select(fn.COUNT(VoteTable.voter)).where(
         VoteTable.comment == comment_id, VoteTable.network.in_([one, other])
+    )
+
+
+@prepared
+def _find_written(comment_id: Param, one: Param, other: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(
+        CommentTable.id == comment_id, CommentTable.network.in_([one, other])
     )
 
 
@@ -115,6 +124,20 @@ def vote(
     if value != was:
         add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # for the purge alone
     return int(votes)
+
+
+def vote_once(
+    tx: Transaction, comment_id: int, value: int, networks: Sequence[bytes], now: int
+) -> int:
+    """Let a reader vote who has no word: once for each network, and not where the comment is from.
+
+    All else as for `vote`.
+    """
+    if networks:
+        is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
+        if is_own or _votes_of(tx, comment_id, networks):
+            raise TooManyVotes
+    return vote(tx, comment_id, secrets.token_urlsafe(DIGEST), value, networks, now)
 
 
 def is_due(reader: Reader, before: int) -> bool:

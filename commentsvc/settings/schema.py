@@ -99,6 +99,7 @@ class Site(Struct, frozen=True, kw_only=True):
     avatar_url: Annotated[str, URL] = ""
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
+    isso: Annotated[bool, SWITCH] = False
 
     def __repr__(self) -> str:
         return f"Site({self.name!r}, ...)"

@@ -19,6 +19,7 @@ SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
     "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+    "COMMENTSVC_SITE_ISSO": "true",
     "COMMENTSVC_STACOSYS_REDIRECT": "/thanks/",
 }
 

@@ -33,6 +33,7 @@ from commentsvc.delivery import channels
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
+from commentsvc.isso import routes as isso
 from commentsvc.model import Entry
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
@@ -132,6 +133,7 @@ class Served:
         self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
         ops = Health(service, lambda: STATS, self.outbox, self.backups)
         readers = AuthorActions(service, cors, submissions, serializer)
+        feeds = Feeds(service)
         self.publisher = Publisher()
         self.live = CommentStream(service, self.publisher, "life", lambda most: most - 1)
         self.routes: list[Route] = [
@@ -139,9 +141,10 @@ class Served:
             *readers.routes(),
             *self.live.routes(),
             *Avatars(settings, sites, clock).routes(),
-            *Feeds(service).routes(),
+            *feeds.routes(),
             *Embed(service, submissions, serializer).routes(),
             *Stacosys(service, submissions, api).routes(),
+            *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
             *ops.routes(),

@@ -51,7 +51,7 @@ class Limited:
         ]
         router = Router(routes, CorsPolicy(()), lambda e: e if isinstance(e, HttpError) else None)
         settings = ServerSettings(miss_limit=limit)
-        self._limiter = MissLimiter(router, settings, self.clock)
+        self._limiter = MissLimiter(router, settings, self.clock, {"/token"})
 
     def begin(
         self, path: str, peer: str = OURS, method: str = "GET", query: str = ""
@@ -103,6 +103,15 @@ def test_many_at_once_do_not_pass_as_few(limited: Limited) -> None:
         ]
         await asyncio.gather(*later)
         assert len(later) <= 50 / LATER + 1
+
+    asyncio.run(main())
+
+
+def test_a_question_that_is_posted_is_a_read(limited: Limited) -> None:
+    async def main() -> None:
+        answers = [await limited.ask("/token", method="POST") for _ in range(100)]
+        assert (answers[0], answers[-1]) == (200, 429)
+        assert await limited.ask("/short", method="POST") == 200
 
     asyncio.run(main())
 

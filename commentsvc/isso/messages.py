@@ -1,0 +1,311 @@
+"""What Isso's clients send, and the JSON that they get.
+
+They insert `author` and `website` into their pages as they are, so both are escaped here; `text` is
+our HTML, which the sanitizer has passed.
+
+Pictures are drawn from `hash`. Isso makes it of the author's e-mail address or network by a salt
+that everybody knows. Ours is keyed with a secret of the service: nobody can check a guessed
+address by it.
+"""
+
+import hashlib
+import html
+import re
+from collections.abc import Callable
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from commentsvc.comments.submission import (
+    PLAIN_SITE,
+    Author,
+    Email,
+    MalformedError,
+    ParentId,
+    SubmissionFields,
+    Title,
+)
+from commentsvc.http.messages import HttpError
+from commentsvc.isso.two_levels import Level, Shown, TwoLevels
+from commentsvc.model import APPROVED, Comment, Entry
+
+HASH_BYTES: Final = 6  # as Isso's: its pictures have 12 hex digits
+COUNTED: Final = 1_000  # pages of one count: an archive page may link them all
+WEBSITE_LENGTH: Final = 254  # characters
+SHOWN, WAITING, EMPTIED = 1, 2, 4  # Isso's modes of a comment
+
+_HOST = r"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+"
+_VISIBLE_END = r"[^\s\x00-\x1f\x7f]"
+
+IssoText = Annotated[
+    str,
+    Meta(
+        description="The text in Markdown; a visible character stands at the third place or later.",
+        extra_json_schema={"pattern": rf"^[\s\S]{{2,}}{_VISIBLE_END}", "x-setting": "message"},
+    ),
+]
+Website = Annotated[
+    str,
+    Meta(
+        description="The author's web site, with or without `http://` before it.",
+        extra_json_schema={
+            "pattern": rf"{PLAIN_SITE}|^{_HOST}$",
+            "maxLength": WEBSITE_LENGTH,
+        },
+    ),
+]
+
+_is_long_enough = re.compile(rf"[\s\S]{{2,}}{_VISIBLE_END}").match
+
+
+class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
+    """A comment as Isso's clients send it. Other keys do not matter."""
+
+    text: IssoText
+    author: Author | None = None
+    email: Email | None = None
+    website: Website | None = None
+    parent: ParentId | None = None
+    title: Title | None = None
+    notification: bool | int | None = None
+
+
+class IssoEdit(msgspec.Struct, frozen=True, gc=False):
+    """A new text for a comment. Other keys do not matter."""
+
+    text: IssoText
+
+
+class IssoPreview(msgspec.Struct, frozen=True, gc=False):
+    """A text in Markdown, and in the answer as HTML."""
+
+    text: Annotated[str, Meta(extra_json_schema={"pattern": _VISIBLE_END, "x-setting": "message"})]
+
+
+class IssoHtml(msgspec.Struct, frozen=True, gc=False):
+    """A text as it would be shown."""
+
+    text: str
+
+
+IssoPages = Annotated[
+    list[str], Meta(description="Addresses of pages, as their links have them.", max_length=COUNTED)
+]
+
+
+class IssoConfig(msgspec.Struct, frozen=True, rename="kebab"):
+    """What Isso's clients are told of the server's settings."""
+
+    reply_to_self: bool
+    require_email: bool
+    require_author: bool
+    reply_notifications: bool
+    gravatar: bool
+    feed: bool
+
+
+class IssoSettings(msgspec.Struct, frozen=True):
+    """The answer to a question for the settings."""
+
+    config: IssoConfig
+
+
+class IssoComment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A comment as Isso's clients get it.
+
+    `created` and `modified` are seconds of Unix time. `mode` is 1 for a comment that is shown, 2
+    for one that waits for approval, 4 for one that was deleted but has replies. Only top comments
+    of a list have `replies`; only the latest comments have `uri` and `title`.
+    """
+
+    id: int
+    parent: int | None
+    text: str
+    author: str | None
+    website: str | None
+    mode: int
+    created: float
+    modified: float | None
+    likes: int
+    dislikes: int
+    hash: str
+    notification: int
+    total_replies: int | UnsetType = UNSET
+    hidden_replies: int | UnsetType = UNSET
+    replies: "list[IssoComment] | UnsetType" = UNSET
+    uri: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+
+
+class IssoThread(msgspec.Struct, frozen=True):
+    """A part of a thread. `id` is the comment whose replies are listed, null for the page."""
+
+    id: int | None
+    total_replies: int
+    hidden_replies: int
+    replies: list[IssoComment]
+    config: IssoConfig
+
+
+class IssoVotes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many have voted for a comment and against it; `message` says why a vote is refused."""
+
+    likes: int
+    dislikes: int
+    message: str | UnsetType = UNSET
+
+
+_submission = msgspec.json.Decoder(IssoSubmission).decode
+_edit = msgspec.json.Decoder(IssoEdit).decode
+_preview = msgspec.json.Decoder(IssoPreview).decode
+_pages = msgspec.json.Decoder(IssoPages).decode
+
+T = TypeVar("T")
+
+
+def submission_fields(body: bytes, uri: str) -> SubmissionFields:
+    """Read a comment that is sent for the page `uri`. Raise MalformedError or HttpError."""
+    sent = _read(_submission, body)
+    _check_length(sent.text)
+    if not sent.author:
+        raise HttpError(403, "invalid", "Please enter a name.")
+    website = (sent.website or "").strip()
+    if len(website) > WEBSITE_LENGTH:
+        message = f"The web site has more than {WEBSITE_LENGTH} characters."
+        raise HttpError(400, "invalid", message)
+    if website and not website.lower().startswith(("http://", "https://")):
+        website = f"http://{website}"
+    email = (sent.email or "").strip()
+    return SubmissionFields(
+        uri,
+        sent.author,
+        sent.text,
+        email=email,
+        site=website,
+        parent=sent.parent,
+        title=sent.title,
+        notify=bool(sent.notification) and bool(email),
+    )
+
+
+def edited_text(body: bytes) -> str:
+    """Read the new text of a comment. Raise MalformedError or HttpError."""
+    text = _read(_edit, body).text
+    _check_length(text)
+    return text
+
+
+def preview_text(body: bytes) -> str:
+    """Read a text that is to be shown as HTML. Raise MalformedError."""
+    return _read(_preview, body).text
+
+
+def pages(body: bytes) -> list[str]:
+    """Read the addresses of pages that are counted. Raise MalformedError."""
+    return _read(_pages, body)
+
+
+def _read(decode: Callable[[bytes], T], body: bytes) -> T:
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise MalformedError(f"{error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+
+
+def _check_length(text: str) -> None:
+    if not _is_long_enough(text):
+        raise HttpError(400, "invalid", "The text is too short: it has at least 3 characters.")
+
+
+class IssoSerializer:
+    """Shows comments as Isso's clients expect them."""
+
+    def __init__(self, secret: bytes) -> None:
+        """Take the secret of this service that hashes are keyed with."""
+        self._key = hashlib.blake2b(secret, person=b"isso hash key").digest()
+
+    def thread(
+        self, part: TwoLevels, parent: int | None, config: IssoConfig, *, plain: bool
+    ) -> IssoThread:
+        """Show a part of a thread: the replies to `parent`, or all where that is None."""
+        shown = [self._shown(each, plain) for each in part.level.comments]
+        if parent is None:
+            shown = [self._with_replies(each, part.below[each.id], plain) for each in shown]
+        return IssoThread(parent, part.total, part.level.hidden, shown, config)
+
+    def comment(self, comment: Comment, dislikes: int = 0, *, plain: bool = False) -> IssoComment:
+        """Show a comment, whose `parent_id` is that of its top comment.
+
+        One that readers do not see looks as if it waited, whatever became of it.
+        """
+        moment = comment.created_at if comment.published_at is None else comment.published_at
+        votes = tally(comment.votes, dislikes)
+        return IssoComment(
+            id=comment.id,
+            parent=comment.parent_id,
+            text=comment.source if plain else comment.html,
+            author=html.escape(comment.author, quote=False),
+            website=html.escape(comment.site) or None,
+            mode=SHOWN if comment.status == APPROVED else WAITING,
+            created=moment / 1_000,
+            modified=None if comment.edited_at is None else comment.edited_at / 1_000,
+            likes=votes.likes,
+            dislikes=votes.dislikes,
+            hash=self._hash(comment),
+            notification=0,
+        )
+
+    def latest(self, entry: Entry, dislikes: int) -> IssoComment:
+        """Show a comment with the page that it stands under."""
+        shown = self.comment(entry.comment, dislikes)
+        return msgspec.structs.replace(shown, uri=entry.url, title=entry.title)
+
+    def emptied(self, comment_id: int, created: float) -> IssoComment:
+        """Show what is left of a deleted top comment with replies."""
+        return IssoComment(
+            id=comment_id,
+            parent=None,
+            text="",
+            author=None,
+            website=None,
+            mode=EMPTIED,
+            created=created,
+            modified=None,
+            likes=0,
+            dislikes=0,
+            hash="0" * 2 * HASH_BYTES,
+            notification=0,
+        )
+
+    def _shown(self, each: Shown, plain: bool) -> IssoComment:
+        created = each.place.created / 1_000_000
+        if each.comment is None:
+            return self.emptied(each.place.id, created)
+        shown = self.comment(each.comment, each.dislikes, plain=plain)
+        return msgspec.structs.replace(shown, created=created)
+
+    def _with_replies(self, top: IssoComment, level: Level, plain: bool) -> IssoComment:
+        return msgspec.structs.replace(
+            top,
+            total_replies=level.total,
+            hidden_replies=level.hidden,
+            replies=[self._shown(each, plain) for each in level.comments],
+        )
+
+    def _hash(self, comment: Comment) -> str:
+        """Tell authors apart: by their address, or by their name where they gave none."""
+        email = comment.email.strip().lower()
+        known = f"email {email}" if email else f"name {comment.author}"
+        return hashlib.blake2b(known.encode(), key=self._key, digest_size=HASH_BYTES).hexdigest()
+
+
+def tally(votes: int, dislikes: int) -> IssoVotes:
+    """Return the votes for and against a comment, of which `votes` is the sum.
+
+    Imported comments have a sum without single votes, which may be negative.
+    """
+    likes = votes + dislikes
+    return IssoVotes(likes, dislikes) if likes >= 0 else IssoVotes(0, dislikes - likes)

@@ -1,0 +1,707 @@
+"""Isso's HTTP interface (0.13 and 0.14), for its published clients on the same data as our own.
+
+A client knows paths of pages, and one address of the service; so each site with `isso` in its
+settings has an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the others.
+What a comment meets on its way in is the same as for ours.
+
+Its clients send credentials with every request, for which browsers want the exact origin in the
+answer. A site with one origin has the same answer for everybody, so its lists are cached; one with
+several origins has them made anew each time. The author of a comment is known by a cookie that is
+named by the comment's id and holds our edit token; a second one, which the client itself sets on
+the blog, only says that the first is there.
+
+Version 0.13 adds the replies of each comment to the number of comments by itself, and goes on by
+`after`; version 0.14 wants the number of all, and goes on by `offset`, which it always sends. So a
+request with an `offset` is answered as by 0.14.
+
+Isso's errors are texts, which its clients write to the console.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import partial
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from commentsvc.api import feeds
+from commentsvc.api.author import VALUES, AuthorActions, with_text
+from commentsvc.api.errors import as_http
+from commentsvc.api.feeds import Feeds
+from commentsvc.api.parameters import PageUrl
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.auth.edit_tokens import EditTokens
+from commentsvc.auth.sessions import cookie_value
+from commentsvc.comments import queries, submission, voting
+from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.http.messages import (
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    PREFLIGHT_AGE,
+    CorsPolicy,
+    Deferred,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
+from commentsvc.http.operation import NOTHING, TEXT, Content, Operation, Query, json_of
+from commentsvc.http.router import NOTHING_HERE, Handler, HandlerResult, Route
+from commentsvc.isso import messages, two_levels
+from commentsvc.isso.messages import (
+    IssoComment,
+    IssoConfig,
+    IssoEdit,
+    IssoHtml,
+    IssoPages,
+    IssoPreview,
+    IssoSerializer,
+    IssoSettings,
+    IssoSubmission,
+    IssoThread,
+    IssoVotes,
+    tally,
+)
+from commentsvc.isso.two_levels import IssoSelection, Order
+from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
+from commentsvc.moderation import author_edits
+from commentsvc.settings.schema import Site
+from commentsvc.util.i18n import translate
+from commentsvc.util.ratelimit import RateLimiter
+
+PREFIX: Final = "/isso"
+FILES: Final = "isso-client"  # the folder of the blog that Isso's own files are looked for in
+SHORT: Final = 100  # pages of a count that is read on the event loop
+MOST: Final = 10**15  # in a query; a page has fewer comments
+LATEST: Final = 100  # comments of the list of the latest
+ONCE: Final = "1/day"  # votes of one network on one comment, also where no network is stored
+EXPOSED: Final = (
+    ("Access-Control-Allow-Credentials", "true"),
+    ("Access-Control-Expose-Headers", "X-Set-Cookie, Date"),
+)
+METHODS: Final = ("GET", "POST", "PUT", "DELETE")
+TEXT_TYPE: Final = ("Content-Type", "text/plain; charset=utf-8")
+_OLD_LINK: Final = re.compile(r"/id/[0-9]+/(unsubscribe|activate|edit|delete)/.").search
+
+_Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
+
+
+Plain = Annotated[
+    Literal["0", "1"], Meta(description="1 for the Markdown that was written, 0 for HTML.")
+]
+
+
+class IssoPageQuery(Query, frozen=True):
+    """A page."""
+
+    uri: PageUrl
+
+
+class IssoPlainQuery(Query, frozen=True):
+    """How the text of a comment is shown."""
+
+    plain: Plain = "0"
+
+
+class IssoThreadQuery(IssoPageQuery, frozen=True):
+    """Which comments of a page are listed."""
+
+    parent: Annotated[_Whole, Meta(description="Only replies to this comment.")] | UnsetType = UNSET
+    limit: Annotated[_Whole, Meta(description="How many at most.")] | UnsetType = UNSET
+    nested_limit: (
+        Annotated[_Whole, Meta(description="How many replies to each at most.")] | UnsetType
+    ) = UNSET
+    after: Annotated[
+        float,
+        Meta(description="Only comments since then, in seconds of Unix time.", ge=0, le=1e11),
+    ] = 0.0
+    sort: Annotated[Order, Meta(description="The order.")] = "oldest"
+    offset: (
+        Annotated[_Whole, Meta(description="How many are left out at the beginning.")] | UnsetType
+    ) = UNSET
+    plain: Plain = "0"
+
+
+class IssoLatestQuery(Query, frozen=True):
+    """How many of the latest comments."""
+
+    limit: Annotated[
+        int, Meta(ge=1, le=MOST, extra={"message": "This must be a whole number, at least 1."})
+    ]
+
+
+_REFUSALS: Final = dict.fromkeys((400, 403, 429, 503), TEXT)
+_COMMENT: Final = json_of(IssoComment)
+
+LIST = Operation(
+    method="GET",
+    path="/isso/",
+    summary="List the comments of a page (Isso)",
+    query=IssoThreadQuery,
+    ignores_unknown=True,
+    answers={200: json_of(IssoThread), **_REFUSALS},
+)
+COUNT = Operation(
+    method="POST",
+    path="/isso/count",
+    summary="Count the comments of several pages (Isso)",
+    query=Query,
+    ignores_unknown=True,
+    body=(json_of(IssoPages),),
+    answers={200: json_of(list[int]), **_REFUSALS},
+)
+CONFIG = Operation(
+    method="GET",
+    path="/isso/config",
+    summary="Tell Isso's clients what the server is set to",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: json_of(IssoSettings)},
+)
+NEW = Operation(
+    method="POST",
+    path="/isso/new",
+    summary="Submit a comment (Isso)",
+    query=IssoPageQuery,
+    ignores_unknown=True,
+    body=(json_of(IssoSubmission),),
+    answers={201: _COMMENT, 202: _COMMENT, **_REFUSALS, 409: TEXT},
+)
+VIEW = Operation(
+    method="GET",
+    path="/isso/id/{id}",
+    summary="Read a comment of one's own (Isso)",
+    query=IssoPlainQuery,
+    ignores_unknown=True,
+    answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
+    note="The author is known by the cookie that came with the comment.",
+)
+EDIT = Operation(
+    method="PUT",
+    path="/isso/id/{id}",
+    summary="Change a comment of one's own (Isso)",
+    query=Query,
+    ignores_unknown=True,
+    body=(json_of(IssoEdit),),
+    answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
+    note="The author is known by the cookie that came with the comment.",
+)
+DELETE = Operation(
+    method="DELETE",
+    path="/isso/id/{id}",
+    summary="Delete a comment of one's own (Isso)",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: json_of(IssoComment | None), **_REFUSALS, 404: TEXT},
+    note="The author is known by the cookie that came with the comment.",
+)
+LIKE, DISLIKE = (
+    Operation(
+        method="POST",
+        path=f"/isso/id/{{id}}/{name}",
+        summary=summary,
+        query=Query,
+        ignores_unknown=True,
+        answers={200: json_of(IssoVotes), **_REFUSALS, 404: TEXT},
+    )
+    for name, summary in (
+        ("like", "Vote for a comment (Isso)"),
+        ("dislike", "Vote against a comment (Isso)"),
+    )
+)
+PREVIEW = Operation(
+    method="POST",
+    path="/isso/preview",
+    summary="Show how a text would look (Isso)",
+    query=Query,
+    ignores_unknown=True,
+    body=(json_of(IssoPreview),),
+    answers={200: json_of(IssoHtml), **_REFUSALS},
+)
+FEED = Operation(
+    method="GET",
+    path="/isso/feed",
+    summary="The newest comments of a page, as Atom (Isso)",
+    query=IssoPageQuery,
+    ignores_unknown=True,
+    answers={200: Content("application/atom+xml"), **_REFUSALS},
+)
+LATEST_COMMENTS = Operation(
+    method="GET",
+    path="/isso/latest",
+    summary="The latest comments of the site (Isso)",
+    query=IssoLatestQuery,
+    ignores_unknown=True,
+    answers={200: json_of(list[IssoComment]), **_REFUSALS},
+)
+SCRIPT, STYLE = (
+    Operation(
+        method="GET",
+        path=f"/isso/{folder}/{{path}}",
+        summary=f"Lead to Isso's own {what}, which the blog has",
+        query=Query,
+        ignores_unknown=True,
+        answers={302: NOTHING, 404: TEXT},
+    )
+    for folder, what in (("js", "scripts"), ("css", "style sheet"))
+)
+# The files of Isso that themes ask for.
+NAMES: Final = ("embed.min.js", "count.min.js", "isso.css")
+
+
+Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
+
+
+class Handlers(NamedTuple):
+    """Those of our own handlers that do what is the same for Isso's clients."""
+
+    submissions: HttpSubmissions
+    actions: AuthorActions
+    feeds: Feeds
+    cors: CorsPolicy
+
+
+def prefixes(sites: Iterable[Site]) -> dict[str, Site]:
+    """Return the sites that have `isso` in their settings, by where their interface is."""
+    found: dict[str, Site] = {}
+    for site in sites:
+        if site.isso:
+            found[f"{PREFIX}-{site.name}" if found else PREFIX] = site
+    return found
+
+
+def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
+    """Return the routes of all sites that have `isso` in their settings."""
+    return [
+        route
+        for prefix, site in prefixes(service.settings.sites).items()
+        for route in IssoApi(service, handlers, site).routes(prefix)
+    ]
+
+
+def questions(sites: Iterable[Site]) -> frozenset[str]:
+    """Return the paths at which POST only reads."""
+    return frozenset(f"{prefix}/count" for prefix in prefixes(sites))
+
+
+class IssoApi:
+    """The handlers for one site."""
+
+    def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
+        settings = service.settings
+        self._site = site.name
+        self._blog = site.origin
+        self._votes = VALUES[settings.comments.votes]
+        self._bounds = settings.comments
+        self._once = RateLimiter(ONCE)
+        self._tokens = EditTokens(service.keys)
+        self._serializer = IssoSerializer(service.keys[0])
+        self._sites = service.sites
+        self._database = service.database
+        self._clock = service.clock
+        self._submissions, self._actions, self._feeds, self._cors = handlers
+        self._is_secure = settings.server.public_url.startswith("https://")
+        self._config = IssoConfig(
+            reply_to_self=True,
+            require_email=False,
+            require_author=True,
+            reply_notifications=bool(settings.mail.host) and settings.mail.reply_notifications,
+            gravatar=False,
+            feed=True,
+        )
+        self._has_one_answer = len(site.origins) < 2
+        known = (("Access-Control-Allow-Origin", site.origin), *EXPOSED) if site.origins else ()
+        cache_control = ("Cache-Control", settings.server.cache_control)
+        self._shared: Headers = (cache_control, NO_SNIFFING, *known)
+        self._private: Headers = (cache_control, NO_SNIFFING)
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Return the table of routes below `prefix`; that of the first site is described."""
+        table: tuple[tuple[Operation[Any], Guarded], ...] = (
+            (LIST, self.list_comments),
+            (COUNT, self.count),
+            (CONFIG, self.config),
+            (NEW, self.submit),
+            (VIEW, self.view),
+            (EDIT, self.edit),
+            (DELETE, self.delete),
+            (LIKE, partial(self.vote, value=1)),
+            (DISLIKE, partial(self.vote, value=-1)),
+            (PREVIEW, self.preview),
+            (FEED, self.feed),
+            (LATEST_COMMENTS, self.latest),
+            (SCRIPT, self.file),
+            (STYLE, self.file),
+        )
+        found = []
+        methods: dict[str, list[str]] = {}
+        for operation, handler in table:
+            pattern = prefix + operation.path.removeprefix(PREFIX)
+            described = operation if prefix == PREFIX else None
+            found.append(Route(operation.method, pattern, self._guarded(handler), described))
+            methods.setdefault(pattern, []).append(operation.method)
+        below = f"{prefix}/id/{{path}}"
+        found += [Route(each, below, self._guarded(self.lead_on)) for each in METHODS]
+        for pattern, allowed in methods.items():
+            found.append(Route("OPTIONS", pattern, partial(self.preflight, methods=allowed)))
+        return found
+
+    def list_comments(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """GET /isso/?uri=U: 200 with the comments of a page, in two levels. Cached."""
+        query = LIST.read(request)
+        place = self._place(query.uri)
+        selection = IssoSelection(
+            _or_none(query.parent),
+            _or_none(query.limit),
+            _or_none(query.nested_limit),
+            round(query.after * 1_000_000),
+            query.sort,
+            _or_none(query.offset),
+        )
+        return self._list(request, place, selection, plain=query.plain == "1")
+
+    async def _list(
+        self, request: Request, place: PageRef, selection: IssoSelection, *, plain: bool
+    ) -> Response:
+        most = self._bounds.list_limit
+        part = await self._database.read_for_public(two_levels.read, place, selection, most)
+        shown = self._serializer.thread(part, selection.parent, self._config, plain=plain)
+        tags = LIST.tags(request, thread_tag(place.site, part.thread.url))
+        return self._shown(request, shown, tags)
+
+    def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
+        """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for what is no page here."""
+        urls = messages.pages(_json(request))
+        places = {url: self._place_or_none(url) for url in urls}
+
+        def work(reader: Reader) -> dict[str, int]:
+            return {
+                url: queries.thread(reader, *place).count for url, place in places.items() if place
+            }
+
+        def answer(counts: dict[str, int]) -> Response:
+            return self._shown(request, [counts.get(url, 0) for url in urls], ())
+
+        if len(places) <= SHORT:
+            return answer(self._database.read_now(work))
+
+        async def later() -> Response:
+            return answer(await self._database.read_for_public(work))
+
+        return later()
+
+    def config(self, request: Request) -> Response:
+        """GET /isso/config: 200 ``{"config": …}``. Cached."""
+        tags = CONFIG.tags(request, site_tag(self._site))
+        return self._shown(request, IssoSettings(self._config), tags)
+
+    async def submit(self, request: Request) -> Response:
+        """POST /isso/new?uri=U: 201 for a comment that is shown, 202 for one that waits.
+
+        400 for what is wrong with it, 403 where it is refused, 429. The author gets two cookies.
+        """
+        place = self._submissions.admit(request)
+        uri = NEW.read(request).uri
+        fields = messages.submission_fields(_json(request), uri)
+        checked = submission.check(fields, self._bounds, self._place)
+        checked = msgspec.structs.replace(checked, form_token=None)
+        accepted, cors = await self._submissions.submit(request, place, checked)
+        shown = await self._database.read(self._own, accepted.comment)
+        cookies: Headers = ()
+        if accepted.token:
+            seconds = (accepted.token_expires_at - self._clock.now_ms()) // 1_000
+            cookies = self._cookies(shown.id, accepted.token, seconds)
+        if checked.notify:
+            shown = msgspec.structs.replace(shown, notification=1)
+        status = 201 if accepted.comment.status == APPROVED else 202
+        return Response(status, (*self._written(cors), *cookies), encode(shown))
+
+    async def view(self, request: Request) -> Response:
+        """GET /isso/id/N: 200 with the author's own comment; 403 without the cookie, 404."""
+        cors = self._cors.check(request, self._site)
+        is_plain = VIEW.read(request).plain == "1"
+        entry = self._claim(request, unknown=404)
+        shown = await self._database.read(self._own, entry.comment, plain=is_plain)
+        return Response(200, self._written(cors), encode(shown))
+
+    async def edit(self, request: Request) -> Response:
+        """PUT /isso/id/N with ``{"text"}``: 200 with the changed comment; 403 without the cookie.
+
+        A name or web site that comes along changes nothing.
+        """
+        cors = self._cors.check(request, self._site)
+        text = messages.edited_text(_json(request))
+        entry = self._claim(request, unknown=403)
+        message = submission.message_from_text(text, self._bounds)
+        verdict = await self._submissions.check_edit(request, with_text(entry, message))
+        number, now = entry.comment.id, self._clock.now_ms()
+        changed = await self._database.write(author_edits.edit, number, message, verdict, now)
+        shown = await self._database.read(self._own, changed)
+        return Response(200, self._written(cors), encode(shown))
+
+    async def delete(self, request: Request) -> Response:
+        """DELETE /isso/id/N: 200 ``null``, or what is left of a comment with replies; 403."""
+        cors = self._cors.check(request, self._site)
+        _json(request)
+        comment = self._claim(request, unknown=403).comment
+        await self._database.write(author_edits.delete, comment.id, self._clock.now_ms())
+        left = None
+        if comment.parent_id is None and await self._database.read(
+            two_levels.has_replies, comment.id
+        ):
+            left = self._serializer.emptied(comment.id, comment.created_at / 1_000)
+        headers = (*self._written(cors), *self._cookies(comment.id, "", 0))
+        return Response(200, headers, encode(left))
+
+    async def vote(self, request: Request, value: int) -> Response:
+        """POST /isso/id/N/like or dislike: 200 ``{"likes", "dislikes", "message"?}``; 404.
+
+        A network votes once on a comment, and not on those that come from it. Further votes change
+        nothing, which `message` says.
+        """
+        cors = self._cors.check(request, self._site)
+        _json(request)
+        number = request.number()
+        entry = self._database.read_now(queries.find, number)
+        if entry is None or entry.site != self._site or entry.comment.status != APPROVED:
+            raise UnknownComment([number])
+        try:
+            votes = await self._cast(request, number, value)
+        except TooManyVotes as refusal:
+            against = await self._database.read(two_levels.dislikes, [number])
+            votes = tally(entry.comment.votes, against.get(number, 0))
+            votes = msgspec.structs.replace(votes, message=str(refusal))
+        return Response(200, self._written(cors), encode(votes))
+
+    async def _cast(self, request: Request, number: int, value: int) -> IssoVotes:
+        """Let the network of a request vote. Raise HttpError 429 or TooManyVotes."""
+        if value not in self._votes:
+            raise TooManyVotes
+        networks = self._actions.admit_vote(request, number)
+        if not networks.hashes and self._once.take(
+            b"%d %b" % (number, networks.place), self._clock.monotonic_ms()
+        ):
+            raise TooManyVotes
+
+        def work(tx: Transaction) -> IssoVotes:
+            votes = voting.vote_once(tx, number, value, networks.hashes, self._clock.now_ms())
+            return tally(votes, two_levels.dislikes(tx, [number]).get(number, 0))
+
+        return await self._database.write(work)
+
+    async def preview(self, request: Request) -> Response:
+        """POST /isso/preview with ``{"text"}``: 200 ``{"text": html}``."""
+        headers = self._written(self._cors.check(request, self._site))
+        text = messages.preview_text(_json(request))
+        message = submission.message_from_text(text, self._bounds)
+        later = self._submissions.preview(
+            request, message, lambda html: Response(200, headers, encode(IssoHtml(html)))
+        )
+        return await _given(later)
+
+    async def feed(self, request: Request) -> Response:
+        """GET /isso/feed?uri=U: 200 with the newest comments of a page, as Atom. Cached."""
+        place = self._place(FEED.read(request).uri)
+        source, entries = await self._feeds.read(place)
+        made = feeds.make_feed(msgspec.structs.replace(source, anchor="isso-"), entries)
+        changed = datetime.fromtimestamp(made.updated // 1_000, UTC)
+        headers = (
+            ("Content-Type", FEED.answers[200].media_type),
+            ("Last-Modified", format_datetime(changed, usegmt=True)),
+            *self._reading(request),
+        )
+        return Response(
+            200,
+            headers,
+            feeds.atom(made),
+            self._storable(FEED.tags(request, thread_tag(self._site, source.url))),
+        )
+
+    async def latest(self, request: Request) -> Response:
+        """GET /isso/latest?limit=N: 200 with the latest comments, the newest last. Cached."""
+        limit = min(LATEST_COMMENTS.read(request).limit, LATEST)
+
+        def work(reader: Reader) -> list[IssoComment]:
+            entries = queries.latest(reader, self._site, None, limit)[::-1]
+            against = two_levels.dislikes(reader, [each.comment.id for each in entries])
+            return [
+                self._serializer.latest(
+                    msgspec.structs.replace(each, comment=self._placed(reader, each.comment)),
+                    against.get(each.comment.id, 0),
+                )
+                for each in entries
+            ]
+
+        shown = await self._database.read_for_public(work)
+        return self._shown(request, shown, LATEST_COMMENTS.tags(request, site_tag(self._site)))
+
+    def lead_on(self, request: Request) -> Response:
+        """GET /isso/id/N/activate/KEY and the like, of old mails: 302 to the moderation pages.
+
+        Who wants no more mails is led to our page for that, which says that the link is not ours.
+        404 for all else, as for numbers that no comment can have.
+        """
+        found = _OLD_LINK(request.path)
+        if found is None or request.method not in ("GET", "HEAD"):
+            raise HttpError(404, *NOTHING_HERE)
+        page = "mail/stop" if found[1] == "unsubscribe" else "moderation"
+        return Response(
+            302, (("Location", "../" * (request.path.count("/") - 1) + page), NOT_STORED), b""
+        )
+
+    def file(self, request: Request) -> Response:
+        """GET /isso/js/embed.min.js and the like: 302 to the file in a folder of the blog."""
+        name = request.path.rpartition("/")[2]
+        if name not in NAMES or not self._blog:
+            raise HttpError(404, *NOTHING_HERE)
+        location = f"{self._blog}/{FILES}/{name}"
+        return Response(302, (("Location", location), NOT_STORED), b"")
+
+    def preflight(self, request: Request, methods: Sequence[str]) -> Response:
+        """OPTIONS: 204 with what Isso's clients on pages of the site may send."""
+        allowed = self._allowed(request)
+        more: Headers = (("Vary", "Origin"),)
+        if allowed:
+            more = (
+                *allowed,
+                ("Access-Control-Allow-Methods", ", ".join(methods)),
+                ("Access-Control-Allow-Headers", "content-type"),
+                ("Access-Control-Max-Age", PREFLIGHT_AGE),
+            )
+        return Response(204, (("Allow", ", ".join((*methods, "OPTIONS"))), *more), b"")
+
+    def _guarded(self, handler: Guarded) -> Handler:
+        """Return `handler`, with errors as the texts that Isso's clients can read."""
+
+        def guarded(request: Request) -> HandlerResult:
+            try:
+                answer = handler(request)
+            except Exception as error:
+                return self._refusal(request, error)
+            return answer if isinstance(answer, Response) else self._await(request, answer)
+
+        return guarded
+
+    async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
+        try:
+            return await answer
+        except Exception as error:
+            return self._refusal(request, error)
+
+    def _refusal(self, request: Request, error: Exception) -> Response:
+        """Return the answer to a foreseen error, or raise it again where nobody foresaw it."""
+        known = as_http(error)
+        if known is None:
+            raise error
+        told = [known.message, *(known.fields or {}).values()]
+        text = " ".join(dict.fromkeys(map(translate, told)))
+        headers = (TEXT_TYPE, NOT_STORED, NO_SNIFFING, *self._allowed(request), *known.headers)
+        return Response(known.status, headers, text.encode())
+
+    def _place(self, uri: str) -> PageRef:
+        return self._sites.locate(uri, self._site)
+
+    def _place_or_none(self, uri: str) -> PageRef | None:
+        try:
+            return self._place(uri)
+        except UrlError:
+            return None
+
+    def _own(self, reader: Reader, comment: Comment, *, plain: bool = False) -> IssoComment:
+        """Show an author the comment, whatever its status."""
+        against = two_levels.dislikes(reader, [comment.id]).get(comment.id, 0)
+        return self._serializer.comment(self._placed(reader, comment), against, plain=plain)
+
+    def _placed(self, reader: Reader, comment: Comment) -> Comment:
+        """Return a comment below the top comment that it descends from."""
+        if comment.parent_id is None:
+            return comment
+        return msgspec.structs.replace(
+            comment, parent_id=two_levels.top_of(reader, comment.parent_id)
+        )
+
+    def _claim(self, request: Request, unknown: int) -> Entry:
+        """Find the comment that a request is about, if the cookie is its author's.
+
+        Raise HttpError 403, or `unknown` where there is no such comment.
+        """
+        number = request.number()
+        entry = self._database.read_now(queries.find, number)
+        if entry is None or entry.site != self._site or entry.comment.status == DELETED:
+            raise HttpError(unknown, "not_found", f"There is no comment {number}.")
+        own = self._database.read_now(author_edits.authorize, number)
+        token = cookie_value(request.header("cookie"), str(number))
+        is_known = own is not None and self._tokens.check(token, own.token_hash)
+        if own is None or not is_known or own.token_expires_at <= self._clock.now_ms():
+            message = "Only its author can see or change this, by the cookie that came with it."
+            raise HttpError(403, "token", message)
+        return entry
+
+    def _cookies(self, number: int, token: str, seconds: int) -> Headers:
+        """Return the cookie with the edit token, and the one that tells the client of it."""
+        cross_site = "SameSite=None; Secure" if self._is_secure else "SameSite=Lax"
+        until = f"Max-Age={seconds}; Path=/"
+        return (
+            ("Set-Cookie", f"{number}={token}; {until}; HttpOnly; {cross_site}"),
+            ("X-Set-Cookie", f"isso-{number}={'1' if token else ''}; {until}; SameSite=Lax"),
+        )
+
+    def _allowed(self, request: Request) -> Headers:
+        """Return the CORS fields for the page that asks; none for a foreign one."""
+        try:
+            cors = self._cors.check(request, self._site)
+        except HttpError:
+            return ()
+        return (*cors, *EXPOSED) if cors else ()
+
+    def _written(self, cors: Headers) -> Headers:
+        """Return the header fields of an answer in JSON for one client."""
+        return (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors, *(EXPOSED if cors else ()))
+
+    def _reading(self, request: Request) -> Headers:
+        """Return the header fields of an answer that is the same for all pages of the site."""
+        if self._has_one_answer:
+            return self._shared
+        return (*self._private, ("Vary", "Origin"), *self._allowed(request))
+
+    def _storable(self, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return tags if self._has_one_answer else ()
+
+    def _shown(self, request: Request, what: Any, tags: tuple[str, ...]) -> Response:  # Any: JSON
+        headers = (("Content-Type", JSON), *self._reading(request))
+        return Response(200, headers, encode(what), self._storable(tags))
+
+
+def _or_none(number: int | UnsetType) -> int | None:
+    return None if number is UNSET else number
+
+
+def _json(request: Request) -> bytes:
+    """Return the body of a request that a form of another page cannot have sent."""
+    if request.media_type() not in ("", JSON):
+        raise HttpError(403, "csrf", "Send the body with Content-Type: application/json.")
+    return request.body
+
+
+async def _given(later: Deferred) -> Response:
+    """Wait for an answer that is given later. Raise what is given instead of one."""
+    given: asyncio.Future[Response | Exception] = asyncio.get_running_loop().create_future()
+
+    def listener(outcome: Response | Exception) -> None:
+        if not given.cancelled():
+            given.set_result(outcome)
+
+    later.add_done_callback(listener)
+    outcome = await given
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome

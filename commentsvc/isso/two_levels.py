@@ -1,0 +1,236 @@
+"""A thread as Isso shows it: top comments, and below each of them all its replies in one level.
+
+Our threads may be of any depth, so a reply hangs under the top comment that it descends from. A
+deleted comment stands in the list only where it is a top comment with replies, since only such a
+one has any in Isso.
+
+What is read of the whole thread is small; texts are read only for the comments that are shown.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import peewee
+from msgspec.structs import replace
+
+from commentsvc.comments import queries
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.urls import PageRef
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, VoteTable
+from commentsvc.db.sqlite import Reader
+from commentsvc.model import APPROVED, Comment
+
+Order = Literal["newest", "oldest", "upvotes"]
+
+# The columns of `Comment`, in the order of its fields.
+_COLUMNS = queries.ENTRY[: len(Comment.__struct_fields__)]
+
+
+@prepared
+def _find_positions(thread_id: Param) -> Select:
+    return (
+        CommentTable.select(
+            CommentTable.id, CommentTable.parent, CommentTable.published_at, CommentTable.votes
+        )
+        .where(CommentTable.thread == thread_id, CommentTable.status == literal(APPROVED))
+        .order_by(CommentTable.published_at, CommentTable.id)
+    )
+
+
+@prepared
+def _find_top(comment_id: Param) -> Select:
+    start = CommentTable.select(CommentTable.id, CommentTable.parent).where(
+        CommentTable.id == comment_id
+    )
+    above = start.cte("above", recursive=True, columns=("id", "parent_id"))
+    upper = CommentTable.alias()
+    step = upper.select(upper.id, upper.parent).join(above, on=(upper.id == above.c.parent_id))
+    whole = above.union_all(step)
+    return whole.select_from(whole.c.id).where(whole.c.parent_id.is_null())
+
+
+@prepared
+def _find_reply(comment_id: Param) -> Select:
+    query = CommentTable.select(CommentTable.id).where(
+        CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED)
+    )
+    return query.limit(1)
+
+
+class Position(NamedTuple):
+    """Where a comment stands: `parent` is its top comment, None for a top comment itself.
+
+    `created` is when it was published, in microseconds of Unix time. No two comments of a thread
+    have the same, so that a client can go on after it.
+    """
+
+    id: int
+    parent: int | None
+    created: int
+    votes: int
+    deleted: bool = False
+
+
+class IssoSelection(NamedTuple):
+    """What a client asks for; None for as many as there are.
+
+    With a `parent` only its replies are listed. `after` is in microseconds, as `Position.created`.
+    Without an `offset`, the total of a page is that of its top comments.
+    """
+
+    parent: int | None = None
+    limit: int | None = None
+    nested_limit: int | None = None
+    after: int = 0
+    order: Order = "oldest"
+    offset: int | None = None
+
+
+class Shown(NamedTuple):
+    """A comment, its place, and how many have voted against it."""
+
+    place: Position
+    comment: Comment | None
+    dislikes: int
+
+
+class Level(NamedTuple):
+    """Some comments beside each other: how many there are, and how many further ones are left."""
+
+    total: int
+    hidden: int
+    comments: list[Shown]
+
+
+class TwoLevels(NamedTuple):
+    """A part of a thread: the level that was asked for, and those below its comments, by id.
+
+    `total` is the number of comments of a page as its clients want it, see `IssoSelection`.
+    """
+
+    thread: Thread
+    total: int
+    level: Level
+    below: dict[int, Level]
+
+
+def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) -> TwoLevels:
+    """Read a part of the thread of a page, with at most `most` comments."""
+    thread = queries.thread(reader, *place)
+    levels = _levels(_positions(reader, thread.id), selection.after)
+    counts = {parent: len(level) for parent, level in levels.items()}
+    beside = levels.get(selection.parent, [])
+    if selection.parent is None:
+        beside = _sorted(beside, selection.order)
+    limit = most if selection.limit is None else min(selection.limit, most)
+    offset = selection.offset or 0
+    chosen = beside[offset : offset + limit]
+    room = most - len(chosen)
+    nested: dict[int, list[Position]] = {}
+    for each in chosen if selection.parent is None else ():
+        limit = room if selection.nested_limit is None else min(selection.nested_limit, room)
+        nested[each.id] = levels.get(each.id, [])[:limit]
+        room -= len(nested[each.id])
+    shown = _read_comments(reader, [*chosen, *(one for many in nested.values() for one in many)])
+    total = counts.get(selection.parent, 0)
+    return TwoLevels(
+        thread,
+        total if selection.parent is not None or selection.offset is None else sum(counts.values()),
+        Level(total, total - len(chosen) - offset, [shown[one.id] for one in chosen]),
+        {
+            parent: Level(
+                counts.get(parent, 0),
+                counts.get(parent, 0) - len(many),
+                [shown[one.id] for one in many],
+            )
+            for parent, many in nested.items()
+        },
+    )
+
+
+def top_of(reader: Reader, comment_id: int | None) -> int | None:
+    """Return the id of the top comment above a comment that is replied to; None for none."""
+    if comment_id is None:
+        return None
+    row = reader.first(_find_top, comment_id)
+    return row[0] if row else comment_id
+
+
+def has_replies(reader: Reader, comment_id: int) -> bool:
+    """Say whether somebody has replied to a comment, and the reply is shown."""
+    return reader.first(_find_reply, comment_id) is not None
+
+
+def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:
+    """Return how many have voted against the comments, by the id of each that has some."""
+    query = VoteTable.select(VoteTable.comment, peewee.fn.COUNT(VoteTable.value)).where(
+        VoteTable.comment.in_(ids), VoteTable.value == -1
+    )
+    return dict(reader.query(query.group_by(VoteTable.comment)))
+
+
+def _positions(reader: Reader, thread_id: int) -> list[Position]:
+    """Return the places of all comments of a thread that are shown, oldest first."""
+    rows = reader.query(_find_positions, thread_id)
+    parents = {row[0]: row[1] for row in rows}
+    gone = {each.id: each.parent for each in queries.deleted_above(reader, parents)}
+    tops = _tops(parents | gone)
+    positions: list[Position] = []
+    last = 0
+    for comment_id, _parent, published_at, votes in rows:
+        last = max(published_at * 1_000, last + 1)
+        top = tops[comment_id]
+        positions.append(Position(comment_id, None if top == comment_id else top, last, votes))
+    empty = [comment_id for comment_id in gone if tops[comment_id] == comment_id]
+    if empty:
+        query = CommentTable.select(
+            CommentTable.id, CommentTable.created_at, CommentTable.votes
+        ).where(CommentTable.id.in_(empty))
+        for comment_id, created_at, votes in reader.query(query):
+            positions.append(Position(comment_id, None, created_at * 1_000, votes, deleted=True))
+        positions.sort(key=lambda each: (each.created, each.id))
+    return positions
+
+
+def _tops(parents: Mapping[int, int | None]) -> dict[int, int]:
+    """Return the id of the top comment of each; a parent's id is the smaller."""
+    tops: dict[int, int] = {}
+    for comment_id in sorted(parents):
+        parent = parents[comment_id]
+        tops[comment_id] = comment_id if parent is None else tops.get(parent, comment_id)
+    return tops
+
+
+def _levels(positions: Iterable[Position], after: int) -> dict[int | None, list[Position]]:
+    levels: dict[int | None, list[Position]] = {}
+    for each in positions:
+        if each.created > after:
+            levels.setdefault(each.parent, []).append(each)
+    return levels
+
+
+def _sorted(positions: list[Position], order: Order) -> list[Position]:
+    if order == "newest":
+        return positions[::-1]
+    if order == "upvotes":
+        return sorted(positions, key=lambda each: -each.votes)
+    return positions
+
+
+def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Shown]:
+    """Read the comments at `places`, by id. Of a deleted one nothing is told."""
+    ids = [each.id for each in places]
+    if not ids:
+        return {}
+    query = CommentTable.select(*_COLUMNS).where(CommentTable.id.in_(ids))
+    comments = {row[0]: Comment(*row) for row in reader.query(query)}
+    against = dislikes(reader, ids)
+    return {
+        place.id: Shown(
+            place,
+            None if place.deleted else replace(comments[place.id], parent_id=place.parent),
+            against.get(place.id, 0),
+        )
+        for place in places
+    }
