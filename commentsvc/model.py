@@ -94,6 +94,15 @@ def site_tag(site: str) -> str:
     return f"site:{site}"
 
 
+# Our links to a comment end so, and its id. No comment of another system is called so.
+ANCHOR: Final = "commentsvc-"
+
+
+def fragment(comment_id: int) -> str:
+    """The end of a link to a comment."""
+    return f"#{ANCHOR}{comment_id}"
+
+
 MODERATORS_TAG: Final = "moderators"  # of what is kept of moderators' names in memory
 # Who decided, where no moderator did: see `delivery.akismet` and `delivery.classifier`.
 AKISMET: Final = "Akismet"

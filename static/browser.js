@@ -8,7 +8,7 @@ export function h(name, properties, ...children) {
 }
 
 /** The id of a comment's element */
-export const anchorOf = ({ id, anchor }) => anchor ?? "comment-" + id;
+export const anchorOf = ({ id, anchor }) => anchor ?? "commentsvc-" + id;
 
 const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
 

@@ -7,7 +7,7 @@ const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnac
 export async function seekTarget(thread) {
   if (thread.target.endsWith("?moderate")) (await import("./moderate.js")).begin(thread);
   const { target, page, tree } = thread;
-  const own = /^comment-(\d+)$/.exec(target);
+  const own = /^comment(?:svc)?-(\d+)$/.exec(target);
   const mayFollow = own || page.data.some(({ anchor }) => anchor);
   let element =
     document.getElementById(target) ?? document.getElementById("remark42__" + target);

@@ -28,7 +28,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import HandlerResult, Route, route
-from commentsvc.model import Entry, site_tag, thread_tag
+from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
 from commentsvc.util import templates
 from commentsvc.util.i18n import ENGLISH, Text, translate
 from commentsvc.util.i18n import gettext as _
@@ -81,7 +81,7 @@ class Source(msgspec.Struct, frozen=True):
     url: str
     address: str = ""
     language: str = ENGLISH
-    anchor: str = "comment-"
+    anchor: str = ANCHOR
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:

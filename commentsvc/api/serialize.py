@@ -38,7 +38,7 @@ class Item(Answer, frozen=True, gc=False):
     (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
     published and edited (RFC 3339, UTC), votes, picture, an address from that of the service on,
     where the site has some, anchor, what the comment's element is called where it was imported:
-    links to the old system then lead to it (others are called "comment-" and their id), role,
+    links to the old system then lead to it (links of ours say "commentsvc-" and the id), role,
     where a moderator wrote it, and pinned, where it stands first on its page.
     """
 

@@ -29,7 +29,7 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.smtp import Envelope
-from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry
+from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util import templates
@@ -199,7 +199,7 @@ class MailComposer:
             entry,
             told=self._quote(entry),
             answered=self._quote(parent),
-            page=page and f"{page}#comment-{entry.comment.id}",
+            page=page and page + fragment(entry.comment.id),
             stop=stop,
         )
         letter.message["List-Unsubscribe"] = f"<{stop}>"

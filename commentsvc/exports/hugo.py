@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from peewee import JOIN, fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.queries import DeletedComment
@@ -19,6 +20,7 @@ from commentsvc.comments.tree import Branch, build_tree
 from commentsvc.comments.urls import UnknownSiteError
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, CLOSED
 from commentsvc.util.timestamps import rfc3339
@@ -58,6 +60,12 @@ def _comments(thread_id: Param) -> Select:
             CommentTable.published_at,
             CommentTable.edited_at,
             CommentTable.html,
+            fn.COALESCE(ImportedCommentTable.anchor, ""),
+        )
+        .join(
+            ImportedCommentTable,
+            JOIN.LEFT_OUTER,
+            on=ImportedCommentTable.comment_id == CommentTable.id,
         )
         .where(CommentTable.thread == thread_id, CommentTable.status == literal(APPROVED))
         .order_by(CommentTable.published_at, CommentTable.id)
@@ -98,6 +106,7 @@ class _PageComment(NamedTuple):
     published_at: int
     edited_at: int | None
     html: str
+    anchor: str
 
 
 def file_name(url: str) -> str:
@@ -174,6 +183,7 @@ def _comment(
         return {"id": comment.id, "deleted": True, "replies": replies}
     fields = {
         "id": comment.id,
+        "anchor": comment.anchor,
         "author": comment.author,
         "site": comment.site,
         "role": comment.role,

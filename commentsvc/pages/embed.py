@@ -59,7 +59,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import Operation, form_of
 from commentsvc.http.router import Route, route
-from commentsvc.model import APPROVED, thread_tag
+from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.settings.schema import origins
 from commentsvc.submissions import Accepted
 from commentsvc.util import templates as templating
@@ -294,7 +294,6 @@ class Embed:
             site=given.site,
             preset=given.closed or "",
             count=page.thread.count,
-            anchors=frozenset(page.anchors.values()),
             closed=given.closed or self._is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",
@@ -330,7 +329,7 @@ class Embed:
             message=language.widget[status(comment)],
             comment=comment,
             faults={},
-            back=self._page(*place) + (f"#comment-{comment.id}" if shown else ""),
+            back=self._page(*place) + (fragment(comment.id) if shown else ""),
         )
         headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY)
         return Response(201 if shown else 202, headers, html.encode())

@@ -25,7 +25,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Content, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
-from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry
+from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
@@ -175,7 +175,7 @@ class LinkPages:
             return decisions.answer(tx, to.profile.actor, comment_id, message, now)
 
         answer = (await self._database.write(work)).comment
-        back = f"{self._address(to.entry)}#comment-{answer.id}"
+        back = self._address(to.entry) + fragment(answer.id)
         return rendered("link.html", 200, title=_("Your answer is published."), back=back)
 
     async def ask_to_confirm(self, request: Request) -> Response:

@@ -318,7 +318,7 @@ class Agreement(RuleBasedStateMachine):
         status, feed = self.read(f"/feed.atom?url={url}")
         assert status == 200
         assert len(in_list) < 50, "the feed has no more"
-        ids = {int(text) for text in re.findall(rb"#comment-([0-9]+)", feed)}
+        ids = {int(text) for text in re.findall(rb"#commentsvc-([0-9]+)", feed)}
         assert ids == {number for number, _ in in_list}
 
     def stored(self, page: str) -> list[tuple[int, str]]:

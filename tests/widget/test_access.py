@@ -85,9 +85,9 @@ def test_a_thread_in_use_has_no_violation(
     open_post()
     assert_fits(page)
     page.get_by_role("button", name="Reply to Ada Byron").first.click()
-    reply = page.locator("#comment-1 .commentsvc-form")
+    reply = page.locator("#commentsvc-1 .commentsvc-form")
     reply.get_by_role("button", name="Send comment").click()
-    expect(page.locator("#comment-1 textarea")).to_be_focused()
+    expect(page.locator("#commentsvc-1 textarea")).to_be_focused()
     form = open_form(page)
     fill(form, "Mine.")
     answers.refuse("POST", 500)
@@ -98,7 +98,7 @@ def test_a_thread_in_use_has_no_violation(
     answers.recover()
     answers.status = "pending"
     form.get_by_role("button", name="Send comment").click()
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     assert_accessible()
     assert_fits(page)
 
@@ -135,8 +135,8 @@ def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> N
 
     By classes, whatever the language.
     """
-    form = page.locator("#comment-1 form")
-    page.locator("#comment-1 .commentsvc-link").first.click()
+    form = page.locator("#commentsvc-1 form")
+    page.locator("#commentsvc-1 .commentsvc-link").first.click()
     form.locator("textarea").fill("Mine.")
     answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')
     form.locator(".commentsvc-actions [type=button]").click()
@@ -145,13 +145,13 @@ def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> N
     answers.recover()
     form.locator("[name=author]").fill("Rosa")
     form.locator(".commentsvc-button").click()
-    page.locator("#comment-101 .commentsvc-link").first.click()
-    expect(page.locator("#comment-101 textarea")).to_be_focused()
-    page.locator("#comment-2 [aria-pressed]").first.click()
-    expect(page.locator("#comment-2 [aria-pressed=true]")).to_be_visible()
+    page.locator("#commentsvc-101 .commentsvc-link").first.click()
+    expect(page.locator("#commentsvc-101 textarea")).to_be_focused()
+    page.locator("#commentsvc-2 [aria-pressed]").first.click()
+    expect(page.locator("#commentsvc-2 [aria-pressed=true]")).to_be_visible()
     answers.refuse("POST", 429)
-    page.locator("#comment-2 [aria-pressed]").last.click()
-    expect(page.locator("#comment-2 [role=alert]")).not_to_be_empty()
+    page.locator("#commentsvc-2 [aria-pressed]").last.click()
+    expect(page.locator("#commentsvc-2 [role=alert]")).not_to_be_empty()
 
 
 @pytest.mark.parametrize(("width", "system"), [(360, "light"), (1280, "dark")])
@@ -184,7 +184,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     expect(page.locator(".commentsvc-thread > .commentsvc-button")).to_be_visible()
     look()
     page.locator(".commentsvc-thread > .commentsvc-button").click()
-    expect(page.locator("#comment-102")).to_be_focused()
+    expect(page.locator("#commentsvc-102")).to_be_focused()
     show(closed="")
     expect(page.locator(".commentsvc-hint")).to_be_visible()
     look()

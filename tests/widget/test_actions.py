@@ -17,18 +17,18 @@ def mine(open_thread: OpenThread) -> Locator:
     form = open_form(page)
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
-    return page.locator("#comment-101")
+    expect(page.locator("#commentsvc-101")).to_be_focused()
+    return page.locator("#commentsvc-101")
 
 
 def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Answers) -> None:
     answers.voting = "up"
     answers.comments = [comment(1, "x", votes=3), comment(2, "y")]
     page = open_thread()
-    up = page.locator("#comment-1").get_by_role("button", name="I agree")
-    number = page.locator("#comment-1 .commentsvc-votes")
+    up = page.locator("#commentsvc-1").get_by_role("button", name="I agree")
+    number = page.locator("#commentsvc-1 .commentsvc-votes")
     expect(number).to_have_text("3")
-    expect(page.locator("#comment-2 .commentsvc-votes")).to_have_text("")  # no "0" everywhere
+    expect(page.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("")  # no "0" everywhere
     expect(up).to_have_attribute("title", "I agree")
     box = up.bounding_box()
     assert box
@@ -56,20 +56,20 @@ def test_a_vote_taken_back_stays_so_in_lists_that_come_anew(
     answers.voting = "up"
     answers.comments = [comment(1, "x", votes=3), comment(2, "y")]
     page = open_thread()
-    up = page.locator("#comment-1").get_by_role("button", name="I agree")
+    up = page.locator("#commentsvc-1").get_by_role("button", name="I agree")
     first = page.locator(".commentsvc-list > li").first
     up.click()
     expect(up).to_have_attribute("aria-pressed", "true")
     answers.comments[0] = comment(1, "x", votes=4)
     page.get_by_label("Order").select_option("newest")
-    expect(first).to_have_attribute("id", "comment-2")
+    expect(first).to_have_attribute("id", "commentsvc-2")
     up.click()
     expect(up).to_have_attribute("aria-pressed", "false")
     answers.comments[0] = comment(1, "x", votes=3)
     page.get_by_label("Order").select_option("oldest")
-    expect(first).to_have_attribute("id", "comment-1")
+    expect(first).to_have_attribute("id", "commentsvc-1")
     expect(up).to_have_attribute("aria-pressed", "false")
-    expect(page.locator("#comment-1 .commentsvc-votes")).to_have_text("3")
+    expect(page.locator("#commentsvc-1 .commentsvc-votes")).to_have_text("3")
 
 
 def test_a_vote_can_be_turned_around_where_the_site_has_both(
@@ -92,7 +92,7 @@ def test_a_refused_vote_is_said_and_not_shown(open_thread: OpenThread, answers: 
     answers.comments = [comment(1, "x", votes=3)]
     page = open_thread()
     up = page.get_by_role("button", name="I agree")
-    said = page.locator("#comment-1").get_by_role("alert")
+    said = page.locator("#commentsvc-1").get_by_role("alert")
     for status, why in [(409, "The service says why."), (429, "wait"), (0, "cannot be reached")]:
         answers.refuse("POST", status)
         up.click()

@@ -31,7 +31,7 @@ def test_a_draft_survives_a_reload_until_it_is_acknowledged(
     expect(message).to_have_value(TEXT)
     expect(form.get_by_label("Name")).to_have_value("Rosa Weber")
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     expect(open_post().get_by_label("Leave a comment")).to_have_value("")
     assert page.evaluate("Object.keys(localStorage)") == ["commentsvc:own-comments"]
 
@@ -41,7 +41,7 @@ def test_a_draft_of_a_reply_is_kept_apart(open_post: Open, answers: Answers) -> 
     for text in ("", "A reply."):
         page = open_post()
         page.get_by_role("button", name="Reply to Ada Byron").click()
-        reply = page.locator("#comment-1 .commentsvc-form textarea")
+        reply = page.locator("#commentsvc-1 .commentsvc-form textarea")
         expect(reply).to_have_value(text)
         reply.fill("A reply.")
         expect(page.get_by_label("Leave a comment")).to_have_value("")
@@ -59,10 +59,10 @@ def test_a_retry_carries_the_same_key_even_after_a_reload(
     expect(form.get_by_role("alert")).not_to_be_empty()
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     fill(form, "Another one.")
     send(form)
-    expect(page.locator("#comment-102")).to_be_visible()
+    expect(page.locator("#commentsvc-102")).to_be_visible()
     first, again, last, other = keys
     assert first == again == last != other
 
@@ -76,7 +76,7 @@ def test_a_key_that_belongs_to_another_text_is_replaced_after_the_reader_was_tol
     expect(form.get_by_role("alert")).to_contain_text("An earlier version of this text")
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     first, second = keys
     assert first != second
 
@@ -97,14 +97,14 @@ def test_what_was_written_while_the_line_was_down_is_sent_when_it_is_back(
     form.get_by_label("Name").fill("Rosa Weber")
     expect(form.get_by_label("Comment")).to_have_value(TEXT)
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     assert len(answers.submissions) == 1
 
 
 def test_two_presses_send_once(page: Page, form: Locator, answers: Answers) -> None:
     fill(form)
     form.get_by_role("button", name="Send comment").dblclick()
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     expect(page.locator(".commentsvc-comment")).to_have_count(1)
     assert len(answers.submissions) == 1
 
@@ -119,4 +119,4 @@ def test_where_storage_is_forbidden_comments_can_still_be_sent(page: Page, open_
     form = open_form(open_post())
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()

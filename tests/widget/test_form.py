@@ -18,7 +18,7 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     form.get_by_label("Website").fill("https://rosa.example/")
     send(form)
-    new = page.locator("#comment-101")
+    new = page.locator("#commentsvc-101")
     expect(new).to_be_focused()
     expect(new.locator(".commentsvc-body")).to_have_text(TEXT)
     expect(new.locator(".commentsvc-note")).to_have_text("Thank you! Your comment is published.")
@@ -50,7 +50,7 @@ def test_a_comment_that_waits_is_shown_to_its_author_and_not_counted(
     answers.status = "pending"
     fill(form)
     send(form)
-    new = page.locator("#comment-101")
+    new = page.locator("#commentsvc-101")
     expect(new).to_be_focused()
     expect(new.locator(".commentsvc-badge")).to_have_text("Awaiting approval")
     expect(new.locator(".commentsvc-note")).to_contain_text("waits for approval")
@@ -64,7 +64,7 @@ def test_what_was_sent_is_text_until_the_service_made_html_of_it(page: Page, for
     fill(form, "plain & simple")
     form.get_by_label("Name").fill("<b>Rosa</b>")
     send(form)
-    expect(page.locator("#comment-101 .commentsvc-author")).to_have_text("<b>Rosa</b>")
+    expect(page.locator("#commentsvc-101 .commentsvc-author")).to_have_text("<b>Rosa</b>")
 
 
 def test_a_reply_goes_under_its_comment_and_the_focus_with_it(
@@ -74,14 +74,14 @@ def test_a_reply_goes_under_its_comment_and_the_focus_with_it(
     page = open_post()
     opener = page.get_by_role("button", name="Reply to Ada Byron")
     opener.click()
-    form = page.locator("#comment-1 .commentsvc-form")
+    form = page.locator("#commentsvc-1 .commentsvc-form")
     expect(form.get_by_role("heading", name="Reply to Ada Byron")).to_be_visible()
     expect(form.get_by_label("Comment")).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "true")
     fill(form)
     send(form)
     expect(
-        page.locator("#comment-1 > details > .commentsvc-replies > #comment-101")
+        page.locator("#commentsvc-1 > details > .commentsvc-replies > #commentsvc-101")
     ).to_be_focused()
     expect(page.locator(".commentsvc-form")).to_have_count(0)
     assert answers.submissions[0]["parent"] == 1
@@ -116,7 +116,7 @@ def test_a_comment_can_be_sent_with_the_keyboard_alone(page: Page, form: Locator
         page.keyboard.press("Tab")
     expect(form.get_by_role("button", name="Send comment")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
 
 
 REFUSALS = {
@@ -156,7 +156,7 @@ def test_a_refusal_is_said_and_the_text_stays(
     expect(form.get_by_role("button", name="Send comment")).to_be_focused()
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     expect(form.get_by_role("alert")).to_have_text("")
 
 
@@ -199,7 +199,7 @@ def test_what_is_wrong_with_fields_is_said_until_they_are_mended(
     expect(email).to_have_accessible_description("")
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     expect(form.get_by_role("alert")).to_have_text("")
 
 
@@ -209,7 +209,7 @@ def test_an_error_of_a_field_that_nobody_sees_is_said_too(
     answers.comments = [comment(1, "Soon deleted.")]
     page = open_post()
     page.get_by_role("button", name="Reply to Ada Byron").click()
-    form = page.locator("#comment-1 .commentsvc-form")
+    form = page.locator("#commentsvc-1 .commentsvc-form")
     answers.refuse("POST", 400, {"parent": "There is no such comment."})
     fill(form)
     send(form)
@@ -236,7 +236,7 @@ def test_the_page_hears_what_happened(page: Page, form: Locator) -> None:
     )
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     assert page.evaluate("window.heard") == ["commentsvc-form", "approved", 101]
 
 
@@ -323,7 +323,7 @@ def test_mails_of_answers_are_offered_where_the_service_sends_them(
     fill(form)
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     assert answers.submissions[0]["notify"] is True
 
 
@@ -334,14 +334,14 @@ def test_who_has_just_commented_needs_not_say_who_it_is(
     fill(form)
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     page.get_by_role("button", name="Reply to Ada Byron").click()
-    reply = page.locator("#comment-1 form")
+    reply = page.locator("#commentsvc-1 form")
     expect(reply.get_by_text("Commenting as Rosa Weber")).to_be_visible()
     expect(reply.get_by_label("Name")).to_be_hidden()
     reply.locator("textarea").fill("A reply.")
     send(reply)
-    expect(page.locator("#comment-102")).to_be_focused()
+    expect(page.locator("#commentsvc-102")).to_be_focused()
     sent = answers.submissions[1]
     assert (sent["author"], sent["email"]) == ("Rosa Weber", "rosa@example.org")
     form.get_by_role("button", name="Change").click()
@@ -352,7 +352,7 @@ def test_who_has_just_commented_needs_not_say_who_it_is(
 def test_a_fault_of_a_hidden_field_shows_it(page: Page, form: Locator, answers: Answers) -> None:
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     fill(form, "Another.")
     answers.refuse("POST", 400, {"email": "To get replies, an address is needed."})
     send(form)
@@ -380,7 +380,7 @@ def test_a_comment_that_waits_is_thanked_for_once(
     answers.status = "pending"
     fill(form)
     send(form)
-    new = page.locator("#comment-101")
+    new = page.locator("#commentsvc-101")
     expect(new.get_by_text("Thank you!")).to_be_visible()
     page.reload()
     expect(new.get_by_text("Awaiting approval")).to_be_visible()

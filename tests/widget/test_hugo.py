@@ -323,8 +323,8 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     page = files["posts/one/index.html"]
     element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
     assert '<h2 class="commentsvc-heading">4 comments</h2>' in element
-    order = re.findall(r'(<ol|</ol|id="comment-\d+)', element)
-    assert "".join(order).replace('id="comment-', "") == "<ol1<ol2<ol3</ol4<ol5</ol</ol</ol"
+    order = re.findall(r'(<ol|</ol|id="commentsvc-\d+)', element)
+    assert "".join(order).replace('id="commentsvc-', "") == "<ol1<ol2<ol3</ol4<ol5</ol</ol</ol"
     assert element.count("This comment was deleted.") == 1
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert 'href="https://rosa.example" rel="nofollow ugc noopener"' in element
@@ -334,7 +334,7 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     assert "<noscript><a" in element
     for name, count in (("one", "4 comments"), ("moved", "1 comment"), ("bare", "1 comment")):
         assert f'<a href="/notes/posts/{name}/#comments">{count}</a>' in files["index.html"]
-        assert 'id="comment-' in files[f"posts/{name}/index.html"]
+        assert 'id="commentsvc-' in files[f"posts/{name}/index.html"]
     assert '<a href="/notes/posts/quiet/#comments">Comments</a>' in files["index.html"]
     assert "<section" not in files["posts/quiet/index.html"]
 

@@ -72,17 +72,17 @@ def test_without_moderation_a_comment_and_its_reply_are_shown_at_once(
 ) -> None:
     start(COMMENTSVC_MODERATION_POLICY="none")
     write(tab, "Question?")
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()
     tab.reload()
     tab.locator("comment-thread").scroll_into_view_if_needed()
     tab.get_by_role("button", name="Reply to Rosa Weber").click()
-    reply = tab.locator("#comment-1 .commentsvc-form")
+    reply = tab.locator("#commentsvc-1 .commentsvc-form")
     fill(reply, "Answer.")
     send(reply)
-    expect(tab.locator("#comment-1 #comment-2")).to_be_focused()
+    expect(tab.locator("#commentsvc-1 #commentsvc-2")).to_be_focused()
     tab.reload()
     tab.locator("comment-thread").scroll_into_view_if_needed()
-    expect(tab.locator("#comment-1 #comment-2 .commentsvc-body")).to_have_text("Answer.")
+    expect(tab.locator("#commentsvc-1 #commentsvc-2 .commentsvc-body")).to_have_text("Answer.")
     expect(tab.get_by_role("heading", name="2 comments")).to_be_visible()
 
 
@@ -99,7 +99,7 @@ def test_a_lost_answer_never_makes_two_comments(start: Callable[..., Service], t
     assert service.count(POST) == 1
     tab.unroute_all()
     tab.get_by_role("button", name="Send comment").click()
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()
     assert service.count(POST) == 1
 
 
@@ -117,7 +117,7 @@ def test_what_the_service_refuses_is_said_below_the_field(
 def test_who_sends_too_much_is_asked_to_wait(start: Callable[..., Service], tab: Page) -> None:
     start(COMMENTSVC_SPAM_RATE_LIMIT="1/minute")
     write(tab, TEXT)
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()
     write(tab, "And another one.")
     expect(tab.locator("form").get_by_role("alert")).to_contain_text(
         re.compile(r"Please wait \d+ second")
@@ -151,7 +151,7 @@ def test_an_open_page_hears_of_what_is_approved_meanwhile(
     assert service.submit(POST, "From elsewhere.").status == 202
     assert command("approve", "1", "--data", service.data).code == 0
     tab.get_by_role("button", name="Show new comments").click()
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()
     expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
 
 
@@ -160,7 +160,7 @@ def test_votes_changes_and_deletions_reach_the_service(
 ) -> None:
     service = start(COMMENTSVC_MODERATION_POLICY="none")
     write(tab, "Frist.")
-    mine = tab.locator("#comment-1")
+    mine = tab.locator("#commentsvc-1")
     mine.get_by_role("button", name="Edit").click()
     mine.get_by_label("Comment").fill("First.")
     mine.get_by_role("button", name="Save").click()

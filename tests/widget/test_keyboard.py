@@ -106,7 +106,7 @@ def test_a_comment_is_written_changed_and_deleted(
 ) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
     start(open_thread())
-    mine = page.locator("#comment-101")
+    mine = page.locator("#commentsvc-101")
     keys.type("Comment", "Frist.")
     keys.type("Name", "Rosa")
     keys.use("Send comment")
@@ -127,7 +127,7 @@ def test_an_answer_is_begun_cancelled_refused_and_sent(
 ) -> None:
     answers.comments = [comment(1, "Question?")]
     start(open_thread())
-    form = page.locator("#comment-1 form")
+    form = page.locator("#commentsvc-1 form")
     keys.use("Reply to Ada Byron")
     expect(form.get_by_label("Comment")).to_be_focused()
     page.keyboard.type("Answer.")
@@ -148,7 +148,7 @@ def test_an_answer_is_begun_cancelled_refused_and_sent(
     expect(form.get_by_label("Email (optional)")).to_be_focused()
     answers.recover()
     page.keyboard.press("Enter")
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     expect(form).to_have_count(0)
     expect(button(page, "Reply to Ada Byron")).to_have_attribute("aria-expanded", "false")
 
@@ -161,14 +161,14 @@ def test_comments_are_voted_on_linked_and_shown_in_parts(
     answers.comments = [comment(n, "x") for n in (1, 2, 3)]
     start(open_thread())
     keys.use("I agree", "Space")
-    expect(page.locator("#comment-1 [aria-pressed=true]")).to_be_focused()
+    expect(page.locator("#commentsvc-1 [aria-pressed=true]")).to_be_focused()
     keys.use("1 day ago")
-    expect(page.locator("#comment-2")).to_be_focused()
+    expect(page.locator("#commentsvc-2")).to_be_focused()
     keys.use("Show more comments")
-    expect(page.locator("#comment-3")).to_be_focused()
+    expect(page.locator("#commentsvc-3")).to_be_focused()
     page.get_by_role("combobox").focus()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".commentsvc-list > li").first).to_have_id("comment-3")
+    expect(page.locator(".commentsvc-list > li").first).to_have_id("commentsvc-3")
     expect(page.get_by_role("combobox")).to_be_focused()
 
 
@@ -183,7 +183,7 @@ def test_a_thread_is_asked_for_and_asked_again(
     expect(button(page, "Try again")).to_be_focused()
     answers.recover()
     page.keyboard.press("Enter")
-    expect(page.locator("#comment-1")).to_be_focused()
+    expect(page.locator("#commentsvc-1")).to_be_focused()
 
 
 def test_news_are_announced_and_the_focus_goes_to_them(
@@ -195,7 +195,7 @@ def test_news_are_announced_and_the_focus_goes_to_them(
     announce()
     expect(page.locator(".commentsvc-status")).to_have_text("Show new comments")
     keys.use("Show new comments")
-    expect(page.locator("#comment-2")).to_be_focused()
+    expect(page.locator("#commentsvc-2")).to_be_focused()
     expect(button(page, "Show new comments")).to_have_count(0)
 
 
@@ -211,15 +211,17 @@ def test_a_reader_who_has_gone_on_is_not_called_back(
     keys.type("Name", "Rosa")
     with page.expect_request("**/api/comments?url=*"):
         keys.use("Send comment")
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     button(page, "Reply to Ida").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#comment-2 form").get_by_label("Comment")).to_be_focused()
+    expect(page.locator("#commentsvc-2 form").get_by_label("Comment")).to_be_focused()
     page.keyboard.type("Half")
     held.pop().fallback()
     expect(page.get_by_role("heading", name="3 comments")).to_be_visible()
     page.keyboard.type(" an answer")
-    expect(page.locator("#comment-2 form").get_by_label("Comment")).to_have_value("Half an answer")
+    expect(page.locator("#commentsvc-2 form").get_by_label("Comment")).to_have_value(
+        "Half an answer"
+    )
 
 
 def test_control_enter_sends_and_escape_closes_a_reply(
@@ -229,7 +231,7 @@ def test_control_enter_sends_and_escape_closes_a_reply(
     page = open_thread()
     reply = button(page, "Reply to Ada Byron")
     reply.click()
-    form = page.locator("#comment-1 form")
+    form = page.locator("#commentsvc-1 form")
     fill(form, "Half")
     form.locator("textarea").press("Escape")
     expect(form).to_have_count(0)
@@ -237,5 +239,5 @@ def test_control_enter_sends_and_escape_closes_a_reply(
     reply.click()
     expect(form.locator("textarea")).to_have_value("Half")  # nothing is lost
     form.locator("textarea").press("Control+Enter")
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     assert answers.submissions[0]["parent"] == 1

@@ -48,7 +48,7 @@ def test_ten_pages_leave_one_stream_and_one_timer(
     page.clock.install()
     open_thread()
     for number in range(10):
-        expect(page.locator("#comment-1")).to_be_visible()
+        expect(page.locator("#commentsvc-1")).to_be_visible()
         with page.expect_request("**/stream?*"):
             page.clock.fast_forward(5_000)
         assert count(page) == [1, 1], number
@@ -63,7 +63,7 @@ def test_a_thread_that_is_taken_out_before_it_follows_never_does(
     page.add_init_script(WATCH)
     page.clock.install()
     open_thread()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
     page.evaluate("document.querySelector('comment-thread').remove()")
     page.clock.fast_forward(60_000)
     page.wait_for_load_state("networkidle")
@@ -76,7 +76,7 @@ def test_a_thread_that_is_put_back_goes_on(
     answers.comments = [comment(1, "One.")]
     page.clock.install()
     open_thread()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
     page.evaluate("document.body.append(document.querySelector('comment-thread'))")
     with page.expect_request("**/stream?*"):
         page.clock.fast_forward(5_000)

@@ -62,7 +62,7 @@ def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Pa
     expect(form.get_by_label("Comment")).to_have_value(TEXT)
     again = start(COMMENTSVC_MODERATION_POLICY="none", listen=f"127.0.0.1:{service.port}")
     send(form)
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()
     assert again.count(POST) == 1
 
 
@@ -84,4 +84,4 @@ def test_on_a_slow_line_the_button_says_so_and_the_page_stays_usable(
     assert tab.evaluate("new Promise((done) => requestAnimationFrame(() => done(true)))")
     expect(sending).to_be_visible()
     held.pop().continue_()
-    expect(tab.locator("#comment-1")).to_be_focused()
+    expect(tab.locator("#commentsvc-1")).to_be_focused()

@@ -29,8 +29,8 @@ def show(page: Page, lang: str, part: str) -> None:
 
 def write(page: Page, answers: Answers) -> None:
     """Answer a comment, with a preview and a refusal; change the answer, and delete it."""
-    page.locator("#comment-3").get_by_role("button", name="Reply").click()
-    form = page.locator("#comment-3 form")
+    page.locator("#commentsvc-3").get_by_role("button", name="Reply").click()
+    form = page.locator("#commentsvc-3 form")
     fill(form)
     answers.refuse("POST", 200, body='{"html": "<p><em>so</em></p>"}')
     form.get_by_role("button", name="Preview").click()
@@ -40,7 +40,7 @@ def write(page: Page, answers: Answers) -> None:
     expect(form.get_by_role("alert")).not_to_be_empty()
     answers.recover()
     send(form)
-    mine = page.locator("#comment-101")
+    mine = page.locator("#commentsvc-101")
     expect(mine).to_be_focused()
     mine.get_by_role("button", name="Edit").click()
     mine.get_by_label("Comment").fill("Changed.")
@@ -66,8 +66,8 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     heading = page.locator(".commentsvc-bar")
     assert heading.evaluate("(bar) => getComputedStyle(bar).display") == "flex"
     page.get_by_role("button", name="Show more comments").click()
-    page.locator("#comment-3").get_by_role("button", name="I disagree").click()
-    expect(page.locator("#comment-3 .commentsvc-votes")).to_have_text("2")
+    page.locator("#commentsvc-3").get_by_role("button", name="I disagree").click()
+    expect(page.locator("#commentsvc-3 .commentsvc-votes")).to_have_text("2")
     with page.expect_request("**/api/comments/stream?*"):
         write(page, answers)
     assert page.evaluate("window.violations") == []
@@ -94,8 +94,8 @@ def test_trusted_types_may_be_required(context: BrowserContext, answers: Answers
         lambda route: route.fulfill(content_type="text/html", body=body, headers=headers),
     )
     page.goto("/typed/")
-    expect(page.locator("#comment-1 em")).to_be_visible()
+    expect(page.locator("#commentsvc-1 em")).to_be_visible()
     form = open_form(page)
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()

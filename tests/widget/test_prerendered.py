@@ -83,8 +83,8 @@ def test_only_what_is_newer_is_asked_for(
     service.submit(POST, "Four")
     assert opened(tab) == ["One", "Three", "Two", "Four"]
     expect(tab.get_by_role("heading", name="4 comments")).to_be_visible()
-    expect(tab.locator("#comment-1 #comment-3")).to_be_visible()
-    expect(tab.locator("#comment-3").get_by_role("button", name="Reply")).to_be_visible()
+    expect(tab.locator("#commentsvc-1 #commentsvc-3")).to_be_visible()
+    expect(tab.locator("#commentsvc-3").get_by_role("button", name="Reply")).to_be_visible()
     assert_asked(tab, lists, True, True)
 
 
@@ -99,8 +99,8 @@ def test_what_a_build_has_is_not_sent_again(
     assert opened(tab) == ["One", "Three", "Two"]
     assert_asked(tab, lists, True)
     assert lists == [(True, 0)]
-    expect(tab.locator("#comment-1 .commentsvc-author").first).to_have_text("Ann")
-    expect(tab.locator("#comment-2 time")).to_have_attribute("datetime", re.compile("Z$"))
+    expect(tab.locator("#commentsvc-1 .commentsvc-author").first).to_have_text("Ann")
+    expect(tab.locator("#commentsvc-2 time")).to_have_attribute("datetime", re.compile("Z$"))
 
 
 def test_what_was_changed_or_deleted_since_is_shown_as_it_is(
@@ -115,7 +115,7 @@ def test_what_was_changed_or_deleted_since_is_shown_as_it_is(
         Content_Type="application/json",
     )
     assert opened(tab) == ["One", "Three", "Second"]
-    expect(tab.locator("#comment-2 .commentsvc-votes")).to_have_text("1")
+    expect(tab.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("1")
     change(service, "delete", "1")
     assert sorted(opened(tab)) == ["Second", "Three"]
     assert_asked(tab, lists, True, True, False)
@@ -186,9 +186,9 @@ def test_comments_of_data_files_are_there_without_the_service_and_give_way_to_it
     build_blog(hugo, service.address, tmp_path / "blog", **environ)
     service.submit(POST, "Four")
     assert opened(tab) == ["One", "Three", "Two", "Four"]
-    expect(tab.locator("#comment-1 #comment-3")).to_be_visible()
+    expect(tab.locator("#commentsvc-1 #commentsvc-3")).to_be_visible()
     service.close()
     tab.goto(POST)
     expect(tab.get_by_role("heading", name="3 comments")).to_be_visible()
     assert tab.locator(".commentsvc-body").all_inner_texts() == ["One", "Three", "Two"]
-    expect(tab.locator("#comment-1 #comment-3")).to_be_visible()
+    expect(tab.locator("#commentsvc-1 #commentsvc-3")).to_be_visible()

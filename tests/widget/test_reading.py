@@ -18,7 +18,7 @@ def targets(answers: Answers) -> list[str]:
 def test_two_lines_are_enough(open_thread: OpenThread, answers: Answers) -> None:
     answers.comments = [comment(1, "Yes.")]
     page = open_thread()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
     assert targets(answers) == ["/api/comments?url=%2Fposts%2Fwet-wood%2F&sort=oldest&limit=100"]
 
 
@@ -37,8 +37,8 @@ def test_the_order_can_be_chosen(open_thread: OpenThread, answers: Answers) -> N
     ("depth", "home"),
     [
         ("0", ".commentsvc-list"),
-        ("1", "#comment-1 > details > ol"),
-        ("9", "#comment-2 > details > ol"),
+        ("1", "#commentsvc-1 > details > ol"),
+        ("9", "#commentsvc-2 > details > ol"),
     ],
 )
 def test_a_site_chooses_how_deep_replies_are_nested(
@@ -50,8 +50,8 @@ def test_a_site_chooses_how_deep_replies_are_nested(
         comment(3, "Thanks.", parent=2),
     ]
     page = open_thread(depth=depth)
-    expect(page.locator(f"{home} > #comment-3")).to_be_visible()
-    answered = page.locator("#comment-3 > article").get_by_role("link", name="↪ Ida")
+    expect(page.locator(f"{home} > #commentsvc-3")).to_be_visible()
+    answered = page.locator("#commentsvc-3 > article").get_by_role("link", name="↪ Ida")
     expect(answered).to_have_count(0 if depth == "9" else 1)
 
 
@@ -63,7 +63,7 @@ def test_a_site_chooses_how_deep_replies_are_nested(
         ("remark42__comment-a-b", "#remark42__comment-a-b"),
         ("remark42__comment-a-b", "#comment-a-b"),
         ("65a7", "#65a7"),
-        ("comment-7", "#comment-50"),
+        ("comment-7", "#commentsvc-50"),
     ],
 )
 def test_old_links_lead_to_imported_comments(
@@ -80,6 +80,19 @@ def test_old_links_lead_to_imported_comments(
     assert item.locator("time").first.evaluate("it => it.parentNode.hash") == f"#{anchor}"
 
 
+def test_a_link_of_ours_and_an_old_one_may_have_the_same_number(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.part = 20
+    answers.comments = [comment(n, f"Number {n}.") for n in range(1, 60)]
+    answers.comments[49] = comment(50, "Number 50.", anchor="comment-3")
+    page = open_thread(target="#comment-3")
+    expect(page.locator("#comment-3")).to_be_in_viewport()
+    expect(page.locator("#comment-3")).to_contain_text("Number 50.")
+    page.locator("#commentsvc-3 > article time").click()
+    expect(page.locator("#commentsvc-3:target")).to_contain_text("Number 3.")
+
+
 def test_an_old_link_to_all_comments_leads_to_the_thread(
     open_thread: OpenThread, answers: Answers
 ) -> None:
@@ -94,7 +107,7 @@ def test_a_link_to_something_else_in_the_page_fetches_nothing(
     answers.part = 2
     answers.comments = [comment(n, f"Number {n}.") for n in range(1, 9)]
     page = open_thread(target="#there", more="<p id=there></p>")
-    expect(page.locator("#comment-2")).to_be_visible()
+    expect(page.locator("#commentsvc-2")).to_be_visible()
     assert len(targets(answers)) == 1
 
 
@@ -107,7 +120,7 @@ def test_a_thread_that_loads_on_a_click_asks_for_nothing_before(
     expect(show).to_be_visible()
     assert targets(answers) == []
     show.click()
-    expect(page.locator("#comment-1")).to_be_focused()
+    expect(page.locator("#commentsvc-1")).to_be_focused()
 
 
 def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
@@ -115,9 +128,9 @@ def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
 ) -> None:
     answers.part = 20
     answers.comments = [comment(n, f"Number {n}.") for n in range(1, 60)]
-    page = open_thread(target="#comment-50")
-    expect(page.locator("#comment-50")).to_be_in_viewport()
-    expect(page.locator("#comment-50:target")).to_have_count(1)
+    page = open_thread(target="#commentsvc-50")
+    expect(page.locator("#commentsvc-50")).to_be_in_viewport()
+    expect(page.locator("#commentsvc-50:target")).to_have_count(1)
     assert len(targets(answers)) == 3
 
 
@@ -149,11 +162,11 @@ def test_the_chosen_order_is_remembered(open_thread: OpenThread, answers: Answer
     answers.comments = [comment(1, "One."), comment(2, "Two.")]
     page = open_thread()
     first = page.locator(".commentsvc-list > li").first
-    expect(first).to_have_id("comment-1")
+    expect(first).to_have_id("commentsvc-1")
     page.get_by_label("Order").select_option("newest")
-    expect(first).to_have_id("comment-2")
+    expect(first).to_have_id("commentsvc-2")
     page.reload()
-    expect(first).to_have_id("comment-2")
+    expect(first).to_have_id("commentsvc-2")
     expect(page.get_by_label("Order")).to_have_value("newest")
 
 
@@ -180,7 +193,7 @@ def test_an_author_has_an_initial_in_a_colour_of_their_own(
         comment(4, "x", author="Ada", avatar="0" * 32),
     ]
     page = open_thread()
-    page.locator("#comment-4").wait_for()
+    page.locator("#commentsvc-4").wait_for()
     pictures = page.locator(".commentsvc-avatar")
     expect(pictures).to_have_text(["A", "I", "A", "A"])
     colours = pictures.evaluate_all("(all) => all.map((a) => getComputedStyle(a).backgroundColor)")
@@ -203,7 +216,7 @@ def test_a_closed_thread_is_read_and_not_written(
         answers.closes = "2026-11-21T11:00:00Z"
     page = open_thread(**({"closed": ""} if closed == "by the page" else {}))
     expect(page.get_by_text("This page takes no more comments.")).to_be_visible()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
     expect(page.get_by_role("button", name="Reply")).to_have_count(0)
     expect(page.locator("form")).to_have_count(0)
 
@@ -221,14 +234,14 @@ def test_what_waits_for_approval_is_shown_to_its_author_while_it_can_be_changed(
     form = open_form(page)
     fill(form, "Mine.")
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     page.reload()
-    expect(page.locator("#comment-101 .commentsvc-badge")).to_have_text("Awaiting approval")
+    expect(page.locator("#commentsvc-101 .commentsvc-badge")).to_have_text("Awaiting approval")
     expect(page.get_by_text("Thank you")).to_have_count(0)
     page.clock.set_fixed_time("2026-11-21T12:16:00Z")
     page.reload()
     page.get_by_role("heading", name="No comments").wait_for()
-    expect(page.locator("#comment-101")).to_have_count(0)
+    expect(page.locator("#commentsvc-101")).to_have_count(0)
 
 
 def test_ones_own_published_comment_on_a_later_part_waits_for_nobody(
@@ -239,11 +252,11 @@ def test_ones_own_published_comment_on_a_later_part_waits_for_nobody(
     form = open_form(page)
     fill(form, "Mine.")
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
     answers.part = 1
     page.reload()
     page.get_by_role("button", name="Show more comments").wait_for()
-    expect(page.locator("#comment-101 .commentsvc-body")).to_have_text("Mine.")
+    expect(page.locator("#commentsvc-101 .commentsvc-body")).to_have_text("Mine.")
     expect(page.locator(".commentsvc-badge")).to_have_count(0)
 
 
@@ -264,12 +277,12 @@ def test_a_picture_covers_the_initial_and_comes_from_the_service_alone(
     with page.expect_response("**/api/avatar/*") as asked:
         open_thread()
     assert asked.value.url == f"{SERVICE}/api/avatar/{'a' * 32}"
-    image = page.locator("#comment-1 .commentsvc-avatar img")
+    image = page.locator("#commentsvc-1 .commentsvc-avatar img")
     if status == 404:
         expect(image).to_have_count(0)  # and the initial is seen
         return
     image.evaluate("(image) => image.decode()")
-    tile = page.locator("#comment-1 .commentsvc-avatar")
+    tile = page.locator("#commentsvc-1 .commentsvc-avatar")
     shown = tile.screenshot()
     image.evaluate("(image) => image.remove()")
     assert tile.screenshot() != shown

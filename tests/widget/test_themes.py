@@ -130,7 +130,7 @@ def show(page: Page, open_thread: OpenThread, answers: Answers) -> Callable[[str
         kept = json.dumps(json.dumps({5: own}))
         page.add_init_script(f"localStorage['commentsvc:own-comments'] = {kept}")
         open_thread(more=f"<style>{style}</style>")
-        page.locator("#comment-5").wait_for()
+        page.locator("#commentsvc-5").wait_for()
         return page
 
     return show
@@ -183,7 +183,7 @@ def test_every_text_can_be_read_in_light_and_dark(
 def assert_sizes(page: Page, size: int) -> None:
     """They come from the text around the thread; what is pressed is large enough."""
     form = open_form(page)
-    first = page.locator("#comment-1 > article")
+    first = page.locator("#commentsvc-1 > article")
     assert pixels(first.locator(".commentsvc-body"), "fontSize") == size
     assert pixels(form.locator("textarea"), "fontSize") == size
     assert pixels(first.locator(".commentsvc-avatar"), "width") == 2.5 * size
@@ -197,7 +197,7 @@ def assert_sizes(page: Page, size: int) -> None:
 
 def assert_aligned(page: Page, size: int) -> None:
     """Texts begin where names do, and forms where the thread does."""
-    article = page.locator("#comment-1 > article")
+    article = page.locator("#commentsvc-1 > article")
     heading = page.locator(".commentsvc-heading")
     assert left(article.locator(".commentsvc-avatar")) == left(heading)
     name = left(article.locator(".commentsvc-author"))
@@ -209,7 +209,7 @@ def assert_aligned(page: Page, size: int) -> None:
 
 def assert_set(page: Page, size: int) -> None:
     """A comment has margins, lists, code and links of its own."""
-    body = page.locator("#comment-1 > article .commentsvc-body")
+    body = page.locator("#commentsvc-1 > article .commentsvc-body")
     expect(body.locator("li")).not_to_have_css("list-style-type", "none")
     assert pixels(body.locator("ul"), "paddingInlineStart") >= size
     for block in ("> p", "ul", "pre"):
@@ -224,7 +224,7 @@ def assert_set(page: Page, size: int) -> None:
 
 def assert_dense(page: Page, size: int) -> None:
     """Report: 171 px for two lines in a text of 16 px."""
-    box = page.locator("#comment-2").bounding_box()
+    box = page.locator("#commentsvc-2").bounding_box()
     assert box
     assert box["height"] <= 7 * size
 
@@ -264,4 +264,4 @@ def test_paper_has_the_comments_alone(show: Callable[[str], Page]) -> None:
     for name in ("button", "form", "select", "summary", ".commentsvc-bar a"):
         for each in page.locator(f".commentsvc-thread {name}").all():
             expect(each).to_be_hidden()
-    expect(page.locator("#comment-2 .commentsvc-body")).to_be_visible()
+    expect(page.locator("#commentsvc-2 .commentsvc-body")).to_be_visible()

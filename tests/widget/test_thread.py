@@ -19,11 +19,11 @@ def test_comments_stand_in_order_with_author_date_and_text(
     expect(page.locator(".commentsvc-body")).to_have_text(["First.", "Second."])
     expect(page.locator(".commentsvc-body em")).to_have_text("Second")
     expect(page.locator(".commentsvc-author")).to_have_text(["Ada Byron", "Ida"])
-    expect(page.locator("#comment-1 time")).to_have_text("1 day ago")
-    expect(page.locator("#comment-1 time")).to_have_attribute(
+    expect(page.locator("#commentsvc-1 time")).to_have_text("1 day ago")
+    expect(page.locator("#commentsvc-1 time")).to_have_attribute(
         "title", "November 20, 2026 at 8:30 AM"
     )
-    expect(page.locator("#comment-1 time")).to_have_attribute("datetime", "2026-11-20T08:30:00Z")
+    expect(page.locator("#commentsvc-1 time")).to_have_attribute("datetime", "2026-11-20T08:30:00Z")
 
 
 def test_replies_stand_under_what_they_answer(open_post: Open, answers: Answers) -> None:
@@ -35,8 +35,12 @@ def test_replies_stand_under_what_they_answer(open_post: Open, answers: Answers)
         comment(5, "Its parent is not shown.", parent=99),
     ]
     page = open_post()
-    expect(page.locator("#comment-1 > details > .commentsvc-replies > #comment-3")).to_be_visible()
-    expect(page.locator("#comment-3 > details > .commentsvc-replies > #comment-4")).to_be_visible()
+    expect(
+        page.locator("#commentsvc-1 > details > .commentsvc-replies > #commentsvc-3")
+    ).to_be_visible()
+    expect(
+        page.locator("#commentsvc-3 > details > .commentsvc-replies > #commentsvc-4")
+    ).to_be_visible()
     expect(page.locator(".commentsvc-list > li")).to_have_count(3)
 
 
@@ -48,7 +52,7 @@ def test_names_are_text_and_only_web_addresses_become_links(
         comment(2, "x", author="Ida", site="https://ida.example/"),
     ]
     page = open_post()
-    expect(page.locator("#comment-1 .commentsvc-author")).to_have_text(
+    expect(page.locator("#commentsvc-1 .commentsvc-author")).to_have_text(
         "<img src=x onerror=alert(1)>"
     )
     expect(page.locator(".commentsvc-thread img")).to_have_count(0)
@@ -74,7 +78,7 @@ def test_a_long_thread_comes_in_parts(open_post: Open, answers: Answers) -> None
     page = open_post()
     more = page.get_by_role("button", name="Show more comments")
     more.click()
-    expect(page.locator("#comment-3")).to_be_focused()
+    expect(page.locator("#commentsvc-3")).to_be_focused()
     more.click()
     expect(page.locator(".commentsvc-comment")).to_have_count(5)
     expect(more).to_be_hidden()
@@ -88,10 +92,10 @@ def test_a_part_that_fails_can_be_asked_for_again(open_post: Open, answers: Answ
     answers.refuse("GET", 503)
     page.get_by_role("button", name="Show more comments").click()
     expect(page.get_by_role("alert").filter(has_text="cannot be loaded")).to_be_visible()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
     answers.recover()
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator("#comment-2")).to_be_focused()
+    expect(page.locator("#commentsvc-2")).to_be_focused()
     expect(page.get_by_role("alert").filter(has_text="cannot be loaded")).to_have_count(0)
 
 
@@ -116,11 +120,11 @@ def test_without_an_answer_the_fallback_stays_and_the_reader_can_try_again(
 def test_a_link_to_a_comment_leads_to_it(page: Page, answers: Answers) -> None:
     answers.comments = [comment(n, f"Number {n}.") for n in range(1, 30)]
     page.goto(f"{POST}#comments")
-    page.locator("#comment-29").wait_for()
+    page.locator("#commentsvc-29").wait_for()
     page.goto("about:blank")
-    page.goto(f"{POST}#comment-20")
+    page.goto(f"{POST}#commentsvc-20")
     page.locator("comment-thread").scroll_into_view_if_needed()
-    expect(page.locator("#comment-20")).to_be_in_viewport()
+    expect(page.locator("#commentsvc-20")).to_be_in_viewport()
 
 
 def test_the_stylesheet_comes_before_the_blogs_own(open_post: Open) -> None:
@@ -135,30 +139,30 @@ def test_a_thread_without_its_stylesheet_still_works(page: Page, answers: Answer
     page.route("**/comments.css", lambda route: route.abort())
     page.goto(POST)
     page.locator("comment-thread").scroll_into_view_if_needed()
-    expect(page.locator("#comment-1")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
 
 
 def test_replies_can_be_folded(open_post: Open, answers: Answers) -> None:
     answers.comments = [comment(1, "Question?"), comment(2, "Answer.", parent=1)]
     page = open_post()
-    fold = page.locator("#comment-1 summary").first
+    fold = page.locator("#commentsvc-1 summary").first
     expect(fold).to_have_text("Replies")
     fold.click()
-    expect(page.locator("#comment-2")).to_be_hidden()
+    expect(page.locator("#commentsvc-2")).to_be_hidden()
     fold.press("Enter")
-    expect(page.locator("#comment-2")).to_be_visible()
-    expect(page.locator("#comment-2 summary")).to_be_hidden()
+    expect(page.locator("#commentsvc-2")).to_be_visible()
+    expect(page.locator("#commentsvc-2 summary")).to_be_hidden()
 
 
 def test_a_reply_to_a_folded_comment_is_shown(open_post: Open, answers: Answers) -> None:
     answers.comments = [comment(1, "Question?"), comment(2, "Answer.", parent=1)]
     page = open_post()
-    page.locator("#comment-1 summary").first.click()
+    page.locator("#commentsvc-1 summary").first.click()
     page.get_by_role("button", name="Reply to Ada Byron").click()
-    form = page.locator("#comment-1 form")
+    form = page.locator("#commentsvc-1 form")
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_focused()
+    expect(page.locator("#commentsvc-101")).to_be_focused()
 
 
 def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: Answers) -> None:
@@ -166,9 +170,9 @@ def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: 
     answers.deleted = [{"id": 2, "parent": 1, "deleted": True}]
     answers.comments = [comment(1, "Question?"), comment(3, "Thanks.", parent=2)]
     page = open_post()
-    gone = page.locator("#comment-1 #comment-2")
+    gone = page.locator("#commentsvc-1 #commentsvc-2")
     expect(gone.locator("> p")).to_have_text("This comment was deleted.")
-    expect(gone.locator("#comment-3")).to_be_visible()
+    expect(gone.locator("#commentsvc-3")).to_be_visible()
     expect(gone.locator("> article")).to_have_count(0)
     expect(page.get_by_role("heading", name="2 comments")).to_be_visible()
 
@@ -202,8 +206,8 @@ def test_an_empty_thread_invites_and_has_no_order_to_choose(
 
 def test_a_linked_comment_is_tinted_for_a_while(page: Page, answers: Answers) -> None:
     answers.comments = [comment(1, "One."), comment(2, "Two.")]
-    page.goto(f"{POST}#comment-2")
-    article = page.locator("#comment-2:target > article")
+    page.goto(f"{POST}#commentsvc-2")
+    article = page.locator("#commentsvc-2:target > article")
     article.wait_for()
     style = "(it) => [getComputedStyle(it).animationName, getComputedStyle(it).outlineStyle]"
     assert article.evaluate(style) == ["commentsvc-fade", "none"]
@@ -216,7 +220,7 @@ def test_a_linked_comment_is_tinted_for_a_while(page: Page, answers: Answers) ->
 def test_an_author_without_a_site_is_no_link(open_post: Open, answers: Answers) -> None:
     answers.comments = [comment(1, "x")]
     page = open_post()
-    name = page.locator("#comment-1 .commentsvc-author")
+    name = page.locator("#commentsvc-1 .commentsvc-author")
     assert name.evaluate("(name) => name.localName") == "span"
 
 
@@ -226,8 +230,8 @@ def test_the_same_thread_twice_on_a_page_has_each_id_once(
     answers.comments = [comment(1, "One."), comment(2, "Two.", parent=1)]
     page = open_thread(more=f'<comment-thread id="other" url="{POST}"></comment-thread>')
     expect(page.locator(".commentsvc-comment")).to_have_count(4)
-    expect(page.locator("#comment-1")).to_have_count(1)
-    expect(page.locator("#comment-2")).to_have_count(1)
+    expect(page.locator("#commentsvc-1")).to_have_count(1)
+    expect(page.locator("#commentsvc-2")).to_have_count(1)
     last = page.locator("main .commentsvc-comment").first
     last.get_by_role("button", name="Reply").first.click()
     expect(last.locator("form textarea")).to_be_focused()
@@ -243,5 +247,5 @@ def test_the_page_hears_when_comments_are_shown(
         "target.querySelector('code.language-js').textContent))"
     )
     open_thread()
-    page.locator("#comment-1").wait_for()
+    page.locator("#commentsvc-1").wait_for()
     assert page.evaluate("found") == ["x"]

@@ -53,7 +53,7 @@ def test_who_begins_to_write_gets_one_form_token_for_each_comment(
         fill(form, f"Comment {number}")
         form.locator("textarea").blur()
         send(form)
-        expect(page.locator(f"#comment-{100 + number}")).to_be_visible()
+        expect(page.locator(f"#commentsvc-{100 + number}")).to_be_visible()
         assert loaded(answers).count("/api/form-token") == number
     assert "/api/form-token?url=%2Fposts%2Fwet-wood%2F" in [
         target for _, target in answers.requests
@@ -67,7 +67,7 @@ def test_the_browser_does_the_work_that_the_service_asks_for(
 ) -> None:
     fill(form)
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     [sent] = answers.submissions
     assert work.is_solved(sent["proof_of_work"], "a form token")
 
@@ -84,7 +84,7 @@ def test_work_that_takes_too_long_holds_nobody_up(
     page.clock.run_for(1_499)
     assert not answers.submissions
     page.clock.run_for(2)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     [sent] = answers.submissions
     assert not sent.get("proof_of_work")
     assert sent["form_token"] == "a form token"
@@ -99,7 +99,7 @@ def test_without_a_form_token_a_comment_is_sent_all_the_same(
     fill(form)
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
 
 
 def test_after_a_refused_form_token_the_next_try_has_another_one(
@@ -111,5 +111,5 @@ def test_after_a_refused_form_token_the_next_try_has_another_one(
     expect(form.get_by_role("alert")).to_have_text("Once more. Your text is kept.")
     answers.recover()
     send(form)
-    expect(page.locator("#comment-101")).to_be_visible()
+    expect(page.locator("#commentsvc-101")).to_be_visible()
     assert loaded(answers).count("/api/form-token") == 2

@@ -323,7 +323,7 @@ def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
     assert (site.tags, page.tags) == (("site:blog",), ("thread:blog:/p/",))
     assert dict(site.headers)["Content-Type"] == "application/atom+xml"
     assert (site.body.count(b"<entry>"), page.body.count(b"<entry>")) == (2, 2)
-    assert b'href="https://blog.example/q/#comment-2"' in site.body
+    assert b'href="https://blog.example/q/#commentsvc-2"' in site.body
     assert b"/q/" not in page.body
     assert b"<title>notes</title>" in service.get("/feed.atom?site=notes").body
 
@@ -337,7 +337,7 @@ def test_a_feed_has_three_formats(service: Served, target: str, media_type: str)
     site, page = service.get(target), service.get(f"{target}?url=/p/")
     assert (site.tags, page.tags) == (("site:blog",), ("thread:blog:/p/",))
     assert dict(site.headers)["Content-Type"] == media_type
-    assert b"https://blog.example/p/#comment-1" in site.body
+    assert b"https://blog.example/p/#commentsvc-1" in site.body
     assert faults(service.get(f"{target}?url=%00")) == ["url"]
 
 
@@ -348,7 +348,7 @@ def test_a_page_that_moved_is_answered_under_each_address_with_one_tag(service: 
         for target in ("/api/comments/count", "/api/comments", "/feed.atom", "/embed/thread"):
             assert service.get(f"{target}?url={url}").tags == ("thread:blog:/new/",)
         assert data(service.get(f"/api/comments?url={url}"))["count"] == 1
-        assert b"/new/#comment-1" in service.get(f"/feed.atom?url={url}").body
+        assert b"/new/#commentsvc-1" in service.get(f"/feed.atom?url={url}").body
     answer = service.get("/api/comments/counts?url=/old/&url=/new/&url=/none/")
     assert data(answer) == {"counts": {"/old/": 1, "/new/": 1, "/none/": 0}}
     assert set(answer.tags) == {"thread:blog:/new/", "thread:blog:/none/"}

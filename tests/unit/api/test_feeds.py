@@ -39,7 +39,7 @@ def test_an_entry_tells_who_wrote_what_where_and_when() -> None:
     assert entry.findtext(ATOM + "content") == "<p>Hi &amp; ho</p>\n"
     link = entry.find(ATOM + "link")
     assert link is not None
-    assert link.get("href") == "https://blog.example/p/?a&b#comment-7"
+    assert link.get("href") == "https://blog.example/p/?a&b#commentsvc-7"
     assert b"ann@" not in atom(make_feed(SITE, [ENTRY]))
 
 
@@ -97,7 +97,7 @@ def test_a_feed_reader_reads_all_of_it(render: Callable[[Feed], bytes], version:
     assert found.version == version
     assert (found.feed.title, found.feed.link) == ("A & B", "https://blog.example/")
     [item] = found.entries
-    assert item.link == "https://blog.example/p/?a&b#comment-7"
+    assert item.link == "https://blog.example/p/?a&b#commentsvc-7"
     assert item.id == "urn:uuid:49aa387c-d5e4-53e8-b4c1-522b8adc42c4"
     assert item.author == "<b>'&]]>"
     assert item.summary == '<p>]]> &amp; "</p>'
@@ -113,7 +113,7 @@ def test_a_json_feed_holds_the_same() -> None:
         "items": [
             {
                 "id": "urn:uuid:49aa387c-d5e4-53e8-b4c1-522b8adc42c4",
-                "url": "https://blog.example/p/?a&b#comment-7",
+                "url": "https://blog.example/p/?a&b#commentsvc-7",
                 "title": "Ann on A <post>",
                 "content_html": "<p>Hi &amp; ho</p>\n",
                 "date_published": "2017-07-14T02:41:00Z",

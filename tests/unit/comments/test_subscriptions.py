@@ -77,7 +77,7 @@ def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> N
     assert message["Subject"] == "Bob replied to you on “/p/”"
     assert "> No, *you* are" in text(message)
     assert "> Hi" in text(message)
-    assert "https://blog.example/p/#comment-2" in text(message)
+    assert "https://blog.example/p/#commentsvc-2" in text(message)
 
 
 def test_before_the_author_has_confirmed_nothing_is_mailed(service: Served) -> None:

@@ -74,7 +74,7 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
     assert dict(answer.headers)["Content-Type"] == "text/html; charset=utf-8"
     assert "<h2" in html
     assert "2 comments" in html
-    assert '<li class="commentsvc-comment" id="comment-1" data-comment=' in html
+    assert '<li class="commentsvc-comment" id="commentsvc-1" data-comment=' in html
     assert 'href="https://ann.example/?a&amp;b" rel="nofollow ugc noopener" dir="auto">' in html
     assert ">&lt;Ann&gt;</a>" in html
     assert '<time datetime="2026-11-18T11:06:40Z" dir="ltr">2026-11-18 11:06 UTC</time>' in html
@@ -91,7 +91,7 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
 def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -> None:
     for number in range(4):
         service.submit(f"Number {number}")
-    rows = [(1, b"1", "comment-2"), (2, b"2", "isso-9"), (3, b"3", "")]
+    rows = [(1, b"1", "comment-3"), (2, b"2", "isso-9"), (3, b"3", "")]
 
     def work(tx: Transaction) -> None:
         tx.execute("UPDATE thread SET imported = 1")
@@ -100,16 +100,13 @@ def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -
 
     service.database.write_now(work)
     html = service.get("/embed/thread?url=/p/").body.decode()
-    assert re.findall(r'<li [^>]*id="(\S+)"', html) == [
-        "comment-2",
-        "isso-9",
-        "comment-3",
-        "comment-4",
-    ]
-    assert re.findall(r'href="#(\S+)"', html) == ["comment-2", "isso-9", "comment-3", "comment-4"]
-    assert re.findall(r'<article id="(\S+)"', html) == ["comment-1"]
+    names = ["comment-3", "isso-9", "commentsvc-3", "commentsvc-4"]
+    assert re.findall(r'<li [^>]*id="(\S+)"', html) == names
+    assert re.findall(r'href="#(\S+)"', html) == names
+    own = re.findall(r'<article id="(\S+)"', html)
+    assert own == ["commentsvc-1", "commentsvc-2"], "our mails and feeds link to these"
     listed = json.loads(service.get("/api/comments?url=/p/").body)["data"]
-    assert [item.get("anchor") for item in listed] == ["comment-2", "isso-9", None, None]
+    assert [item.get("anchor") for item in listed] == ["comment-3", "isso-9", None, None]
 
 
 def test_a_comment_is_answered_without_a_script(service: Served) -> None:
@@ -235,7 +232,7 @@ def test_a_posted_form_is_thanked_for(service: Served) -> None:
     assert answer.status == 201
     assert "Your comment is published." in html
     assert "<em>Hi</em>" in html
-    assert 'href="https://blog.example/p/#comment-1"' in html
+    assert 'href="https://blog.example/p/#commentsvc-1"' in html
     assert "<form" not in html
     assert dict(answer.headers)["Cache-Control"] == "no-store"
     assert len(service.stored()) == 1
@@ -407,9 +404,9 @@ def test_a_deleted_comment_with_replies_leaves_a_word(service: Served) -> None:
     service.database.write_now(actions.change, [2], "deleted", "Mo", 1)
     html = service.get("/embed/thread?url=/p/").body.decode()
     assert "3 comments" in html
-    assert html.index('id="comment-1"') < html.index("This comment was deleted.")
-    assert html.index("This comment was deleted.") < html.index('id="comment-3"')
-    assert html.index('id="comment-3"') < html.index('id="comment-4"')
+    assert html.index('id="commentsvc-1"') < html.index("This comment was deleted.")
+    assert html.index("This comment was deleted.") < html.index('id="commentsvc-3"')
+    assert html.index('id="commentsvc-3"') < html.index('id="commentsvc-4"')
     assert "Two" not in html
     assert {"id": 2, "parent": 1, "deleted": True} in known(html)
 
