@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from commentsvc.cli.client import Writer
+    from commentsvc.imports.pages import PageFinder
     from commentsvc.imports.prepare import ImportSource
     from commentsvc.imports.stage import Stage
+    from commentsvc.settings.schema import Settings
 
 # Comments that are stored in one transaction. While a server runs, submissions wait for it.
 ALONE: Final = 20_000
@@ -94,6 +96,13 @@ Advance = Callable[[int, int], None]
     help="The list of old addresses that the blog's build wrote, as for `thread import`.",
 )
 @click.option(
+    "--pages",
+    "blog",
+    metavar="PLACE",
+    help="Tell which pages are not on the blog any more: by the address or file of its sitemap.xml,"
+    " or the folder that it was built into.",
+)
+@click.option(
     "--timezone",
     "zone",
     default="UTC",
@@ -144,6 +153,7 @@ def import_(
     dry_run: bool,
     map_file: Path | None,
     aliases: Path | None,
+    blog: str | None,
     zone: ZoneInfo,
     statuses: tuple[str, ...],
     moderators: list[tuple[str, str]],
@@ -173,6 +183,7 @@ def import_(
     settings = loader.load(find_settings(settings_file, data))
     moved = _aliases(aliases) | (pages.read_map(map_file) if map_file else {})
     locate = pages.PageFinder(settings.sites, site, moved)
+    on_blog = _pages_on_blog(blog, settings, locate) if blog else None
     found = prepare.open_source(source, files)
     if found.recognised_by:
         click.echo(f"{found.format.NAME}: recognised by {found.recognised_by}")
@@ -188,10 +199,10 @@ def import_(
         if not dry_run and (number or _has_news(data, found, stage)):
             sites = tuple(site.name for site in settings.sites)
             run = _store(data, found, stage, (site, sites))
-        for line in report.summary(stage, dry=dry_run):
+        for line in report.summary(stage, dry=dry_run, on_blog=on_blog):
             click.echo(line)
         if report_file:
-            report.write(report_file, stage.rows(database))
+            report.write(report_file, stage.rows(database), on_blog)
     if run is not None:
         if learn:
             _learn(data, run, with_spam=learn == "all")
@@ -214,6 +225,15 @@ def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:
 
     name, digest = found.format.NAME, found.digest()
     return bool(stage.other_count()) and not client.is_imported(data, name, digest)
+
+
+def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
+    """Return the pages of the blog at `place`, as reports name pages."""
+    from commentsvc.imports import blog_pages
+
+    urls = blog_pages.read(place, settings.hooks.allowed_networks)
+    found = (locate(url) for url in urls)
+    return {f"{page.site}:{page.url}" for page in found if not page.reason}
 
 
 def _aliases(path: Path | None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What is told of an import: a summary for the terminal, and every row in a CSV file."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,7 @@ from commentsvc.imports.stage import LEFT_OUT, MERGED, PRESENT, Stage, StagedRow
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
 LINES: Final = 20  # of reasons; the file of --report has all
+NOT_ON_BLOG: Final = "its page is not on the blog"
 _HEADINGS: Final = {
     "skipped": "cannot be read",
     "note": "stored, but",
@@ -16,8 +17,11 @@ _HEADINGS: Final = {
 }
 
 
-def summary(stage: Stage, *, dry: bool) -> Iterator[str]:
-    """Give the lines of the summary of an import; where it is `dry`, nothing was stored."""
+def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -> Iterator[str]:
+    """Give the lines of the summary of an import; where it is `dry`, nothing was stored.
+
+    `on_blog` are the pages of the blog, if they are known: those that it has not are told.
+    """
     counts = stage.counts()
     pages = len(stage.pages())
     yield f"read           {stage.read:>9}"
@@ -34,14 +38,30 @@ def summary(stage: Stage, *, dry: bool) -> Iterator[str]:
         yield f"{number:>9} {_HEADINGS.get(outcome, outcome)}: {reason}"
     if len(reasons) > LINES:
         yield f"and {len(reasons) - LINES} other reasons; --report FILE writes all of them"
+    if on_blog is not None:
+        yield from _missing(stage, on_blog)
 
 
-def write(path: Path, rows: Iterable[StagedRow]) -> None:
+def _missing(stage: Stage, on_blog: Container[str]) -> Iterator[str]:
+    """Tell of pages with comments that the blog has not; the most comments first."""
+    missing = [(count, url) for site, url, count in stage.pages() if f"{site}:{url}" not in on_blog]
+    missing.sort(key=lambda page: (-page[0], page[1]))
+    yield f"not on the blog {len(missing):>8}   pages with {sum(n for n, _ in missing)} comments"
+    for count, url in missing[:LINES]:
+        yield f"{count:>9} on {url}"
+    if len(missing) > LINES:
+        yield f"and {len(missing) - LINES} other pages; --report FILE names all of them"
+
+
+def write(path: Path, rows: Iterable[StagedRow], on_blog: Container[str] | None = None) -> None:
     """Write what became of each row to the CSV file `path`. Raises OSError."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(StagedRow._fields)
-        writer.writerows(tuple(map(_cell, row)) for row in rows)
+        for row in rows:
+            if on_blog is not None and row.page and row.page not in on_blog:
+                row = row._replace(reason="; ".join(filter(None, (row.reason, NOT_ON_BLOG))))
+            writer.writerow(map(_cell, row))
 
 
 def _cell(value: object) -> object:

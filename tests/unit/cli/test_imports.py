@@ -123,6 +123,24 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
     )
 
 
+def test_pages_that_are_not_on_the_blog_are_listed(run: Run, disqus: Path, tmp_path: Path) -> None:
+    report, built = tmp_path / "report.csv", tmp_path / "public"
+    sitemap = built / "en/sitemap.xml"
+    sitemap.parent.mkdir(parents=True)
+    sitemap.write_text("<urlset><url><loc>https://blog.example/a/</loc></url></urlset>")
+    assert "not on the blog        0   pages" in run("auto", disqus, "--pages", built).output
+    sitemap.write_text("<urlset><url><loc>https://blog.example/b/</loc></url></urlset>")
+    run("--undo", 1)
+    done = run("auto", disqus, "--pages", sitemap, "--report", report)
+    assert "not on the blog        1   pages with 3 comments\n        3 on /a/\n" in done.output
+    with report.open(newline="") as file:
+        reasons = [row["reason"] for row in csv.DictReader(file) if row["comment_id"]]
+    assert reasons == ["its page is not on the blog"] * 3
+    done = run("auto", disqus, "--pages", disqus / "none")
+    assert done.exit_code == 1
+    assert "Traceback" not in done.output
+
+
 def test_old_accounts_may_be_those_of_moderators(run: Run, tmp_path: Path) -> None:
     data, path = tmp_path / "data", tmp_path / "remark42"
     path.write_text(REMARK42)

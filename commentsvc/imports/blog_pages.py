@@ -1,0 +1,80 @@
+"""The pages that a blog has now: as its sitemap lists them, or as files in the folder of its build.
+
+A sitemap is read as sitemaps.org describes it, packed or not; one that lists others is followed.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from commentsvc.imports import xml_records
+from commentsvc.imports.files import SourceFile
+from commentsvc.imports.records import ImportFailed, InvalidInput
+from commentsvc.util import http_client
+from commentsvc.util.http_client import RemoteError
+
+SITEMAP: Final = "sitemap.xml"
+LIMIT: Final = 50 * 1024 * 1024  # bytes of one sitemap, by sitemaps.org
+MOST: Final = 1_000  # sitemaps of one blog
+_NESTING: Final = {"": frozenset({"url", "sitemap"})}
+_INDEX: Final = "index.html"
+
+
+def read(place: str, networks: Sequence[str]) -> set[str]:
+    """Return the urls of all pages of the blog at `place`.
+
+    That is the address or the file of its sitemap, or the folder of its build. `networks` may be
+    asked although they are not public. Raises ImportFailed and OSError.
+    """
+    folder = Path(place)
+    if folder.is_dir():
+        found = {url for path in folder.rglob(SITEMAP) for url, _ in _entries(SourceFile(path))}
+        return found or set(_files(folder))
+    pages: set[str] = set()
+    waiting, seen = [place], {place}
+    while waiting:
+        for url, is_sitemap in _sitemap(waiting.pop(), networks):
+            if not is_sitemap:
+                pages.add(url)
+            elif url not in seen:
+                seen.add(url)
+                waiting.append(url)
+        if len(seen) > MOST:
+            raise ImportFailed(f"{place} lists more than {MOST} sitemaps.")
+    return pages
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Give the urls of the HTML files in a folder."""
+    for path in folder.rglob("*.html"):
+        name = path.relative_to(folder).as_posix()
+        yield "/" + (name.removesuffix(_INDEX) if path.name == _INDEX else name)
+
+
+def _sitemap(place: str, networks: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return what the sitemap at `place`, an address or a file, lists; True for a sitemap."""
+    if "://" not in place:
+        return list(_entries(SourceFile(Path(place))))
+    try:
+        answer = asyncio.run(http_client.get(place, LIMIT, networks))
+    except RemoteError as error:
+        raise ImportFailed(f"{place} cannot be read: {error}.") from error
+    if answer.status != 200:
+        raise ImportFailed(f"{place} answers with the status {answer.status}, and no sitemap.")
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(answer.body)
+        file.flush()
+        source = SourceFile(Path(file.name))
+        source.name = place
+        return list(_entries(source))
+
+
+def _entries(source: SourceFile) -> Iterator[tuple[str, bool]]:
+    def refuse(problem: InvalidInput) -> None:
+        raise ImportFailed(f"{source.name} is no sitemap: {problem}.")
+
+    for record in xml_records.read(source, _NESTING, refuse):
+        if url := record.text("loc"):
+            yield url, record.name == "sitemap"
