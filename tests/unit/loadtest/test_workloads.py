@@ -433,7 +433,13 @@ def test_imports_are_measured_and_judged(tmp_path: Path) -> None:
     assert [row["scenario"] for row in rows] == [*imports.OURS]
     assert all(20 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
     assert imports.too_much(rows) == []
-    slow = rows[0] | {"seconds": 61.0, "rss_mib": 250.0}
+    slow = rows[0] | {"seconds": 61.0, "rss_mib": 250.0, "disturbed": False}
+    seen = [{"scenario": name, "p99": 1.0} for name in (imports.BEFORE, imports.BESIDE)]
+    assert imports.too_slow(seen) == []
+    assert imports.too_slow([*seen[:1], seen[1] | {"p99": 2.5}]) == [
+        "readers' p99 is 2.5 times that before"
+    ]
+    assert imports.too_much([slow | {"disturbed": True, "rss_mib": 99.0}]) == []
     assert imports.too_much([slow, slow | {"scenario": "isso"}]) == [
         "commentsvc: 61.0 s, over 60 s",
         "commentsvc: 250 MiB, over 200 MiB",
