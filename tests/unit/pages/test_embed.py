@@ -395,7 +395,7 @@ def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Pat
         for _ in range(2):
             answer = service.form("/embed/thread?lang=ru", "url=/p/&author=Ann&message=Hi")
         assert answer.status == 429
-        assert "Подождите, пожалуйста (секунд): 6" in answer.body.decode()
+        assert "Вы немного спешите. Подождите 6" in answer.body.decode()
 
 
 def test_a_deleted_comment_with_replies_leaves_a_word(service: Served) -> None:
