@@ -359,17 +359,19 @@ def test_stacosys(tmp_path: Path, more: str, value: str, page: str) -> None:
     assert (held.status, held.avatar, held.published) == ("pending", "", None)
 
 
+SCHNACK = """
+CREATE TABLE comment (id INTEGER PRIMARY KEY, user_id, slug, created_at TEXT, comment,
+    rejected BOOLEAN, approved BOOLEAN, reply_to INTEGER);
+CREATE TABLE user (id INTEGER PRIMARY KEY, name, display_name, trusted BOOLEAN, url);
+INSERT INTO user VALUES (1, 'ann', 'Ann', 1, 'https://ann.example');
+INSERT INTO user VALUES (2, 'bob', '', 0, '');
+INSERT INTO comment VALUES (1, 1, 'a', '2013-05-01 10:00:00', 'One', 0, 0, NULL),
+    (2, 2, 'a', '2013-05-01 10:00:01', 'Two', 0, 0, 1), (3, 2, 'b', 'x', 'Three', 1, 0, 0);
+"""
+
+
 def test_schnack(tmp_path: Path) -> None:
-    path = database(
-        tmp_path / "comments.db",
-        "CREATE TABLE comment (id INTEGER PRIMARY KEY, user_id, slug, created_at TEXT, comment,"
-        " rejected BOOLEAN, approved BOOLEAN, reply_to INTEGER);"
-        "CREATE TABLE user (id INTEGER PRIMARY KEY, name, display_name, trusted BOOLEAN, url);"
-        "INSERT INTO user VALUES (1, 'ann', 'Ann', 1, 'https://ann.example');"
-        "INSERT INTO user VALUES (2, 'bob', '', 0, '');"
-        "INSERT INTO comment VALUES (1, 1, 'a', '2013-05-01 10:00:00', 'One', 0, 0, NULL),"
-        " (2, 2, 'a', '2013-05-01 10:00:01', 'Two', 0, 0, 1), (3, 2, 'b', 'x', 'Three', 1, 0, 0);",
-    )
+    path = database(tmp_path / "comments.db", SCHNACK)
     records = parsed(path, zone="Europe/Berlin")
     assert [page.url for page in pages(records)] == ["a", "b"]
     first, second, third = comments(records)

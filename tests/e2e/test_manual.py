@@ -1,0 +1,204 @@
+"""The manual: every command of README.md and docs/ is run in the order of its page, or named here.
+
+The pages are run as an ordinary user and as root, where the tests are root's. What a page says in
+words (a password, a text to type, an account that is there) is in BEFORE and TYPED.
+"""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import ROOT, environment, wait_for
+from tests.unit.database_fixture import add, opened
+from tests.unit.imports import import_samples as samples
+from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
+
+NOBODY = 65_534
+FORK_SERVER = ROOT / "tests/e2e/fork_server.py"
+PATIENCE = 120.0
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The beginnings of lines that are not run here, and why.
+NOT_RUN = {
+    "./run": "tests/e2e/test_run.py and tests/bare run it",
+    "./test": "it would run itself",
+    "python3 -m venv /opt/commentsvc": "tests/e2e/test_installed.py runs it",
+    "/opt/commentsvc/bin/pip ": "tests/e2e/test_installed.py runs it",
+    "ln -s /opt/commentsvc/": "it changes the machine; tests/e2e/test_installed.py does the same",
+    "install -m 0644 /opt/": "it needs systemd as process 1",
+    "systemctl ": "it needs systemd as process 1",
+    "cp /opt/commentsvc/": "it changes the machine; tests/proxy runs the file",
+    "sed -i ": "it changes the machine; tests/proxy runs the file",
+    "rm ": "it removes the package from the machine",
+    "docker compose ": "tests/image builds and runs the image",
+    "commentsvc serve ": "it does not end; tests/e2e/test_installed.py, test_upgrade.py run it",
+    "commentsvc doctor ": "it needs a public name; tests/proxy/test_doctor.py runs it",
+    "litestream ": "tests/e2e/test_litestream.py runs it",
+    "commentsvc restore --data /srv/comments /tmp/": "likewise: the file is Litestream's",
+    "make setup": "it is part of ./test",
+    ".venv/bin/python po/": "it changes the sources",
+    "psql ": "another vendor's server",
+    "gh api ": "another vendor's server",
+}
+# What has to be there before a line, as the page says in words or takes for granted.
+BEFORE = {
+    "commentsvc init --data /var": ["rm DIR/commentsvc.toml"],
+    "commentsvc init --data /srv": ["rm DIR/commentsvc.toml"],
+    "commentsvc moderator role ": [
+        "for who in kim rosa mo; do echo 'some good words' | commentsvc moderator add $who"
+        " --data DIR; done"
+    ],
+    "commentsvc ban remove 3": [
+        "for word in pills casino; do commentsvc ban add word $word --data DIR; done"
+    ],
+    "commentsvc import remark42 backup.gz": [
+        "echo 'some good words' | commentsvc moderator add bob --data DIR"
+    ],
+    "commentsvc import schnack": ["mv schnack.db comments.db"],
+    "commentsvc import commentsvc": ["commentsvc export --data DIR comments.ndjson"],
+}
+# What somebody types.
+TYPED = {
+    "commentsvc moderator add ": "some good words",
+    ".venv/bin/commentsvc moderator add ": "some good words",
+    "commentsvc edit ": "A new text.",
+    "commentsvc answer ": "An answer.",
+    "commentsvc forget ": "y",
+}
+
+
+def lines(page: Path) -> list[str]:
+    """Return the commands of a page's examples, each whole, without remarks."""
+    found = []
+    for example in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        command = ""
+        for line in example.splitlines():
+            command += f"\n{line}" if command else re.sub(r"\s+#.*", "", line)
+            if command.count("'") % 2 == command.count('"') % 2 == 0:
+                found.append(command)
+                command = ""
+    return found
+
+
+def is_run(line: str) -> bool:
+    return not line.startswith(tuple(NOT_RUN))
+
+
+def has_commands(page: Path) -> bool:
+    return any(map(is_run, lines(page)))
+
+
+def script(page: Path) -> str:
+    """Return the shell script that does what a page says."""
+    steps: list[str] = []
+    done = set()
+    for line in filter(is_run, lines(page)):
+        for start, more in BEFORE.items():
+            if line.startswith(start) and start not in done:
+                done.add(start)
+                steps += more
+        typed = [text for start, text in TYPED.items() if line.startswith(start)]
+        steps += [f"echo '{typed[0]}' | {line}" if typed else line]
+    text = "\n".join(steps).replace(".venv/bin/", "")
+    return re.sub(r"(?<= )(DIR|/srv/comments|/var/lib/commentsvc|var/data)\b", "data", text)
+
+
+@pytest.fixture(scope="module", params=["ordinary user", "root"])
+def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder of that user, with the program `commentsvc` and what the pages work on."""
+    is_root = os.geteuid() == 0
+    if request.param == "root" and not is_root:
+        pytest.skip("only root can be root")
+    with tempfile.TemporaryDirectory() as name:  # pytest's folders are closed to others
+        folder = Path(name)
+        fill(folder)
+        user = os.geteuid()
+        if request.param != "root" and is_root:
+            user = NOBODY
+            subprocess.run(["chown", "-R", f"{user}:{user}", folder], check=True)
+        words = [sys.executable, str(FORK_SERVER), "serve", str(folder / "socket"), str(user)]
+        with subprocess.Popen(words, cwd=folder, env=environment({})) as server:
+            try:
+                wait_for((folder / "socket").exists, "the server of commands")
+                yield folder
+            finally:
+                server.kill()
+
+
+def fill(folder: Path) -> None:
+    """Put the program, a blog's comments and files of other systems into a folder."""
+    program = folder / "bin/commentsvc"
+    program.parent.mkdir()
+    client = f"exec {sys.executable} -ISE {FORK_SERVER} run {folder}/socket"
+    program.write_text(f'#!/bin/sh\n{client} "$@"\n')
+    program.chmod(0o755)
+    home = folder / "home"
+    home.mkdir()
+    for text, names in {
+        samples.DISQUS: ["export.xml", "blog.xml"],
+        samples.WORDPRESS: ["wordpress.xml"],
+        samples.ISSO_JSON: ["comments.db"],
+        samples.ARTALK: ["artrans.json"],
+        samples.WALINE: ["waline.json"],
+        samples.CUSDIS: ["cusdis.json"],
+        samples.GISCUS: ["giscus.json"],
+        samples.STANZA.format(parent="''", date="1367402400"): ["blog/data/comments/a/1.yml"],
+        '{"pages": [{"url": "/a/", "aliases": ["/b/"]}]}': ["commentsvc.json"],
+    }.items():
+        for name in names:
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(text)
+    for text, names in {
+        samples.DISQUS: ["blog-2024-05-01T10_00_00-all.xml.gz"],
+        samples.REMARK42: ["backup.gz", "backup-blog-20240501.gz"],
+        samples.COMMENTO: ["blog.example.json.gz"],
+    }.items():
+        for name in names:
+            (home / name).write_bytes(gzip.compress(text.encode()))
+    database(home / "db.sqlite", STACOSYS.format(more="", value=""))
+    database(home / "schnack.db", SCHNACK)
+    data = home / "data"
+    data.mkdir(mode=0o700)
+    (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+    with opened(data) as service:
+        for url in ("/post/a-walk/", "/old/", "/draft/", "/post/", *["/post/"] * 10):
+            add(service, url=url, status="pending", email="ann@mail.example")
+
+
+@pytest.mark.parametrize("page", [*filter(has_commands, PAGES)], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_do_what_it_says(page: Path, folder: Path) -> None:
+    home = folder / page.stem
+    text = script(page).replace("/mnt/disk", str(home))
+    words = ["sh", "-euxc", f"umask 022; cp -R home {home}; cd {home}\n{text}"]
+    if (owner := folder.stat().st_uid) != os.geteuid():
+        user = [f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
+        # It may not read the folder of the Python that runs this.
+        rights = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        words = ["setpriv", *user, *rights, *words]
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment({"PATH": f"{folder}/bin:{os.environ['PATH']}"}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_is_run_or_named() -> None:
+    everything = [line for page in PAGES for line in lines(page)]
+    unused = [
+        s for s in (*NOT_RUN, *BEFORE, *TYPED) if not any(e.startswith(s) for e in everything)
+    ]
+    assert unused == []
+    programs = {line.split()[0] for line in everything if is_run(line)}
+    assert programs == {"commentsvc", ".venv/bin/commentsvc", "echo", "jq"}
