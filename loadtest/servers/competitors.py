@@ -93,8 +93,9 @@ def our_batch(urls: Sequence[str]) -> Question:
     return Question(target, lambda body: [json.loads(body)["counts"][url] for url in urls])
 
 
-def _isso_batch(urls: Sequence[str]) -> Question:
-    return Question("/count", json.loads, "POST", json.dumps(list(urls)).encode())
+def isso_count(urls: Sequence[str], prefix: str = "") -> Question:
+    """Return what Isso's client asks for counts, of an Isso at `prefix`."""
+    return Question(f"{prefix}/count", json.loads, "POST", json.dumps(list(urls)).encode())
 
 
 def stacosys_database(folder: Path, pages: Sequence[Page]) -> Path:
@@ -194,7 +195,7 @@ COMPETITORS = (
         "isso",
         f"Isso 0.14 under gunicorn, {WORKERS} workers",
         _isso,
-        lambda url: _isso_batch([url]),
-        _isso_batch,
+        lambda url: isso_count([url]),
+        isso_count,
     ),
 )

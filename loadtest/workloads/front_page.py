@@ -38,6 +38,7 @@ from loadtest.servers.competitors import (
     OURS,
     Competitor,
     Question,
+    isso_count,
     our_batch,
     stacosys_count,
 )
@@ -47,15 +48,18 @@ ASKED: Final = 100  # the most read pages: ten front pages
 SEQUENCE: Final = 12_000
 SIX = Goal("times", "least", 6.0, "requests, against the article's best")
 TWO = Goal("times", "least", 2.0, "behind the same proxy, which is the bound")
+TWENTY = Goal("times", "least", 20.0, "requests, against Isso")
 TEN = Goal("times", "least", 10.0, "page views by one request, against ten requests")
 NONE = Goal("errors", "most", 0, "the article's best had 171")
 QUICK = Goal("ms", "most", 250.0, "the article's best took up to 18,869 ms")
 CACHED: Final = ("sanic-cache-1", "sanic-cache-4")  # the article's best
+ANSWERS_ISSO: Final = {"COMMENTSVC_SITE_ISSO": "true"}
 WAYS: Final = {
     "https": "behind the proxy, over HTTPS",
     "direct": "without a proxy, over HTTP",
     "batch": "behind the proxy, over HTTPS, one request for the ten counts of a page view",
     "direct-batch": "without a proxy, over HTTP, one request for the ten counts of a page view",
+    "isso": "without a proxy, over HTTP, as Isso's own client asks for the count of a page",
 }
 
 
@@ -92,6 +96,7 @@ def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
         if way in ways
         and (not only or (competitor.name if competitor else OURS) in only)
         and ("batch" not in way or competitor is None or competitor.batch)
+        and (way != "isso" or competitor is None or competitor.name == "isso")
     ]
 
 
@@ -150,7 +155,7 @@ class FrontPage:
 
     def _start(self, competitor: Competitor | None) -> AbstractContextManager[Service | Running]:
         if competitor is None:
-            return Service(self._folder / "data", self._cores[:1])
+            return Service(self._folder / "data", self._cores[:1], settings=ANSWERS_ISSO)
         folder = self._folder / "competitors"
         folder.mkdir(exist_ok=True)
         port = free_port()
@@ -180,7 +185,9 @@ def _question(turn: Turn, urls: Sequence[str]) -> Question:
         batch = turn.competitor.batch if turn.competitor else our_batch
         assert batch is not None
         return batch(urls)
-    return turn.competitor.count(urls[0]) if turn.competitor else stacosys_count(urls[0])
+    if turn.competitor:
+        return turn.competitor.count(urls[0])
+    return isso_count(urls, "/isso") if turn.way == "isso" else stacosys_count(urls[0])
 
 
 def _ask(connection: HTTPConnection, question: Question) -> bytes:
@@ -208,6 +215,8 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
         if any(name in measured for name in best):
             found.append(ratio(rows, ours, best, goal, figure))
         found += [worst(rows, ours, NONE, "errors"), worst(rows, ours, QUICK, "max", 1_000)]
+    if f"isso: {OURS}" in measured and "isso: isso" in measured:
+        found.append(ratio(rows, f"isso: {OURS}", ["isso: isso"], TWENTY, "rate"))
     return found
 
 
