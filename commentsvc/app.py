@@ -281,7 +281,7 @@ def _router(
         *Avatars(settings, service.sites, service.clock).routes(),
         *feeds.routes(),
         *Embed(service, submissions, serializer).routes(),
-        *Stacosys(service, submissions, api).routes(),
+        *Stacosys(service, submissions, api, feeds).routes(),
         *isso.routes(service, isso.Handlers(submissions, actions, feeds, cors)),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),

@@ -51,6 +51,7 @@ FOR_PROGRAMS = (
     "This goes with the order ", "This is not where a list can go on.", "This key was used ",
     "This must be ", "The request cannot be read.", " is not possible here; ", " or ",
     # What is told to those who put the widget into a page.
+    "No site has this token.",
     "Answer `OK`", "List the comments of a page (Stac", "Count the comments of a page, or of ",
     "The address of the page ", ", which is not an origin of this site.", "There is no site of ",
     # What errors say that are told in other words, or stand in the log.

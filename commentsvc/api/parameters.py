@@ -65,7 +65,10 @@ After = Annotated[
     ),
 ]
 
-Token = Annotated[str, Meta(description="Ignored: clients of Stacosys send it.")]
+Token = Annotated[
+    str,
+    Meta(description="Names the site at Stacosys' addresses, where the settings have it so."),
+]
 
 
 class PageQuery(Query, frozen=True):

@@ -8,6 +8,8 @@ Two rules are the ancestor's: a web site is lower-cased and gets ``http://`` bef
 not begin with http; `email` is the MD5 digest that the client made of an address. Where the site is
 then no address, or `email` is neither a digest nor an address, it is dropped rather than the
 comment refused, since these clients cannot show what is wrong.
+
+A `token` names the site, as up to version 1.1, where the settings give one to a site.
 """
 
 import re
@@ -17,9 +19,10 @@ from functools import partial
 
 import msgspec
 
-from commentsvc.api import comments
+from commentsvc.api import comments, feeds
 from commentsvc.api.comments import CommentsApi
-from commentsvc.api.parameters import WriteQuery
+from commentsvc.api.feeds import Feeds
+from commentsvc.api.parameters import Token, WriteQuery
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.submission import (
@@ -33,21 +36,26 @@ from commentsvc.comments.submission import (
     check,
     is_site,
 )
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
+    NO_SNIFFING,
     NOT_STORED,
     HttpError,
     Request,
     Response,
     encode,
+    first,
 )
 from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
 from commentsvc.http.router import Handler, HandlerResult, Route, route
+from commentsvc.model import site_tag
 
 MODERATION = "moderation"  # beside /web/login: the service may be in a folder of its host
 WEB_FOLDER = "/web"
+NEWEST = 10  # comments in comments.xml
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
@@ -61,6 +69,7 @@ class StacosysJson(msgspec.Struct, frozen=True):
     email: str | None = None
     site: str | None = None
     captcha: Honeypot | None = None
+    token: Token | None = None
 
 
 class StacosysForm(msgspec.Struct, frozen=True):
@@ -76,6 +85,7 @@ class StacosysForm(msgspec.Struct, frozen=True):
     site: str = ""
     captcha: Honeypot = ""
     remarque: Honeypot = ""
+    token: Token = ""
 
 
 _decode = msgspec.json.Decoder(StacosysJson).decode
@@ -88,7 +98,7 @@ NEW_COMMENT = Operation(
     ignores_unknown=True,
     body=form_of(StacosysForm),
     answers={302: NOTHING},
-    errors=(400, 403, 409, 415, 429, 503),
+    errors=(400, 403, 404, 409, 415, 429, 503),
 )
 SUBMIT = Operation(
     method="POST",
@@ -98,7 +108,7 @@ SUBMIT = Operation(
     ignores_unknown=True,
     body=(json_of(StacosysJson),),
     answers={200: TEXT},
-    errors=(400, 403, 409, 429, 503),
+    errors=(400, 403, 404, 409, 429, 503),
 )
 PING = replace(comments.PING, path="/ping", summary="Answer `OK` (Stacosys 2)")
 LIST = replace(
@@ -106,23 +116,47 @@ LIST = replace(
     path="/comments",
     summary="List the comments of a page (Stacosys 2)",
     ignores_unknown=True,
+    errors=(400, 404, 503),
 )
 COUNT = replace(
     comments.COUNT,
     path="/comments/count",
     summary="Count the comments of a page, or of the whole site (Stacosys 2)",
     ignores_unknown=True,
+    errors=(400, 404, 503),
 )
-WEB, WEB_LOGIN, WEB_ADMIN = (
-    Operation(
+COMMENTS_XML = Operation(
+    method="GET",
+    path="/comments.xml",
+    summary="The ten newest comments of the site, as RSS 2.0 (Stacosys)",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: feeds.RSS.answers[200]},
+    errors=(503,),
+)
+
+
+def _leading(path: str, summary: str) -> Operation[Query]:
+    return Operation(
         method="GET",
         path=path,
-        summary="Lead to the moderation pages (Stacosys)",
+        summary=summary,
         query=Query,
         ignores_unknown=True,
         answers={302: NOTHING},
     )
+
+
+WEB, WEB_LOGIN, WEB_ADMIN = (
+    _leading(path, "Lead to the moderation pages (Stacosys)")
     for path in ("/web", "/web/login", "/web/admin")
+)
+REPORT, ACCEPT, REJECT = (
+    _leading(path, "Lead from a link in an old mail to the moderation pages (Stacosys 1)")
+    for path in ("/report", "/accept", "/reject")
+)
+UNSUBSCRIBE = _leading(
+    "/unsubscribe", "Lead from a link in an old mail to our page for that (Stacosys 1)"
 )
 
 
@@ -147,14 +181,26 @@ class Stacosys:
     """The handlers of group B."""
 
     def __init__(
-        self, service: ServiceContext, submissions: HttpSubmissions, api: CommentsApi
+        self,
+        service: ServiceContext,
+        submissions: HttpSubmissions,
+        api: CommentsApi,
+        feeds: Feeds,
     ) -> None:
         """Take where submissions go to, and our own handlers for what is the same."""
+        self._tokens = {site.token: site.name for site in service.settings.sites if site.token}
         self._redirect = (("Location", service.settings.stacosys.redirect), NOT_STORED)
         self._bounds = service.settings.comments
         self._sites = service.sites
         self._submissions = submissions
         self._api = api
+        self._feeds = feeds
+        self._shared = (
+            ("Content-Type", COMMENTS_XML.answers[200].media_type),
+            ("Cache-Control", service.settings.server.cache_control),
+            ANY_ORIGIN,
+            NO_SNIFFING,
+        )
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -162,9 +208,12 @@ class Stacosys:
             route(NEW_COMMENT, self.submit_form),
             route(PING, self._api.ping),
             route(LIST, self.list_comments),
-            route(COUNT, partial(self._api.count, operation=COUNT)),
+            route(COUNT, self.count),
             route(SUBMIT, self.submit_json),
+            route(COMMENTS_XML, self.comments_xml),
             *(route(operation, self.moderation) for operation in (WEB, WEB_LOGIN, WEB_ADMIN)),
+            *(route(operation, self.moderation) for operation in (REPORT, ACCEPT, REJECT)),
+            route(UNSUBSCRIBE, self.unsubscribe),
         ]
 
     async def list_comments(self, request: Request) -> Response:
@@ -172,12 +221,23 @@ class Stacosys:
 
         The readers of these versions insert what they make of the Markdown as it is.
         """
-        answer = self._api.list_comments(request, LIST)
+        answer = self._api.list_comments(self._with_site(request), LIST)
         listed = answer if isinstance(answer, Response) else await answer
         shown = msgspec.json.decode(listed.body)
         for comment in shown["data"]:
             comment["content"] = defuse(comment["content"])
         return msgspec.structs.replace(listed, body=encode(shown))
+
+    def count(self, request: Request) -> Response:
+        """GET /comments/count?url=U: as GET /api/comments/count."""
+        return self._api.count(self._with_site(request), COUNT)
+
+    async def comments_xml(self, request: Request) -> Response:
+        """GET /comments.xml: 200 with the ten newest comments of the first site. Stored."""
+        source, entries = await self._feeds.read(PageRef(self._sites.named(""), ""))
+        document = feeds.rss(feeds.make_feed(source, entries[:NEWEST]))
+        tags = COMMENTS_XML.tags(request, site_tag(source.site))
+        return Response(200, self._shared, document, tags)
 
     async def submit_form(self, request: Request) -> Response:
         """POST /newcomment, a form: 302 to the configured address, stored or waiting.
@@ -205,15 +265,38 @@ class Stacosys:
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     def moderation(self, request: Request) -> Response:
-        """GET /web, /web/login, /web/admin: 302 to our own moderation pages, below /web too."""
+        """GET /web, /web/login, /web/admin: 302 to our own moderation pages, below /web too.
+
+        So are GET /report, /accept and /reject, which stand in mails of versions up to 1.1.
+        """
         folder = "web/" if request.path == "/web" else ""
         return Response(302, (("Location", folder + MODERATION), NOT_STORED), b"")
+
+    def unsubscribe(self, request: Request) -> Response:
+        """GET /unsubscribe, of mails of version 1: 302 to our page, which says it is not ours."""
+        return Response(302, (("Location", "mail/stop"), NOT_STORED), b"")
+
+    def _with_site(self, request: Request) -> Request:
+        """Return a request in which the site has its name where a token names it."""
+        if not self._tokens or "token=" not in request.query:
+            return request
+        name = self._site_of(first(request.parameters(), "token"))
+        return msgspec.structs.replace(request, query=f"{request.query}&site={name}")
+
+    def _site_of(self, token: str) -> str:
+        """Return the name of the site with that token, "" without one. Raise HttpError 404."""
+        if not token or not self._tokens:
+            return ""
+        if token not in self._tokens:
+            raise HttpError(404, "not_found", "No site has this token.")
+        return self._tokens[token]
 
     async def _submit(
         self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
     ) -> None:
         place = self._submissions.admit(request)
-        locate = self._sites.locator(operation.read(request).site)
+        site = operation.read(request).site or self._site_of(sent.token or "")
+        locate = self._sites.locator(site)
         fields = SubmissionFields(
             sent.url,
             sent.author,

@@ -34,6 +34,7 @@ from commentsvc.settings.types import (
     SECRET_URLS,
     SWITCH,
     TITLE,
+    TOKEN,
     UNWANTED,
     URL,
     URLS,
@@ -100,6 +101,7 @@ class Site(Struct, frozen=True, kw_only=True):
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
     isso: Annotated[bool, SWITCH] = False
+    token: Annotated[str, TOKEN] = ""
 
     def __repr__(self) -> str:
         return f"Site({self.name!r}, ...)"

@@ -108,6 +108,7 @@ HSTS = text(
     'nothing, or "max-age=SECONDS" with "; includeSubDomains" and "; preload" where you want them',
 )
 NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
+TOKEN = text(r"[!-~]{0,200}", "a string of at most 200 characters without spaces")
 TITLE = text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")
 RATE = text(
     r"off|[1-9][0-9]{0,5}/(?:second|minute|hour|day)",

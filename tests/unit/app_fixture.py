@@ -143,7 +143,7 @@ class Served:
             *Avatars(settings, sites, clock).routes(),
             *feeds.routes(),
             *Embed(service, submissions, serializer).routes(),
-            *Stacosys(service, submissions, api).routes(),
+            *Stacosys(service, submissions, api, feeds).routes(),
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),

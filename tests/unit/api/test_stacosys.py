@@ -1,14 +1,18 @@
 """stacosys: what its released clients send, and what they expect back."""
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urljoin
 
+import msgspec
 import pytest
 
 from commentsvc.api.stacosys import stacosys_site
+from commentsvc.settings.schema import Site
 from commentsvc.util.timestamps import local
 from tests.unit.admin_client import employ
-from tests.unit.app_fixture import NOW, Served, data
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 MULTIPART = "multipart/form-data; boundary=x"
@@ -191,3 +195,61 @@ def test_the_moderation_pages_are_below_web_too(service: Served) -> None:
     assert (shown.status, page.partition("?")[0]) == (200, "/web/moderation/sign-in")
     for name in re.findall(r'(?:href|src)="(\.\.[^"]+)"', shown.body.decode()):
         assert service.get(urljoin(page, name)).status == 200
+
+
+@pytest.fixture
+def by_token(tmp_path: Path) -> Iterator[Served]:
+    """A service whose second site has a token."""
+    sites = (SETTINGS.sites[0], Site(name="notes", token="9fb3fc042c572cb8"))
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=sites)) as service:
+        yield service
+
+
+def test_a_token_names_the_site(by_token: Served) -> None:
+    token = "9fb3fc042c572cb8"
+    sent = {"url": "/p/", "author": "Ann", "message": "By JSON", "token": token}
+    assert by_token.post("/comments", sent).status == 200
+    form = f"url=/p/&author=Ann&message=By+form&token={token}"
+    assert by_token.form("/newcomment", form).status == 302
+    assert by_token.form("/newcomment", "url=/p/&author=Ann&message=First").status == 302
+    assert {each.site for each in by_token.stored()} == {"notes", "blog"}
+    query = f"url=/p/&token={token}"
+    assert data(by_token.get(f"/comments/count?{query}")) == {"count": 2}
+    assert data(by_token.get("/comments/count?url=/p/")) == {"count": 1}
+    listed = data(by_token.get(f"/comments?{query}"))["data"]
+    assert [each["content"] for each in listed] == ["By JSON", "By form"]
+
+
+def test_an_unknown_token_is_not_found(by_token: Served) -> None:
+    sent = {"url": "/p/", "author": "Ann", "message": "Lost?", "token": "other"}
+    assert by_token.post("/comments", sent).status == 404
+    form = "url=/p/&author=Ann&message=Hi&token=other"
+    assert by_token.form("/newcomment", form).status == 404
+    for path in ("/comments", "/comments/count"):
+        assert by_token.get(f"{path}?url=/p/&token=other").status == 404
+    assert by_token.stored() == []
+
+
+def test_the_ten_newest_comments_are_a_feed(service: Served) -> None:
+    for number in range(12):
+        service.submit(f"Number {number}")
+    answer = service.get("/comments.xml")
+    assert dict(answer.headers)["Content-Type"] == "application/rss+xml"
+    assert answer.body.count(b"<item>") == SETTINGS.feed.entries
+    assert b"Number 11" in answer.body
+    assert answer.tags == ("site:blog",)
+
+
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [
+        ("/report?token=a&secret=b", "/moderation"),
+        ("/accept?id=1&secret=b", "/moderation"),
+        ("/reject?id=1&secret=b", "/moderation"),
+        ("/unsubscribe?token=a", "/mail/stop"),
+    ],
+)
+def test_links_in_mails_of_version_1_lead_on(service: Served, target: str, place: str) -> None:
+    answer = service.get(target)
+    assert answer.status == 302
+    assert urljoin(target, dict(answer.headers)["Location"]) == place

@@ -167,6 +167,12 @@ def test_only_who_can_answer_a_batch_is_asked_for_one() -> None:
     ]
 
 
+def test_only_isso_is_asked_as_its_own_client_asks() -> None:
+    assert [turn.name for turn in turns(["isso"], [])] == ["isso: ours", "isso: isso"]
+    verdicts = front_page.judge([row("isso: ours", 200, 1), row("isso: isso", 5, 1)])
+    assert [(each.value, each.holds) for each in verdicts] == [(40, True)]
+
+
 def test_page_views_are_compared_with_those_of_ten_requests() -> None:
     rows = [row("batch: ours", 200, 1), row("https: sanic-cache-1", 100, 10)]
     verdicts = {verdict.name: verdict for verdict in front_page.judge(rows)}
