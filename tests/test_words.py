@@ -37,7 +37,7 @@ SPEAKING = sorted(
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
 # What these get is for programmers, operators or machines.
 SILENT = {
-    "Operation", "page_operation", "link_operation", "Meta", "_described", "Redirection",
+    "Operation", "page_operation", "link_operation", "_leading", "Meta", "_described", "Redirection",
     "warning", "info", "exception", "_log",
 }  # fmt: skip
 # How the texts of other modules begin that only a program that asks wrongly, or an operator, meets;
