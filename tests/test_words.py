@@ -37,8 +37,8 @@ SPEAKING = sorted(
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
 # What these get is for programmers, operators or machines.
 SILENT = {
-    "Operation", "page_operation", "link_operation", "_leading", "Meta", "_described", "Redirection",
-    "warning", "info", "exception", "_log",
+    "Operation", "page_operation", "link_operation", "_leading", "Meta", "_described",
+    "Redirection", "warning", "info", "exception", "_log",
 }  # fmt: skip
 # How the texts of other modules begin that only a program that asks wrongly, or an operator, meets;
 # and those of errors that `api.errors` says in words of its own.
