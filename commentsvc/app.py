@@ -50,6 +50,7 @@ from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
+from commentsvc.inbox.hook import InboxHook
 from commentsvc.isso import routes as isso
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.mail_links import LinkPages
@@ -152,6 +153,8 @@ async def _compose(
         admin_pages = AdminPages(service, bridge.stats, backups)
         others = [*admin_pages.routes(), *ops.routes(), *files.routes()]
         submissions = SubmissionService(service, bans, names)
+        inbox, fetching = _inbox(service, submissions)
+        others += inbox.routes()
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
@@ -178,6 +181,7 @@ async def _compose(
             rerender.run(database),
             backups.run(),
             builds.watch(changed, database, settings, clock),
+            *fetching,
         )
         await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
@@ -186,6 +190,27 @@ async def _compose(
         succession.be_ready()
         await told_to_stop.wait()
         start.manager.notify("STOPPING=1")
+
+
+def _inbox(
+    service: ServiceContext, submissions: SubmissionService
+) -> tuple[InboxHook, list[Coroutine[None, None, None]]]:
+    """The way in for answers to mails, and what is done meanwhile; loaded where there may be any.
+
+    Raise OSError where `inbox.ca_file` cannot be used.
+    """
+    settings = service.settings.inbox
+    if not settings.address:
+        return InboxHook("", None), []
+    from commentsvc.inbox.receiver import MailReceiver
+
+    receiver = MailReceiver(service, submissions)
+    works = [receiver.run()]
+    if settings.host:
+        from commentsvc.inbox.imap import ImapFetcher
+
+        works.append(ImapFetcher(settings, receiver.take).run())
+    return InboxHook(settings.hook_secret, receiver.take), works
 
 
 async def _find_place(start: Start, succession: Handover) -> None:

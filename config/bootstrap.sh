@@ -126,6 +126,8 @@ missing_test_packages() {
     [ "$(uname -m)" = x86_64 ] || command -v shellcheck >/dev/null || echo shellcheck
     # An older Hugo beside ours, for the Hugo module.
     [ -x /usr/bin/hugo ] || echo hugo
+    # Its IMAP server is started by tests, as an ordinary user.
+    [ -x /usr/sbin/dovecot ] || echo dovecot-imapd
     # Its programs judge our units; as the first process it is not needed.
     command -v systemd-analyze >/dev/null || echo systemd
     missing_proxies

@@ -39,6 +39,7 @@ from commentsvc.api import (
 from commentsvc.api.openapi import Json
 from commentsvc.exports import records
 from commentsvc.http.operation import Operation
+from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
 from commentsvc.pages import embed, mail_links, personal_data
 from commentsvc.settings.schema import SECTIONS, Settings
@@ -100,7 +101,7 @@ PARTS = (
     (
         "Links in mails",
         "A mail names the whole address. `GET` shows what a link does, `POST` does it.",
-        (mail_links, personal_data),
+        (mail_links, personal_data, hook),
     ),
     (
         "Stacosys",

@@ -25,7 +25,7 @@ TEMPLATES = sorted(
 # Whole packages and modules that speak to operators and programmers only, in English. What Isso's
 # clients are told stands in a browser's console.
 TECHNICAL = {
-    "cli", "db", "exports", "imports", "isso", "runtime", "settings",
+    "cli", "db", "exports", "imports", "inbox", "isso", "runtime", "settings",
     "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
     "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
 }  # fmt: skip

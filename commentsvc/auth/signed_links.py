@@ -46,6 +46,7 @@ class SignedLinks:
     """Makes and reads the tokens of links. A token carries a few numbers or texts."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
+        self.keys = keys
         self._keys = [*reversed(keys)]  # itsdangerous signs with the last one
 
     def make(self, purpose: str, *content: int | str, expires: int) -> str:

@@ -1,16 +1,20 @@
 """The commands that concern mail.
 
 `mail test` needs no running server and leaves nothing in the outbox: it talks to the mail
-server itself, and tells at which step that ends.
+server itself, and tells at which step that ends. `mail receive` stores a mail, which the server
+acts on, now or when it starts.
 """
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
-from commentsvc.cli.common import Failure, config_option, data_option, find_settings
-from commentsvc.settings import loader
+from commentsvc.cli.common import Failure, config_option, data_option, expected, find_settings
+from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -20,7 +24,7 @@ PATIENCE = 30.0
 
 @click.group()
 def mail() -> None:
-    """Try the mail settings."""
+    """Try the mail settings, or take answers to mails."""
 
 
 @mail.command()
@@ -41,6 +45,39 @@ def test(data: Path, settings_file: Path | None, to: str | None) -> None:
     )
     asyncio.run(_send(settings, recipient))
     click.echo(f"the server has taken a mail to {recipient}; look into that mailbox")
+
+
+@mail.command()
+@data_option
+@config_option
+def receive(data: Path, settings_file: Path | None) -> None:
+    """Read an answer to one of our mails from stdin, for the pipe of a mail server.
+
+    What is no such answer is passed over, with a line on stderr. Exits with 75 where the mail
+    server should try again later.
+    """
+    from commentsvc.auth import edit_tokens
+    from commentsvc.auth.reply_addresses import ReplyAddresses
+    from commentsvc.cli import client
+    from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
+    from commentsvc.runtime.control_commands import ReceiveMail
+
+    settings = loader.load(find_settings(settings_file, data))
+    if not settings.inbox.address:
+        raise Failure(["inbox.address is not set, so no mail can be answered. Set it first."])
+    raw = sys.stdin.buffer.read(MAIL_SIZE + 1)
+    try:
+        data_dir.must_exist(data)
+        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
+        reader = MailReader(ReplyAddresses(keys, settings.inbox.address), settings)
+        refusal = client.write(data, ReceiveMail(**asdict(reader.read(raw)))).note
+    except Unwanted as reason:
+        refusal = str(reason)
+    except expected() as error:
+        click.echo(f"commentsvc: the mail cannot be taken now: {error}", err=True)
+        sys.exit(os.EX_TEMPFAIL)
+    if refusal:
+        click.echo(f"commentsvc: nothing is done with a mail: {refusal}", err=True)
 
 
 async def _send(settings: Settings, recipient: str) -> None:

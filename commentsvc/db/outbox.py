@@ -261,6 +261,24 @@ def _tell_one(tx: Transaction, kind: str, email: str, now: int, language: str) -
     tx.change(OutboxTable.insert(row))
 
 
+def acknowledge(
+    tx: Transaction, kind: str, recipient: str, comment_id: int, language: str, now: int
+) -> None:
+    """Mail that address what an answer of its did; see `delivery.mail` for the kinds."""
+    row = {
+        OutboxTable.channel: MAIL,
+        OutboxTable.kind: kind,
+        OutboxTable.recipient: recipient,
+        OutboxTable.comment: comment_id,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + DAY_MS,
+        OutboxTable.language: language,
+    }
+    tx.change(OutboxTable.insert(row))
+
+
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
     """Tell those targets that want it of changes of the comments `ids`."""
     if tx.first(_wants_changes):

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 
 from commentsvc.auth import invitations
+from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.db.schema.comments import CommentTable
@@ -55,6 +56,29 @@ TEMPLATES: Final = {
     "own": "own.jinja",
     "invitation": "invitation.jinja",
     "test": "test.jinja",
+    "decided": "received.jinja",
+    "answered": "received.jinja",
+    "replied": "received.jinja",
+    "refused": "received.jinja",
+}
+# Days in which an author may reply to the mail about a reply.
+REPLY_DAYS: Final = 90
+_IS_NOW: Final = {
+    PENDING: _("The comment is waiting for approval."),
+    APPROVED: _("The comment is published."),
+    SPAM: _("The comment is marked as spam."),
+    DELETED: _("The comment is deleted."),
+}
+# What an answer by mail did, by what became of it and what the comment is by now.
+RECEIVED: Final = {
+    "decided": _IS_NOW,
+    "answered": _IS_NOW | {APPROVED: _("Your answer is published.")},
+    "replied": _IS_NOW
+    | {
+        PENDING: _("Your reply is waiting for approval."),
+        APPROVED: _("Your reply is published."),
+    },
+    "refused": dict.fromkeys(_IS_NOW, _("Your mail did nothing")),
 }
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
 
@@ -67,6 +91,8 @@ class MailComposer:
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
         """Take the settings, and what makes links."""
+        self._answered_to = settings.inbox.address
+        self._reply_addresses = ReplyAddresses(links.keys, settings.inbox.address)
         self._mail = settings.mail
         self._base = settings.server.public_url.rstrip("/")
         self._sites = {site.name: site for site in settings.sites}
@@ -79,6 +105,10 @@ class MailComposer:
             "reply": self._reply,
             "own": self._own,
             "invitation": self._invitation,
+            "decided": self._received,
+            "answered": self._received,
+            "replied": self._received,
+            "refused": self._received,
         }
 
     @property
@@ -93,7 +123,7 @@ class MailComposer:
         """
         if post.kind in ("submitted", "digest"):
             tag = self._mail.language
-        elif post.kind in ("own", "invitation"):
+        elif post.kind in ("own", "invitation", *RECEIVED):
             tag = post.language
         else:
             tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
@@ -116,7 +146,7 @@ class MailComposer:
             author=entry.comment.author,
             title=self._title(entry),
         )
-        return self._letter(
+        letter = self._letter(
             "submitted",
             post.recipient,
             subject,
@@ -125,7 +155,10 @@ class MailComposer:
             entry,
             told=[self._told(reader, entry, post)],
             number=1,
+            may_answer=bool(self._answered_to) and entry.comment.status in (PENDING, APPROVED),
         )
+        expires = post.created_at + self._mail.link_days * DAY_MS
+        return self._answerable(letter, MODERATE, post, expires)
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """All comments of a time, to a moderator."""
@@ -153,6 +186,7 @@ class MailComposer:
             entries[0],
             told=[self._told(reader, entry, post) for entry in entries],
             number=number,
+            may_answer=False,
         )
 
     def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -201,10 +235,11 @@ class MailComposer:
             answered=self._quote(parent),
             page=page and page + fragment(entry.comment.id),
             stop=stop,
+            may_answer=bool(self._answered_to),
         )
         letter.message["List-Unsubscribe"] = f"<{stop}>"
         letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        return letter
+        return self._answerable(letter, REPLY, post, post.created_at + REPLY_DAYS * DAY_MS)
 
     def _own(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """The links to all that was written with an address, to that address."""
@@ -240,6 +275,26 @@ class MailComposer:
             actor=invitation.actor,
             link=f"{self._base}/moderation/invitation?t={token}",
             until=f"{datetime.fromtimestamp(expires // 1_000, UTC):%Y-%m-%d %H:%M} UTC",
+        )
+
+    def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """What an answer by mail did, to the one who wrote it."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None:
+            return None
+        page = self._page(entry)
+        decides = any(post.recipient == address for address in self._mail.moderators)
+        return self._letter(
+            post.kind,
+            post.recipient,
+            RECEIVED[post.kind][entry.comment.status],
+            post.id,
+            post.created_at,
+            entry,
+            refused=post.kind == "refused",
+            told=self._quote(entry),
+            page=page and f"{page}#comment-{entry.comment.id}",
+            look=f"{self._base}/moderation/comment?id={entry.comment.id}" if decides else "",
         )
 
     def _watched(
@@ -285,6 +340,16 @@ class MailComposer:
         if profile is None or not profile.actor.may_decide(entry.site):
             return f"{self._base}/moderation/comment?id={comment_id}#answer"
         return self._link("answer", comment_id, profile.email, post.id, expires=expires)
+
+    def _answerable(
+        self, letter: Envelope, purpose: int, post: OutboxRow, expires: int
+    ) -> Envelope:
+        """The same mail, with an address of its own for answers where the settings have one."""
+        if self._answered_to:
+            letter.message["Reply-To"] = self._reply_addresses.make(
+                purpose, post.comment_id or 0, post.id, letter.recipient, expires
+            )
+        return letter
 
     def _link(self, purpose: str, *content: int | str, expires: int) -> str:
         token = self._links.make(purpose, *content, expires=expires)

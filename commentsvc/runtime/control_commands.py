@@ -12,6 +12,8 @@ import msgspec
 
 from commentsvc.auth import accounts, two_factor
 from commentsvc.comments import errors, queries, threads
+from commentsvc.db import inbox
+from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
@@ -28,7 +30,7 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `address` is where the server listens, and `proxy_header` whether it wants a header of the PROXY
     protocol there; `manager` is that of the service manager that started it, "" for none. `error`
-    is empty where it did what was asked.
+    is empty where it did what was asked; a `note` says why nothing was to be done.
     """
 
     changed: tuple[int, ...] = ()
@@ -38,6 +40,7 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     proxy_header: bool = False
     manager: str = ""
     error: str = ""
+    note: str = ""
 
 
 class ControlCommand(
@@ -270,6 +273,23 @@ class ManageAccount(ControlCommand, frozen=True):
         return CommandResult()
 
 
+class ReceiveMail(ControlCommand, frozen=True):
+    """Store a mail that answers one of ours: see db.schema.inbox."""
+
+    digest: bytes
+    purpose: int
+    comment_id: int
+    post_id: int
+    expires_day: int
+    recipient: bytes
+    words: str
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`; the result says why not, where it is not stored."""
+        mail = ReceivedMail(**msgspec.structs.asdict(self))
+        return CommandResult(note=inbox.add(tx, mail, now))
+
+
 class BeginImport(ControlCommand, frozen=True):
     """Begin the import of `files` with that `digest`, or go on with it; gives its number.
 
@@ -374,6 +394,7 @@ Order = (
     | ChangeProfile
     | AssignRole
     | ManageAccount
+    | ReceiveMail
     | BeginImport
     | StoreImported
     | StoreImportedRecords

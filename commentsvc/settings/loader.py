@@ -19,12 +19,17 @@ from typing import Any, Final
 from commentsvc.settings.reader import SettingsError, SettingsReader
 from commentsvc.settings.schema import (
     SECTIONS,
+    InboxSettings,
+    MailSettings,
     Settings,
     Site,
 )
 
 # These two say where to look, so they are no settings themselves.
 PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
+
+# Hosts to which nobody is on the way.
+LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -68,6 +73,7 @@ def load(
                 f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
+    reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
@@ -101,8 +107,22 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"{name} is set, but hooks.secret is not: it signs the requests. Set it too."
     if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
         yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
-    if mail.user and mail.security == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):
+    if mail.user and mail.security == "none" and mail.host not in LOCAL:
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '
             'password. Use "starttls" or "tls".'
+        )
+
+
+def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[str]:
+    """As `_contradictions`, of what concerns answers to mails."""
+    if inbox.address and not mail.host:
+        yield "inbox.address is set, but mail.host is not: it sends what is answered. Set it too."
+    for name, value in (("host", inbox.host), ("hook_secret", inbox.hook_secret)):
+        if value and not inbox.address:
+            yield f"inbox.{name} is set, but inbox.address is not: answers go there. Set it too."
+    if inbox.host and inbox.security == "none" and inbox.host not in LOCAL:
+        yield (
+            'inbox.security is "none": anybody on the way could read the password. Use "tls" or '
+            '"starttls".'
         )

@@ -13,7 +13,9 @@ from msgspec import Meta, Struct
 from commentsvc.settings.types import (
     ADDRESS,
     ADDRESSES,
+    ANSWERED,
     HEADER,
+    HOOK_SECRET,
     HOST,
     HSTS,
     KEY,
@@ -197,6 +199,26 @@ class MailSettings(Struct, frozen=True, kw_only=True):
         return "Mail(...)"
 
 
+class InboxSettings(Struct, frozen=True, kw_only=True):
+    """Answers to our mails; without an `address` no mail can be answered."""
+
+    address: Annotated[str, ANSWERED] = ""
+    host: Annotated[str, HOST] = ""
+    port: Annotated[int, whole(1, 65_535)] = 993
+    security: Annotated[Literal["tls", "starttls", "none"], words("tls", "starttls", "none")] = (
+        "tls"
+    )
+    user: Annotated[str, USER] = ""
+    password: Annotated[str, SECRET] = ""
+    ca_file: Annotated[str, PATH] = ""
+    folder: Annotated[str, USER] = "INBOX"
+    poll_minutes: Annotated[int, whole(1, 29, "minutes")] = 5
+    hook_secret: Annotated[str, HOOK_SECRET] = ""
+
+    def __repr__(self) -> str:
+        return "Inbox(...)"
+
+
 class HooksSettings(Struct, frozen=True, kw_only=True):
     """Programs and messengers that are told of comments."""
 
@@ -255,6 +277,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     spam: SpamSettings = SpamSettings()
     privacy: PrivacySettings = PrivacySettings()
     mail: MailSettings = MailSettings()
+    inbox: InboxSettings = InboxSettings()
     hooks: HooksSettings = HooksSettings()
     backup: BackupSettings = BackupSettings()
     stacosys: StacosysSettings = StacosysSettings()

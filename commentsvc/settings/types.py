@@ -126,11 +126,20 @@ KEY = text(
 # An address that SMTP, mail headers and people understand alike (RFC 5321 4.1.2, without quoting).
 _ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*"
 ADDRESS = text(rf"|{_ADDRESS}", 'nothing, or an address such as "comments@blog.example"')
+# Its part before the @ has 64 characters with the word of 41 that is put into it.
+ANSWERED = text(
+    r"|[A-Za-z0-9._-]{1,23}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*",
+    'nothing, or an address such as "comments@blog.example" with at most 23 characters before'
+    " the @",
+)
 HOST = text(r"|[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}", "nothing, or a host name or IP address")
 LANGUAGE = text(r"[a-z]{2}", 'the tag of a language, such as "de"')
 PATH = text(r"[^\x00-\x1f\x7f]{0,4095}", "nothing, or the path of a file")
 USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 characters")
 SECRET = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters", secret=True)
+HOOK_SECRET = text(
+    r"|[\x21-\x7e]{16,200}", "nothing, or 16 to 200 characters without spaces", secret=True
+)
 URL = text(
     rf"|https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::{_PORT})?(?:/[\x21-\x7e]*)?",
     'nothing, or an address such as "https://comments.example", percent-encoded',

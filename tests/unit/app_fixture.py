@@ -33,6 +33,8 @@ from commentsvc.delivery import channels
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
+from commentsvc.inbox.hook import InboxHook
+from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
 from commentsvc.model import Entry
 from commentsvc.pages.embed import Embed
@@ -122,6 +124,7 @@ class Served:
         service = ServiceContext(settings, database, sites, keys, clock)
         self.submissions = SubmissionService(service, *memory)
         submissions = HttpSubmissions(service, cors, self.submissions)
+        self.receiver = MailReceiver(service, self.submissions)
         serializer = CommentSerializer(sites, keys[0])
         api = CommentsApi(service, cors, submissions, serializer)
         self.links = SignedLinks(keys)
@@ -147,6 +150,7 @@ class Served:
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
+            *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]

@@ -206,6 +206,23 @@ INITIAL: Final = (
     ) STRICT
     """,
     """
+    CREATE TABLE received_mail (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        digest BLOB NOT NULL,
+        purpose INTEGER NOT NULL,
+        comment_id INTEGER NOT NULL,
+        post_id INTEGER NOT NULL,
+        expires_day INTEGER NOT NULL,
+        recipient BLOB NOT NULL,
+        words TEXT NOT NULL,
+        received_at INTEGER NOT NULL,
+        done_at INTEGER
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX received_mail_digest ON received_mail (digest)",
+    "CREATE INDEX received_mail_recipient_received_at ON received_mail (recipient, received_at)",
+    "CREATE INDEX received_mail_waiting ON received_mail (id) WHERE done_at IS NULL",
+    """
     CREATE TABLE recovery_code (
         id INTEGER NOT NULL PRIMARY KEY,
         moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.cli import main
+from commentsvc.db.lock import Lock
+from commentsvc.db.migrations import upgrade
 from tests.unit.mail_server import MailServer, mail_server
 
 Run = Callable[..., Result]
@@ -100,3 +104,28 @@ def test_without_anybody_to_send_to_it_says_so(run: Run) -> None:
     result = run(host="localhost", sender="c@blog.example")
     assert result.exit_code == 1
     assert "--to" in result.output
+
+
+def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path) -> None:
+    upgrade.upgrade(tmp_path / "comments.sqlite3")
+    (tmp_path / "commentsvc.toml").write_text(
+        '[server]\npublic_url = "https://c.example"\n[auth]\nsecret_key = "' + "k" * 32 + '"\n'
+        '[mail]\nhost = "localhost"\nsender = "c@blog.example"\n'
+        '[inbox]\naddress = "c@blog.example"\n'
+    )
+
+    def receive(raw: bytes) -> Result:
+        return CliRunner().invoke(main.main, ["mail", "receive", "--data", str(tmp_path)], raw)
+
+    keys = edit_tokens.load_keys(tmp_path / "secret.key", "k" * 32)
+    address = ReplyAddresses(keys, "c@blog.example").make(1, 1, 1, "mo@blog.example", 1 << 41)
+    mail = f"From: mo@blog.example\r\nTo: {address}\r\nMessage-ID: <1@x>\r\n\r\nok\r\n".encode()
+    taken, again, other = receive(mail), receive(mail), receive(b"To: me@blog.example\r\n\r\nok")
+    assert [each.exit_code for each in (taken, again, other)] == [0, 0, 0]
+    assert taken.output == ""
+    assert "it came before" in again.output
+    assert "it answers no mail of ours" in other.output
+    with Lock(tmp_path):  # a server that does not answer
+        busy = receive(mail.replace(b"<1@x>", b"<2@x>"))
+    assert busy.exit_code == 75
+    assert "cannot be taken now" in busy.output

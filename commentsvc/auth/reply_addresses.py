@@ -1,0 +1,82 @@
+"""Reply addresses: where a mail of ours is answered to, with a signed word in it.
+
+The word stands in the part of the address that mail servers leave to its owner (RFC 5233):
+`comments+WORD@blog.example`. It is bound to a purpose, a comment, a row of the outbox, whom the
+mail went to and a day on which it expires. Servers may write an address in other letters, and its
+part before the @ has at most 64 characters (RFC 5321, 4.5.3.1.1); so the word is in base32 and has
+40 of them: 15 bytes of content and 10 of HMAC with SHA-256.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+import struct
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from commentsvc.util.timestamps import DAY_MS
+
+MODERATE: Final = 1  # a moderator decides on the comment
+REPLY: Final = 2  # a reader replies to the comment
+
+WORD_LENGTH: Final = 40  # characters
+_CONTENT: Final = struct.Struct(">BIIH4s")
+_MAC_BYTES: Final = 10
+
+
+class ReplyWord(NamedTuple):
+    """What a word says; `recipient` is the `digest` of an address."""
+
+    purpose: int
+    comment_id: int
+    post_id: int
+    expires_day: int
+    recipient: bytes
+
+
+class ReplyAddresses:
+    """Makes and reads words in `address`, "" for none; the first of the `keys` signs."""
+
+    def __init__(self, keys: Sequence[bytes], address: str) -> None:
+        self._keys = [hashlib.blake2b(key, person=b"reply address").digest() for key in keys]
+        self._local, _, self._domain = address.partition("@")
+        self.prefix = f"{self._local}+"
+        words = rf"(?<![\w.+-]){re.escape(self._local)}\+([a-z2-7]{{{WORD_LENGTH}}})@"
+        self._find = re.compile(words + re.escape(self._domain), re.IGNORECASE).search
+
+    def make(
+        self, purpose: int, comment_id: int, post_id: int, recipient: str, expires: int
+    ) -> str:
+        """Return the address for an answer, which works until `expires` (Unix milliseconds)."""
+        word = ReplyWord(purpose, comment_id, post_id, expires // DAY_MS, digest(recipient))
+        content = _CONTENT.pack(*word)
+        text = base64.b32encode(content + _mac(self._keys[0], content)).decode().lower()
+        return f"{self._local}+{text}@{self._domain}"
+
+    def find(self, headers: str) -> ReplyWord | None:
+        """Return the word of the first reply address in some header fields; None if none is ours.
+
+        Whether it has expired is not looked at.
+        """
+        found = self._find(headers)
+        if found is None:
+            return None
+        try:
+            signed = base64.b32decode(found[1].upper())
+        except binascii.Error:
+            return None
+        content, mac = signed[: _CONTENT.size], signed[_CONTENT.size :]
+        if not any(hmac.compare_digest(mac, _mac(key, content)) for key in self._keys):
+            return None
+        return ReplyWord._make(_CONTENT.unpack(content))
+
+
+def _mac(key: bytes, content: bytes) -> bytes:
+    return hmac.digest(key, content, "sha256")[:_MAC_BYTES]
+
+
+def digest(address: str) -> bytes:
+    """Return what stands for an address in a word."""
+    return hashlib.blake2b(address.strip().lower().encode(), digest_size=4).digest()

@@ -1,0 +1,68 @@
+"""The queue of mails that came in: stored first, and acted on afterwards.
+
+So none is lost between a mailbox and us, whoever brings it and whether or not a server runs. What
+was acted on is kept for a while without its words, since the same mail may come again.
+"""
+
+from typing import Final
+
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.inbox import ReceivedMail, ReceivedMailTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
+
+# Answers of one address within an hour: people write less, and programs that go mad more.
+HOURLY: Final = 30
+# A mail server tries for a week; a link works for 90 days at most.
+KEPT: Final = 100 * DAY_MS
+
+_MAIL: Final = (
+    ReceivedMailTable.digest,
+    ReceivedMailTable.purpose,
+    ReceivedMailTable.comment_id,
+    ReceivedMailTable.post_id,
+    ReceivedMailTable.expires_day,
+    ReceivedMailTable.recipient,
+    ReceivedMailTable.words,
+)
+
+
+@prepared
+def find_waiting() -> Select:
+    """The oldest mail that was not acted on."""
+    waiting = ReceivedMailTable.select(ReceivedMailTable.id, *_MAIL)
+    return (
+        waiting.where(ReceivedMailTable.done_at.is_null()).order_by(ReceivedMailTable.id).limit(1)
+    )
+
+
+@prepared
+def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
+    recent = ReceivedMailTable.select(ReceivedMailTable.id).where(
+        ReceivedMailTable.recipient == recipient, ReceivedMailTable.received_at > since
+    )
+    return recent.limit(most)
+
+
+def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
+    """Store a mail at the moment `now` (Unix milliseconds); return why not, "" if it is stored."""
+    if len(tx.query(_find_recent, mail.recipient, now - HOUR_MS, HOURLY)) >= HOURLY:
+        return f"there were {HOURLY} from its address within an hour"
+    row = {name: getattr(mail, name) for name in mail.__struct_fields__} | {"received_at": now}
+    stored = ReceivedMailTable.insert(row).on_conflict(
+        action="NOTHING", conflict_target=[ReceivedMailTable.digest]
+    )
+    return "" if tx.change(stored) else "it came before"
+
+
+def next_waiting(reader: Reader) -> tuple[int, ReceivedMail] | None:
+    """Return the id and content of the oldest mail that was not acted on; None for none."""
+    row = reader.first(find_waiting)
+    return (row[0], ReceivedMail(*row[1:])) if row else None
+
+
+def finish(tx: Transaction, mail_id: int, now: int) -> None:
+    """Note that a mail was acted on, and forget the oldest ones."""
+    done = ReceivedMailTable.update(done_at=now, words="")
+    tx.change(done.where(ReceivedMailTable.id == mail_id))
+    tx.change(ReceivedMailTable.delete().where(ReceivedMailTable.done_at < now - KEPT))

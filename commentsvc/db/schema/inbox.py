@@ -1,0 +1,51 @@
+"""The table of mails that came in, and the value that enters it."""
+
+from typing import Final
+
+import msgspec
+import peewee
+
+from commentsvc.db.schema.comments import Table
+
+
+class ReceivedMailTable(Table):
+    """A mail that answers one of ours, as `auth.reply_addresses` and `inbox.message` read it.
+
+    `digest` tells it from others, so that none is acted on twice. `done_at` is null until it was
+    acted on; its `words` are forgotten then. No foreign key: the comment may be gone.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    digest = peewee.BlobField(unique=True)
+    purpose = peewee.IntegerField()
+    comment_id = peewee.IntegerField()
+    post_id = peewee.IntegerField()
+    expires_day = peewee.IntegerField()
+    recipient = peewee.BlobField()
+    words = peewee.TextField()
+    received_at = peewee.IntegerField()
+    done_at = peewee.IntegerField(null=True)
+
+    class Meta:
+        table_name = "received_mail"
+        indexes = ((("recipient", "received_at"), False),)
+
+
+ReceivedMailTable.add_index(
+    ReceivedMailTable.index(
+        ReceivedMailTable.id, where=peewee.SQL("done_at IS NULL"), name="received_mail_waiting"
+    )
+)
+TABLES: Final = (ReceivedMailTable,)
+
+
+class ReceivedMail(msgspec.Struct, frozen=True):
+    """What a mail says: see ReceivedMailTable. `words` are "" for an answer without any."""
+
+    digest: bytes
+    purpose: int
+    comment_id: int
+    post_id: int
+    expires_day: int
+    recipient: bytes
+    words: str

@@ -1,0 +1,126 @@
+"""The text of an HTML mail, for those that have no other.
+
+What a mail program marks as quoted, as a signature or as its own advertisement is left out; a quote
+that is not marked as one of the whole mail gets ">" before its lines, as in text. Nothing is kept
+of pictures, styles and scripts. nh3 mends the HTML first: Python's parser takes hours for what is
+broken on purpose.
+"""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Final
+
+import nh3
+
+# Elements without an end tag.
+_VOID: Final = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
+)
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS: Final = frozenset(
+    (*_HEADINGS, "address", "article", "blockquote", "dd", "div", "dl", "dt", "li", "ol", "p")
+) | {"pre", "section", "table", "tr", "ul"}
+_UNSEEN: Final = {"script", "style", "title", "template"}
+_KEPT: Final = {*_VOID, *_BLOCKS, "a", "b", "i", "span", "body"}
+_ATTRIBUTES: Final = {"*": {"class", "id", "type"}}
+# What programs call their quotes, signatures and lines about themselves.
+_LEFT_OUT: Final = re.compile(
+    r"(?:^|\s|x_)(?:gmail_quote\S*|gmail_attr|gmail_signature\S*|yahoo_quoted|yQTDBase"
+    r"|ydp\w*yahoo_quoted|moz-cite-prefix|moz-signature|protonmail_quote"
+    r"|protonmail_signature_block\S*|k9mail-signature|k9mail-forward-header"
+    r"|OutlookMessageHeader|mailtrack\S*|ms-outlook-mobile-signature|yahoo-signature"
+    r"|ios-mail-signature)(?:\s|$)",
+    re.IGNORECASE,
+).search
+# Where a quote of the whole mail begins that has no element around it.
+_CUT: Final = re.compile(
+    r"(?:^|\s|x_)(?:divRplyFwdMsg|appendonsend|reply-intro|mail-editor-reference-message-container"
+    r"|OLK_SRC_BODY_SECTION)(?:\s|$)",
+    re.IGNORECASE,
+).search
+_SPACES: Final = re.compile(r"[ \t\r\n\f]+")
+
+
+class _SeenText(HTMLParser):
+    """Collects the lines of a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines = [""]
+        self._open: list[tuple[str, bool, bool]] = []  # tag, whether left out, whether a quote
+        self._tags: Counter[str] = Counter()  # of those, by tag
+        self._left_out = 0
+        self._quotes = 0
+        self._over = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = " ".join(value or "" for name, value in attrs if name in ("class", "id"))
+        if _CUT(names):
+            self._over = True
+        if tag in ("br", "hr") or tag in _BLOCKS:
+            self._break()
+        if tag in _VOID:
+            return
+        whole = tag == "blockquote" and ("type", "cite") in attrs
+        left_out = whole or bool(_LEFT_OUT(names))
+        quotes = tag == "blockquote" and not left_out
+        self._open.append((tag, left_out, quotes))
+        self._tags[tag] += 1
+        self._left_out += left_out
+        self._quotes += quotes
+        if tag == "p":
+            self._break(blank=True)
+        if tag == "li":
+            self.handle_data("- ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._tags[tag]:
+            return
+        while self._open:
+            closed, left_out, quotes = self._open.pop()
+            self._tags[closed] -= 1
+            if closed in _BLOCKS:
+                self._break()
+            self._left_out -= left_out
+            self._quotes -= quotes
+            if closed == tag:
+                break
+        if tag == "p":
+            self._break(blank=True)
+
+    def handle_data(self, data: str) -> None:
+        if self._left_out or self._over:
+            return
+        text = _SPACES.sub(" ", data)
+        line = self.lines[-1]
+        if not line:
+            text = text.lstrip(" ")
+            line = "> " * self._quotes if text else ""
+        elif line.endswith(" "):
+            text = text.lstrip(" ")
+        self.lines[-1] = line + text
+
+    def _break(self, blank: bool = False) -> None:
+        if self._left_out or self._over:
+            return
+        if self.lines[-1]:
+            self.lines.append("")
+        if blank and len(self.lines) > 1 and self.lines[-2]:
+            self.lines.append("")
+
+
+def text_of(html: str) -> str:
+    """Return what a mail says, a line for each line that is seen."""
+    parser = _SeenText()
+    parser.feed(
+        nh3.clean(
+            html,
+            tags=_KEPT,
+            clean_content_tags=_UNSEEN,
+            attributes=_ATTRIBUTES,
+            link_rel=None,
+        )
+    )
+    parser.close()
+    return "\n".join(line.rstrip() for line in parser.lines).strip()

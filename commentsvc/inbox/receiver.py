@@ -1,0 +1,195 @@
+"""What is done with a mail that came in: it is read, stored, and acted on when its turn comes.
+
+A moderator's answer decides on the comment of the mail: "ok" or nothing at all approves it, "no"
+deletes it, "spam" marks it, and all other words are published as an answer. A reader's answer
+becomes a reply to the reply that the mail told of, and meets what every comment meets. Each mail of
+ours is answered once; whoever answered gets a mail that says what was done. That is mailed to whom
+the mail that was answered went, wherever the answer came from.
+"""
+
+import asyncio
+import hashlib
+import logging
+from typing import Final
+
+from commentsvc.auth import signed_links
+from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
+from commentsvc.auth.signed_links import LinkExpired
+from commentsvc.comments import queries, subscriptions
+from commentsvc.comments.errors import CommentsError, KeyConflict, NotPermitted
+from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
+from commentsvc.context import ServiceContext
+from commentsvc.db import inbox, outbox
+from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.db.schema.outbox import CONFIRMED
+from commentsvc.db.sqlite import DatabaseError, Transaction
+from commentsvc.inbox.message import MailReader, Unwanted
+from commentsvc.model import APPROVED, DELETED, SPAM
+from commentsvc.moderation import actions, decisions, profiles
+from commentsvc.submissions import SubmissionService
+from commentsvc.util.timestamps import DAY_MS
+
+_log = logging.getLogger(__name__)
+
+PAUSE: Final = 1.0  # between two looks for mails that wait; in seconds
+WORDS: Final = {
+    "": APPROVED,
+    "ok": APPROVED,
+    "okay": APPROVED,
+    "no": DELETED,
+    "delete": DELETED,
+    "spam": SPAM,
+}
+_SIGNS: Final = " \n.,!?*_\"'“”"
+
+
+class NotActedOn(Exception):
+    """Nothing may be done with a mail; the text says why, for the log."""
+
+
+class MailReceiver:
+    """Takes mails for all sites."""
+
+    def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
+        settings = service.settings
+        addresses = ReplyAddresses(service.keys, settings.inbox.address)
+        self._reader = MailReader(addresses, settings)
+        self._secret = hashlib.blake2b(service.keys[0], person=b"reply by mail").digest()
+        self._moderators = settings.mail.moderators
+        self._language = settings.mail.language
+        self._bounds = settings.comments
+        self._database = service.database
+        self._clock = service.clock
+        self._submissions = submissions
+
+    async def take(self, raw: bytes) -> None:
+        """Store a mail that is to be acted on. Raise DatabaseError; then it must come again."""
+        try:
+            mail = await asyncio.to_thread(self._reader.read, raw)
+        except Unwanted as reason:
+            _log.info("nothing is done with a mail: %s", reason)
+            return
+        if refusal := await self._database.write(inbox.add, mail, self._clock.now_ms()):
+            _log.info("nothing is done with a mail: %s", refusal)
+
+    async def run(self, pause: float = PAUSE) -> None:
+        """Act on the mails that are stored, one after the other, until cancelled."""
+        while True:
+            try:
+                while waiting := self._database.read_now(inbox.next_waiting):
+                    await self._act(*waiting)
+            except DatabaseError:
+                pass  # whoever writes comments meets it too, and tells
+            except Exception:
+                _log.exception("the inbox goes on after a fault")
+            await asyncio.sleep(pause)
+
+    async def _act(self, mail_id: int, mail: ReceivedMail) -> None:
+        """Act on a mail. Raise DatabaseError; then it waits."""
+        now = self._clock.now_ms()
+        try:
+            if mail.expires_day * DAY_MS <= now:
+                raise NotActedOn("the mail that it answers is too old")
+            if mail.purpose == MODERATE:
+                await self._database.write(self._moderate, mail_id, mail, now)
+            else:
+                await self._reply(mail_id, mail, now)
+        except (NotActedOn, LinkExpired, KeyConflict, NotPermitted) as reason:
+            _log.info("nothing is done with a mail: %s", reason)
+            await self._database.write(inbox.finish, mail_id, now)
+        except DatabaseError:
+            raise
+        except (CommentsError, SubmissionError) as reason:
+            _log.info("nothing is done with a mail: %s", reason)
+            await self._database.write(self._refuse, mail_id, mail, now)
+        except Exception:  # a fault of ours must not keep the others waiting
+            _log.exception("a mail cannot be acted on")
+            await self._database.write(inbox.finish, mail_id, now)
+
+    def _moderate(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
+        """Decide on a comment, or answer it. Raise NotActedOn, LinkExpired, CommentsError."""
+        address = self._moderator(mail)
+        entry = queries.get(tx, mail.comment_id)
+        profile = profiles.of_address(tx, address)
+        if profile and not profile.actor.may_decide(entry.site):
+            raise NotPermitted(f"{profile.name} may not decide on comments of {entry.site}")
+        self._use(tx, mail, now)
+        verdict = WORDS.get(mail.words.casefold().strip(_SIGNS))
+        about, kind = mail.comment_id, "decided"
+        if verdict:
+            actions.change(tx, [mail.comment_id], verdict, address, now)
+        else:
+            message = message_from_text(mail.words, self._bounds)
+            if profile is None:
+                raise CommentsError(f"no account has the address {address}")
+            answer = decisions.answer(tx, profile.actor, mail.comment_id, message, now)
+            about, kind = answer.comment.id, "answered"
+        outbox.acknowledge(tx, kind, address, about, self._language, now)
+        inbox.finish(tx, mail_id, now)
+
+    async def _reply(self, mail_id: int, mail: ReceivedMail, now: int) -> None:
+        """Submit a reader's reply. Raise NotActedOn, CommentsError, SubmissionError."""
+        entry = await self._database.read(queries.find, mail.comment_id)
+        own_id = entry.comment.parent_id if entry else None
+        own = await self._database.read(queries.find, own_id or 0)
+        row = await self._database.read(subscriptions.subscriber, own_id or 0)
+        if entry is None or own is None or row is None or row[2] != CONFIRMED:
+            raise NotActedOn("who wrote it is told of replies no more")
+        email = row[1]
+        if mail.recipient != digest(email):
+            raise NotActedOn("the mail that it answers went to somebody else")
+        language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")
+        key = f"{mail.comment_id} {mail.post_id}".encode()
+        submission = Submission(
+            place=(entry.site, entry.url),
+            author=own.comment.author,
+            message=message_from_text(mail.words, self._bounds),
+            email=email,
+            avatar=avatar(email),
+            site=own.comment.site,
+            parent=entry.comment.id,
+            title="",
+            # One mail is answered once; nobody else can know the key.
+            key=hashlib.blake2b(key, key=self._secret, digest_size=16).hexdigest(),
+            honeypot="",
+            notify=True,
+            form_token=None,
+            language=language,
+        )
+        # Each address counts as a network of its own.
+        stored = await self._submissions.submit(submission, b"@" + mail.recipient)
+
+        def conclude(tx: Transaction) -> None:
+            self._use(tx, mail, now)
+            outbox.acknowledge(tx, "replied", email, stored.comment.id, language, now)
+            inbox.finish(tx, mail_id, now)
+
+        await self._database.write(conclude)
+
+    def _refuse(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
+        """Tell whoever wrote a mail that nothing can be done with it."""
+        recipient, language = "", self._language
+        entry = queries.find(tx, mail.comment_id)
+        if mail.purpose == MODERATE:
+            recipient = next(
+                (each for each in self._moderators if mail.recipient == digest(each)), ""
+            )
+        elif entry and (row := subscriptions.subscriber(tx, entry.comment.parent_id or 0)):
+            recipient = row[1] if row[2] == CONFIRMED and mail.recipient == digest(row[1]) else ""
+            language = subscriptions.language_of(tx, entry.comment.id, "reply")
+        if entry and recipient:
+            outbox.acknowledge(tx, "refused", recipient, entry.comment.id, language, now)
+        inbox.finish(tx, mail_id, now)
+
+    def _moderator(self, mail: ReceivedMail) -> str:
+        """Return the moderator to whom the answered mail went. Raise NotActedOn."""
+        for address in self._moderators:
+            if mail.recipient == digest(address):
+                return address
+        raise NotActedOn("who wrote it is no moderator any more")
+
+    def _use(self, tx: Transaction, mail: ReceivedMail, now: int) -> None:
+        """Note that a mail of ours was answered. Raise LinkExpired where it was before."""
+        kept = max(mail.expires_day * DAY_MS - now, DAY_MS)
+        what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.post_id}"
+        signed_links.mark_used(tx, what, now, kept)

@@ -1,0 +1,155 @@
+"""A real IMAP server: Debian's Dovecot, started as an ordinary user in a folder of its own."""
+
+import contextlib
+import grp
+import os
+import pwd
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trustme
+from imapclient import IMAPClient  # type: ignore[import-untyped]  # it has no types
+
+PASSWORD: Final = "correct-horse"
+PROGRAM: Final = shutil.which("dovecot", path=f"{os.environ['PATH']}:/usr/sbin")
+# Nobody is root here: Dovecot has no mailboxes for root.
+USER: Final = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+
+CONFIGURATION: Final = """
+base_dir = {folder}/run
+state_dir = {folder}/state
+log_path = {folder}/log
+protocols = imap
+listen = 127.0.0.1
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+mail_location = maildir:{folder}/mail
+first_valid_uid = 1
+first_valid_gid = 1
+ssl = required
+ssl_cert = <{folder}/server.pem
+ssl_key = <{folder}/server.key
+disable_plaintext_auth = yes
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid={uid} gid={gid} home={folder}
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = 0
+  }}
+  inet_listener imaps {{
+    port = {port}
+    ssl = yes
+  }}
+}}
+service anvil {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+"""
+
+
+class ImapServer:
+    """A server for the user "me"; `authority` is the certificate that it is known by."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self.authority = str(folder / "authority.pem")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin to serve."""
+        assert PROGRAM
+        command = [PROGRAM, "-F", "-c", str(self.folder / "dovecot.conf")]
+        if os.geteuid() == 0:
+            group = pwd.getpwnam(USER).pw_gid
+            self._process = subprocess.Popen(command, user=USER, group=group, extra_groups=[])
+        else:
+            self._process = subprocess.Popen(command)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            time.sleep(0.02)
+        log = self.folder / "log"
+        raise AssertionError(log.read_text() if log.exists() else "dovecot does not start")
+
+    def stop(self) -> None:
+        """Be away, with all connections."""
+        if self._process:
+            self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+    @contextlib.contextmanager
+    def mailbox(self) -> Iterator[IMAPClient]:
+        """A connection to it, by a program that verifies nothing."""
+        context = ssl._create_unverified_context()
+        with IMAPClient("127.0.0.1", self.port, ssl_context=context, timeout=20) as client:
+            client.login("me", PASSWORD)
+            client.select_folder("INBOX")
+            yield client
+
+    def unseen(self) -> int:
+        """How many mails nobody has looked at."""
+        with self.mailbox() as client:
+            return len(client.search("UNSEEN"))
+
+
+@contextlib.contextmanager
+def imap_server() -> Iterator[ImapServer]:
+    """Run a server during the block; skip the test where there is none of a version we know."""
+    if PROGRAM is None:
+        pytest.skip("dovecot is not installed")
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
+    if not version.stdout.startswith("2.3."):
+        pytest.skip(f"dovecot {version.stdout.strip()} has other settings")
+    owner = pwd.getpwnam(USER)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="imap") as name:
+        folder = Path(name)
+        authority = trustme.CA()
+        certificate = authority.issue_cert("localhost")
+        certificate.private_key_pem.write_to_path(str(folder / "server.key"))
+        for blob in certificate.cert_chain_pems:
+            blob.write_to_path(str(folder / "server.pem"), append=True)
+        authority.cert_pem.write_to_path(str(folder / "authority.pem"))
+        text = CONFIGURATION.format(
+            folder=folder,
+            user=USER,
+            group=grp.getgrgid(owner.pw_gid).gr_name,
+            uid=owner.pw_uid,
+            gid=owner.pw_gid,
+            port=port,
+            password=PASSWORD,
+        )
+        (folder / "dovecot.conf").write_text(text)
+        if os.geteuid() == 0:
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, owner.pw_uid, owner.pw_gid)
+        server = ImapServer(folder, port)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()

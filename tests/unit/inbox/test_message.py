@@ -1,0 +1,186 @@
+"""message: answers are read, and what no person wrote, or wrote to us, is left alone."""
+
+import contextlib
+import time
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import SMTP
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
+from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
+from tests.unit.inbox.mail_programs import plain
+from tests.unit.inbox.test_reply_text import ADDRESSES, ORIGINAL, SETTINGS
+
+READER = MailReader(ADDRESSES, SETTINGS)
+
+
+def read(words: str, **headers: str) -> ReceivedMail:
+    return READER.read(plain(ORIGINAL, words, **headers))
+
+
+def with_body(body: bytes, **fields: str) -> bytes:
+    """An answer whose header says of its body what `fields` say."""
+    head = message_from_bytes(plain(ORIGINAL, "x"), policy=SMTP)
+    for name, value in fields.items():
+        del head[name.replace("_", "-")]
+        head[name.replace("_", "-")] = value
+    text = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return text.encode() + b"\r\n" + body
+
+
+def test_an_answer_says_what_it_answers_and_to_whom_that_went() -> None:
+    mail = read("Thank you.")
+    assert (mail.purpose, mail.comment_id, mail.post_id) == (MODERATE, 7, 9)
+    assert mail.recipient == digest("MO@blog.example")
+    assert mail.words == "Thank you."
+
+
+def test_the_address_may_be_written_in_other_letters_and_stand_elsewhere() -> None:
+    upper = ORIGINAL.reply_to.upper()
+    assert read("Hi", To=upper).comment_id == 7
+    assert read("Hi", To="list@blog.example", Delivered_To=ORIGINAL.reply_to).comment_id == 7
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Auto-Submitted": "auto-replied"},
+        {"Auto-Submitted": "auto-generated; owner=x"},
+        {"Precedence": "bulk"},
+        {"Precedence": "Auto_Reply"},
+        {"Return-Path": "<>"},
+        {"List-Id": "<list.example>"},
+        {"X-Autoreply": "yes"},
+        {"From": "MAILER-DAEMON@mail.example"},
+        {"From": "no-reply@mail.example"},
+        {"From": "A blog <comments@blog.example>"},
+        {"From": ""},
+    ],
+    ids=str,
+)
+def test_nothing_is_done_with_what_no_person_sent(headers: dict[str, str]) -> None:
+    with pytest.raises(Unwanted):
+        read("ok", **headers)
+
+
+def test_a_report_of_undelivered_mail_is_left_alone() -> None:
+    body = b"--x\r\nContent-Type: text/plain\r\n\r\nok\r\n--x--\r\n"
+    kind = 'multipart/report; report-type=delivery-status; boundary="x"'
+    with pytest.raises(Unwanted, match="report"):
+        READER.read(with_body(body, Content_Type=kind))
+
+
+@pytest.mark.parametrize("changed", [0, 5, 20, 39])
+def test_a_forged_word_is_none(changed: int) -> None:
+    local, _, domain = ORIGINAL.reply_to.partition("@")
+    word = list(local.partition("+")[2])
+    word[changed] = "a" if word[changed] != "a" else "b"
+    with pytest.raises(Unwanted, match="answers no mail of ours"):
+        read("ok", To=f"comments+{''.join(word)}@{domain}")
+
+
+def test_words_of_another_key_are_none_and_those_of_an_older_key_are_ours() -> None:
+    raw = plain(ORIGINAL, "ok")
+    foreign = MailReader(ReplyAddresses([b"other" * 16], "comments@blog.example"), SETTINGS)
+    with pytest.raises(Unwanted, match="answers no mail of ours"):
+        foreign.read(raw)
+    keys = [b"other" * 16, b"key" * 16]
+    rotated = MailReader(ReplyAddresses(keys, "comments@blog.example"), SETTINGS)
+    assert rotated.read(raw).comment_id == 7
+
+
+def test_an_empty_answer_is_read_and_an_empty_mail_is_not() -> None:
+    assert read("").words == ""
+    assert read("\n-- \nAnn").words == ""
+    with pytest.raises(Unwanted, match="says nothing"):
+        read("", In_Reply_To="")
+
+
+def test_a_mail_that_only_quotes_is_left_alone() -> None:
+    with pytest.raises(Unwanted, match="nothing but what it quotes"):
+        read("> ok\n> spam\n")
+    with pytest.raises(Unwanted, match="nothing but what it quotes"):
+        read("\n##- Write your answer above this line -##\n\nno\n")
+
+
+def test_our_own_links_never_become_an_answer() -> None:
+    with pytest.raises(Unwanted, match="cannot be told"):
+        read("Approve: https://c.example/comments/mail/comment?t=abc")
+    with pytest.raises(Unwanted, match="cannot be told"):
+        read(f"it went to {ORIGINAL.reply_to}")
+
+
+def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
+    started = time.process_time()
+    with pytest.raises(Unwanted, match="larger"):
+        READER.read(plain(ORIGINAL, "x") + b"x" * 10_000_000)
+    assert time.process_time() - started < 1
+    assert MAIL_SIZE < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (b"\xff\xfe ok", {"Content_Type": "text/plain; charset=utf-8"}),
+        (b"ok", {"Content_Type": "text/plain; charset=no-such"}),
+        (b"ok", {"Content_Type": "text/plain; charset=hex"}),
+        (b"o\x00k", {"Content_Type": "text/plain"}),
+        (b"!!!!", {"Content_Transfer_Encoding": "base64"}),
+        (b"x" * 300_000, {"Content_Type": "text/plain"}),
+        (b"x\n" * 30_000, {"Content_Type": "text/plain"}),
+    ],
+    ids=["no UTF-8", "unknown charset", "no charset", "NUL", "base64", "long", "many lines"],
+)
+def test_a_badly_encoded_or_long_text_is_left_alone(body: bytes, fields: dict[str, str]) -> None:
+    with pytest.raises(Unwanted):
+        READER.read(with_body(body, **{"Content_Transfer_Encoding": "8bit"} | fields))
+
+
+HOSTILE = {
+    "nested": b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\r\n\r\n--%d\r\n' % (n, n)
+        for n in range(2_000)
+    ),
+    "parts": b"--b\r\n\r\nx\r\n" * 100_000,
+    "tags": b"<div>" * 50_000,
+    "ends": b"<b>" * 40_000 + b"</i>" * 20_000,
+    "half tags": b"<a " * 80_000,
+    "quotes": b"> " * 120_000,
+    "fields": b"a: b\r\n" * 40_000,
+    "colons": b"On 2026 wrote:\n" * 16_000,
+    "marks": b"##-" * 80_000,
+    "dashes": b"-" * 250_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", 'multipart/mixed; boundary="b"'])
+def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
+    raw = with_body(HOSTILE[name], Content_Type=kind)
+    started = time.process_time()
+    with contextlib.suppress(Unwanted):
+        READER.read(raw)
+    assert time.process_time() - started < 20
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=2_000), st.text(max_size=200))
+def test_no_bytes_fail_in_another_way(body: bytes, subject: str) -> None:
+    message = EmailMessage()
+    message["To"] = ORIGINAL.reply_to
+    for raw in (body, with_body(body), message.as_bytes() + subject.encode() + body):
+        try:
+            READER.read(raw)
+        except Unwanted:
+            continue
+
+
+def test_the_same_mail_is_known_by_its_message_id() -> None:
+    first, second = read("a", Message_ID="<1@x.example>"), read("b", Message_ID="<1@x.example>")
+    assert first.digest == second.digest
+    assert read("a", Message_ID="").digest != read("b", Message_ID="").digest

@@ -1,0 +1,248 @@
+"""receiver: what an answer by mail does, that it does it once, and what is mailed then."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.auth import accounts
+from commentsvc.comments import queries, subscriptions
+from commentsvc.db import inbox, outbox
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.sqlite import Transaction
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.model import OWNER, Comment
+from commentsvc.moderation import profiles
+from commentsvc.settings.schema import (
+    InboxSettings,
+    MailSettings,
+    ModerationSettings,
+    ServerSettings,
+)
+from commentsvc.util.timestamps import DAY_MS
+from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.inbox.mail_programs import PROGRAMS, Original, answers, plain
+from tests.unit.inbox.test_reply_text import tidy
+
+SECRET = "hook secret of 24 signs!".replace(" ", "-")
+MAILING = replace(
+    SETTINGS,
+    server=ServerSettings(public_url="https://c.example"),
+    moderation=ModerationSettings(policy="all"),
+    mail=MailSettings(
+        host="localhost", sender="comments@blog.example", moderators=("mo@blog.example",)
+    ),
+    inbox=InboxSettings(address="comments@blog.example", hook_secret=SECRET),
+)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, MAILING) as running:
+
+        def work(tx: Transaction) -> None:
+            accounts.add(tx, "mo", "hash", 1)
+            profile = profiles.named(tx, "mo")
+            profiles.save(
+                tx,
+                replace(profile, role=OWNER, public_name="Mo Owner", email="mo@blog.example"),
+            )
+
+        running.database.write_now(work)
+        yield running
+
+
+def composed(service: Served, row: OutboxRow) -> Original:
+    """The mail of a row of the outbox, as who gets it answers it."""
+    envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+    assert envelope
+    message = envelope.message
+    text, html = message.get_body(("plain",)), message.get_body(("html",))
+    assert text
+    assert html
+    return Original(
+        name="A blog",
+        sender="comments@blog.example",
+        reply_to=str(message["Reply-To"]),
+        message_id=str(message["Message-ID"]),
+        subject=str(message["Subject"]),
+        text=text.get_content().replace("\r\n", "\n"),
+        html=html.get_content(),
+    )
+
+
+def send_all(service: Served) -> list[OutboxRow]:
+    """Take all mails out of the outbox."""
+    rows = waiting(service)
+    for row in rows:
+        service.database.write_now(outbox.mark_sent, row, "", 1)
+    return rows
+
+
+def asked(service: Served, message: str = "Hi") -> Original:
+    """The mail that tells a moderator of a new comment."""
+    assert service.submit(message, author="Ann").status in (201, 202)
+    [row] = [row for row in send_all(service) if row.kind == "submitted"]
+    return composed(service, row)
+
+
+def receive(service: Served, raw: bytes) -> None:
+    """Let a mail come in, and be acted on."""
+
+    async def main() -> None:
+        await service.receiver.take(raw)
+        task = asyncio.create_task(service.receiver.run(pause=0))
+        for _ in range(200):
+            await asyncio.sleep(0.002)
+            if not service.database.read_now(inbox.next_waiting):
+                break
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def comment(service: Served, number: int) -> Comment:
+    entry = service.database.read_now(queries.find, number)
+    assert entry
+    return entry.comment
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("ok", "approved"), ("OK.", "approved"), ("", "approved"), ("No!", "deleted"),
+     ("delete", "deleted"), ("SPAM", "spam")],
+)  # fmt: skip
+def test_one_word_decides_and_a_mail_confirms_it(service: Served, words: str, status: str) -> None:
+    original = asked(service)
+    receive(service, plain(original, words))
+    assert comment(service, 1).status == status
+    [row] = waiting(service)
+    assert (row.kind, row.recipient, row.comment_id) == ("decided", "mo@blog.example", 1)
+    mail = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+    assert mail
+    assert mail.message["Auto-Submitted"] == "auto-generated"
+    assert "Reply-To" not in mail.message
+
+
+def test_other_words_are_the_owners_answer_in_the_style_of_any_program(service: Served) -> None:
+    original = asked(service, message="Is it *ok*?\n\n> no\n\n-- \nspam")
+    for answer in answers(original, 2 * len(PROGRAMS), seed=3):
+        mail = service.receiver._reader.read(answer.raw)
+        assert tidy(mail.words) == tidy(answer.words), answer.program
+    words = "Yes, it is.\n\nCome in."
+    receive(service, plain(original, words))
+    reply = comment(service, 2)
+    assert (reply.author, reply.role, reply.status) == ("Mo Owner", "owner", "approved")
+    assert (reply.source, reply.parent_id) == (words, 1)
+    assert comment(service, 1).status == "approved"
+    [row] = send_all(service)
+    assert (row.kind, row.comment_id) == ("answered", 2)
+
+
+def test_a_mail_is_answered_once_however_often_it_comes(
+    service: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    original = asked(service)
+    raw = plain(original, "no")
+    receive(service, raw)
+    send_all(service)
+    receive(service, raw)
+    assert "it came before" in caplog.text
+    receive(service, plain(original, "ok", Message_ID="<2@mail.example>"))
+    receive(service, plain(original, "Hello", Message_ID="<3@mail.example>"))
+    assert comment(service, 1).status == "deleted"
+    assert len(service.stored()) == 1
+    assert not waiting(service)
+    assert caplog.text.count("nothing is done") == 3
+
+
+def test_words_expire(service: Served) -> None:
+    original = asked(service)
+    service.now += 15 * DAY_MS / 1_000
+    receive(service, plain(original, "ok"))
+    assert comment(service, 1).status == "pending"
+    assert not waiting(service)
+
+
+def test_who_is_no_moderator_any_more_decides_nothing(service: Served) -> None:
+    original = asked(service)
+    service.receiver._moderators = ("flo@blog.example",)
+    receive(service, plain(original, "ok"))
+    assert comment(service, 1).status == "pending"
+    assert not waiting(service)
+
+
+def test_a_text_that_is_too_long_is_told(service: Served) -> None:
+    original = asked(service)
+    receive(service, plain(original, "x" * 201))
+    assert comment(service, 1).status == "pending"
+    assert [row.kind for row in send_all(service)] == ["refused"]
+    receive(service, plain(original, "Short.", Message_ID="<2@mail.example>"))
+    assert comment(service, 2).source == "Short."
+
+
+def test_no_more_than_thirty_mails_of_an_address_are_taken_in_an_hour(service: Served) -> None:
+    original = asked(service)
+    for number in range(40):
+        receive(service, plain(original, "x" * 201, Message_ID=f"<{number}@mail.example>"))
+    assert len(waiting(service)) == 30
+
+
+def reply_mail(service: Served, *, author: str = "Ann") -> Original:
+    """The mail that tells the author of a comment of an answer."""
+    service.submit(author=author, email="ann@mail.example", notify=True)
+    original = composed(service, send_all(service)[0])
+    receive(service, plain(original, "ok"))
+    service.database.write_now(subscriptions.confirm, 1, 1)
+    send_all(service)
+    service.submit(author="Bob", message="An answer", parent=1)
+    [row] = [row for row in send_all(service) if row.kind == "submitted"]
+    receive(service, plain(composed(service, row), "ok", Message_ID="<2@mail.example>"))
+    [row] = [row for row in send_all(service) if row.kind == "reply"]
+    return composed(service, row)
+
+
+def test_a_reader_replies_by_mail_under_the_rules_for_every_comment(service: Served) -> None:
+    original = reply_mail(service)
+    assert "##- Write your answer above this line -##" in original.text
+    receive(service, plain(original, "Thank you, Bob.", Message_ID="<3@mail.example>"))
+    reply = comment(service, 3)
+    assert (reply.author, reply.email, reply.parent_id) == ("Ann", "ann@mail.example", 2)
+    assert (reply.source, reply.status, reply.role) == ("Thank you, Bob.", "pending", "")
+    rows = {row.kind: row for row in waiting(service)}
+    assert rows["replied"].recipient == "ann@mail.example"
+    receive(service, plain(original, "Once more.", Message_ID="<4@mail.example>"))
+    assert len(service.stored()) == 3
+
+
+def test_a_reader_who_wants_no_more_mails_cannot_reply(service: Served) -> None:
+    original = reply_mail(service)
+    service.database.write_now(subscriptions.stop, 1)
+    receive(service, plain(original, "Thank you.", Message_ID="<3@mail.example>"))
+    assert len(service.stored()) == 2
+
+
+def test_the_name_of_a_moderator_is_protected_by_mail_too(service: Served) -> None:
+    original = reply_mail(service, author="Mo Owner")
+    receive(service, plain(original, "I am the owner.", Message_ID="<3@mail.example>"))
+    assert (comment(service, 3).status, comment(service, 3).role) == ("pending", "")
+
+
+def test_a_mail_server_hands_answers_over_by_its_secret(service: Served) -> None:
+    original = asked(service)
+    raw = plain(original, "ok")
+    for secret, status in (("", 401), ("Bearer wrong", 401), (f"Bearer {SECRET}", 202)):
+        assert service.ask("POST", "/api/inbox", raw, authorization=secret).status == status
+        assert bool(service.database.read_now(inbox.next_waiting)) == (status == 202)
+
+
+def test_without_a_secret_there_is_no_hook(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        assert service.ask("POST", "/api/inbox", b"x", authorization="Bearer ").status == 404
