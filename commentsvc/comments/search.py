@@ -153,12 +153,12 @@ def last(reader: Reader) -> int:
 
 def unindexed(reader: Reader) -> int:
     """How many comments are neither searched nor counted by day yet, at most."""
-    return last(reader) - _indexed_until(reader)
+    return reader.last_id("comment") - _indexed_until(reader)
 
 
 def index_pending(tx: Transaction, most: int) -> bool:
     """Index the next `most` comments; return whether there are more."""
-    indexed, newest = _indexed_until(tx), last(tx)
+    indexed, newest = _indexed_until(tx), tx.last_id("comment")
     begin, end = indexed + 1, min(indexed + most, newest)
     if end >= begin:
         tx.execute(search.INDEX, (begin, end))
