@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, null
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc.admin.routes import AdminPages
+from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api import metrics
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
@@ -151,7 +151,8 @@ async def _compose(
         ops = Health(service, bridge.stats, outbox, backups)
         files = Files(settings, start.blog)
         admin_pages = AdminPages(service, bridge.stats, backups)
-        others = [*admin_pages.routes(), *ops.routes(), *files.routes()]
+        programs = ProgramInterface(service, bridge)
+        others = [*admin_pages.routes(), *programs.routes(), *ops.routes(), *files.routes()]
         submissions = SubmissionService(service, bans, names)
         inbox, fetching = _inbox(service, submissions)
         others += inbox.routes()
@@ -180,6 +181,7 @@ async def _compose(
             maintenance.run(database, settings, clock),
             rerender.run(database),
             backups.run(),
+            programs.queue.run(),
             builds.watch(changed, database, settings, clock),
             *fetching,
         )

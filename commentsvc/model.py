@@ -27,6 +27,8 @@ OWNER: Final = "owner"
 MODERATOR: Final = "moderator"
 VIEWER: Final = "viewer"
 ROLES: Final = (OWNER, MODERATOR, VIEWER)
+# What a token of an account may do at most.
+SCOPES: Final = ("read", "decide", "administer")
 # What may stand over a comment that an account wrote; "" over one of a reader.
 BADGES: Final = (OWNER, MODERATOR)
 # What may be banned.

@@ -16,13 +16,17 @@ from msgspec import Meta
 
 from commentsvc.admin import (
     account,
+    accounts,
     bans,
     comment,
     dashboard,
+    json_api,
     outbox,
+    queue_stream,
     review_queue,
     sign_in,
     threads,
+    tokens,
     two_factor,
 )
 from commentsvc.api import (
@@ -115,10 +119,30 @@ PARTS = (
         " [migrating](migrating.md#isso). A second such site has these below `/isso-NAME`.",
         (isso,),
     ),
+    (
+        "Moderation",
+        "A token of an account stands in `Authorization: Bearer`, never in an address: see"
+        " [Moderating](moderating.md#for-programs). It sees and changes what its account may,"
+        " within its scope (read, decide, administer) and on its sites. No answer is cached or has"
+        " CORS fields. Lists go on by `after`, which is the `next` of the page before.",
+        (json_api, queue_stream),
+    ),
     ("Operation", "", (health, openapi, static_files)),
 )
 MODERATORS = (
-    *(sign_in, review_queue, comment, threads, bans, outbox, dashboard, account, two_factor),
+    *(
+        sign_in,
+        review_queue,
+        comment,
+        threads,
+        bans,
+        outbox,
+        dashboard,
+        account,
+        accounts,
+        tokens,
+        two_factor,
+    ),
 )
 
 

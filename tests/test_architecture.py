@@ -68,6 +68,9 @@ MOST_OF_A_CONSTRUCTOR = 5
 TESTED_ELSEWHERE: dict[str, str] = {
     "": "it holds nothing but a docstring",
     "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
+    "admin.queue_stream": "admin/test_json_api: what is told, and to whom",
+    "admin.token_access": "admin/test_json_api: each operation by each token",
+    "auth.api_tokens": "admin/test_json_api: what a token may do, and what ends it",
     "auth.invitations": "admin/test_accounts: what a link makes, and what ends it",
     "api.errors": "http/test_router: what each failure means to a client",
     "api.static_files": "api/test_health: files are found by name only",

@@ -1,4 +1,4 @@
-"""The moderation pages as one whole, for `app` to put into the router."""
+"""The moderation pages as one whole, and the same for programs, for `app` to route."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,17 @@ from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard
+from commentsvc.admin.json_api import ModerationApi
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.outbox import OutboxPages
+from commentsvc.admin.queue_stream import QueueStream
 from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.sign_in import SignIn
 from commentsvc.admin.threads import ThreadPages
+from commentsvc.admin.token_access import TokenAccess
+from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
+from commentsvc.api.stream import Publisher
 from commentsvc.context import ServiceContext
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.router import Route
@@ -41,8 +46,23 @@ class AdminPages:
             Account(service, access, layout, authentication),
             AccountPages(service, access, layout, authentication),
             FactorPages(service, access, layout, authentication),
+            TokenPages(service, access, layout),
         )
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
         return [route for part in self._parts for route in part.routes()]
+
+
+class ProgramInterface:
+    """All handlers below /api/moderation."""
+
+    def __init__(self, service: ServiceContext, publisher: Publisher) -> None:
+        """Take the core as `publisher`, which carries the streams."""
+        access = TokenAccess(service)
+        self.queue = QueueStream(service, access, publisher)
+        self._api = ModerationApi(service, access)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [*self._api.routes(), *self.queue.routes()]

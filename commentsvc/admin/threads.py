@@ -118,21 +118,13 @@ class ThreadPages:
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
     def _change(self, thread: ThreadSummary, form: Form) -> ThreadChange:
-        """What a form asks for. Raises UrlError, HttpError.
-
-        A url is brought to its canonical form here, so that it names what readers see.
-        """
+        """What a form asks for. Raises UrlError, HttpError."""
         verb, value = first(form, "do"), first(form, "value").strip()
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
-        if verb in ("state", "title", "unalias"):
-            return ThreadChange(verb, value)
-        place = self._sites.locate(value, thread.site)
-        if place.site != thread.site:
-            raise HttpError(400, "invalid", _("That address belongs to another site."))
         if verb == "merge" and not first(form, "sure"):
             raise HttpError(400, "invalid", _("This cannot be undone: tick the box to go on."))
-        return ThreadChange(verb, place.url)
+        return decisions.thread_change(self._sites, thread, verb, value)
 
     async def _find(self, context: RequestContext, text: str) -> ThreadSummary:
         """The thread of that id. Raises HttpError 404."""

@@ -32,10 +32,10 @@ MEANINGS: Final = {
     204: "Done",
     302: "Elsewhere",
     400: "Something is wrong with the request; `fields` says what",
-    401: "The edit token is missing, or belongs to another comment",
-    403: "Pages of this origin may not write, or the time to edit is over",
+    401: "The token is missing, has expired, or belongs to something else",
+    403: "Pages of this origin, or this token, may not do that, or the time to edit is over",
     404: "There is no such thing",
-    409: "The key belongs to another comment, or there are too many votes of one network",
+    409: "That contradicts what is stored; the message says how",
     410: "The link has expired, or was used",
     414: "The address is too long",
     415: "The body is of the wrong kind",
@@ -101,7 +101,10 @@ def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"editToken": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "editToken": {"type": "http", "scheme": "bearer"},
+                "moderatorToken": {"type": "http", "scheme": "bearer"},
+            },
         },
     }
     bounded: Json = _bounded(whole, _bounds(settings))
@@ -139,6 +142,8 @@ def _described(operation: Operation[Any], known: Mapping[int, Json], query: Json
         described["requestBody"] = {"required": True, **_content(operation.body, known)}
     if operation.by_token:
         described["security"] = [{"editToken": []}]
+    if operation.permission:
+        described["security"] = [{"moderatorToken": []}]
     return described
 
 

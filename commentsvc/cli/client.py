@@ -14,8 +14,9 @@ from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from commentsvc.auth import accounts
+from commentsvc.auth import accounts, api_tokens
 from commentsvc.auth.accounts import Moderator
+from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.cli import alias_import
 from commentsvc.comments import queries, search, threads
 from commentsvc.comments.search import SearchResult
@@ -201,6 +202,15 @@ def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchRe
         limit=limit,
         before=None,
     )
+
+
+def tokens_of(data: Path, name: str) -> list[ApiToken]:
+    """The tokens of a moderator. Raises DatabaseError, UnknownModerator."""
+
+    def work(reader: Reader) -> list[ApiToken]:
+        return api_tokens.of_moderator(reader, accounts.named(reader, name).id)
+
+    return _read(data, work)
 
 
 def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:

@@ -4,6 +4,7 @@ The password is hashed here, so that it goes neither through the control socket 
 process list. Who may write the data folder may do all this without knowing anybody's password.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -11,7 +12,7 @@ from typing import Literal
 import click
 
 from commentsvc.cli.common import data_option
-from commentsvc.model import ROLES
+from commentsvc.model import ROLES, SCOPES
 
 _name = click.argument("name", metavar="NAME")
 
@@ -95,6 +96,70 @@ def role(
 
     client.write(data, AssignRole(name=name, role=given, sites=sites))
     click.echo(f"{name} is now {given} of {', '.join(sites) or 'all sites'}")
+
+
+@moderator.group()
+def token() -> None:
+    """Make, list and revoke tokens for programs, which moderate in an account's name."""
+
+
+@token.command("add")
+@data_option
+@_name
+@click.argument("label", metavar="LABEL")
+@click.option("--scope", type=click.Choice(SCOPES), default="read", show_default=True)
+@click.option(
+    "--site", "sites", metavar="SITE", multiple=True, help="Only on this site; may be repeated."
+)
+@click.option("--days", type=click.IntRange(1, 3_650), default=90, show_default=True)
+def add_token(
+    data: Path,
+    name: str,
+    label: str,
+    scope: Literal["read", "decide", "administer"],
+    sites: tuple[str, ...],
+    days: int,
+) -> None:
+    """Give NAME a token, and show it once. LABEL says what it is for."""
+    from commentsvc.auth import api_tokens
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import AddToken
+
+    made, digest = api_tokens.new_token(os.urandom(api_tokens.TOKEN_SIZE))
+    order = AddToken(name=name, label=label, scope=scope, sites=sites, days=days, digest=digest)
+    client.write(data, order)
+    click.echo(made)
+
+
+@token.command("list")
+@data_option
+@_name
+def list_tokens(data: Path, name: str) -> None:
+    """Show NAME's tokens: id, label, scope, sites, when last used, until when."""
+    from commentsvc.cli import client
+    from commentsvc.util import timestamps
+
+    tokens = client.tokens_of(data, name)
+    for each in tokens:
+        sites = each.sites.replace("\n", ", ") or "all sites"
+        used = f"used {timestamps.local(each.used_at)}" if each.used_at else "never used"
+        until = timestamps.local(each.expires_at)
+        click.echo(f"{each.id}  {each.name}  {each.scope} on {sites}  {used}  until {until}")
+    if not tokens:
+        click.echo("no tokens")
+
+
+@token.command("remove")
+@data_option
+@_name
+@click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+def remove_token(data: Path, name: str, id_: int) -> None:
+    """Revoke NAME's token ID."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import RevokeToken
+
+    gone = client.write(data, RevokeToken(name=name, id=id_)).changed
+    click.echo(f"token {id_} is revoked" if gone else f"{name} has no token {id_}")
 
 
 @moderator.command("list")

@@ -56,6 +56,16 @@ def route(operation: Operation[Any], handler: Handler) -> Route:
     return Route(operation.method, operation.path, handler, operation)
 
 
+def _allow(methods: Iterable[str]) -> str:
+    """Return the field Allow of what answers `methods`."""
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+
+
+def _options(methods: Iterable[str], _request: Request) -> Response:
+    """Answer OPTIONS where moderators alone may ask: no page of another origin, so without CORS."""
+    return Response(204, (("Allow", _allow(methods)),), b"")
+
+
 class Router:
     """Answers requests by the table of routes."""
 
@@ -70,6 +80,8 @@ class Router:
             table = below if route.pattern.endswith(BELOW) else self._paths
             methods = table.setdefault(route.pattern.removesuffix(BELOW), {})
             methods.setdefault(route.method, route.handler)
+            if route.operation and route.operation.permission:
+                methods.setdefault("OPTIONS", partial(_options, methods))
         self._below = sorted(below.items(), key=lambda item: -len(item[0]))
         self._origins = origins
         self._to_http = to_http
@@ -98,8 +110,7 @@ class Router:
         handler = methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is not None:
             return handler
-        allowed = sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])})
-        allow = ", ".join(allowed)
+        allow = _allow(methods)
         if request.method == "OPTIONS":
             headers = (("Allow", allow), *self._origins.preflight(request, allow))
             return lambda _: Response(204, headers, b"")

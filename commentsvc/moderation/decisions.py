@@ -12,6 +12,7 @@ import msgspec
 from commentsvc.comments import queries, threads
 from commentsvc.comments.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
 from commentsvc.comments.threads import ThreadSummary
+from commentsvc.comments.urls import Sites, UrlError
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry
@@ -100,6 +101,19 @@ def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
     if not rows or rows[0].id != thread_id:
         raise UnknownThread(_("no page has the id %(id)s", id=thread_id))
     return rows[0]
+
+
+def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) -> ThreadChange:
+    """Return what is to become of a page. Raises UrlError.
+
+    A url is brought to its canonical form here, so that it names what readers see.
+    """
+    if verb in ("state", "title", "unalias"):
+        return ThreadChange(verb, value)
+    place = sites.locate(value, thread.site)
+    if place.site != thread.site:
+        raise UrlError(_("That address belongs to another site."))
+    return ThreadChange(verb, place.url)
 
 
 def change_thread(

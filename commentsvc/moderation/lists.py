@@ -29,7 +29,7 @@ from commentsvc.spam.bans import Ban
 from commentsvc.util.text import fold
 
 _LAST: Final = 2**63 - 1
-_AFTER: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
+CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
 
 _PUBLISHED: Final = list(Comment.__struct_fields__).index("published_at")
 
@@ -107,12 +107,7 @@ def list_page(
 
     Raises BadCursor where `after` is not from the page before.
     """
-    place = (_LAST, _LAST)
-    if after is not None:
-        found = _AFTER.fullmatch(after)
-        if found is None:
-            raise BadCursor("this is not where a page ended")
-        place = (int(found[1]), int(found[2]))
+    place = (_LAST, _LAST) if after is None else position(after)
     if status == APPROVED:
         rows = _merged(
             reader,
@@ -131,6 +126,14 @@ def list_page(
         last = items[-1].comment
         more = f"{last.published_at if status == APPROVED else 0}.{last.id}"
     return ReviewPage(items, more)
+
+
+def position(cursor: str) -> tuple[int, int]:
+    """Return the moment and the id at which a page ended. Raises BadCursor."""
+    if not re.fullmatch(CURSOR, cursor):
+        raise BadCursor("this is not where a page ended")
+    moment, _, comment_id = cursor.partition(".")
+    return int(moment), int(comment_id)
 
 
 def newest_ids(reader: Reader, status: str, sites: Sequence[str] | None, limit: int) -> list[int]:

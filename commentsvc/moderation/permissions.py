@@ -41,6 +41,16 @@ OF_ROLE: Final[Mapping[str, frozenset[Permission]]] = {
 }
 
 
+# What a token of that scope may do, if its account may.
+_READS: Final = frozenset({P.READ, P.READ_SERVICE})
+_DECIDES: Final = _READS | {P.DECIDE, P.DECIDE_SERVICE}
+OF_SCOPE: Final[Mapping[str, frozenset[Permission]]] = {
+    "read": _READS,
+    "decide": _DECIDES,
+    "administer": _DECIDES | {P.ADMINISTER},
+}
+
+
 class Actor(msgspec.Struct, frozen=True):
     """Who asks: an account, what it may do, and on which `sites`, None for all."""
 
@@ -60,6 +70,14 @@ class Actor(msgspec.Struct, frozen=True):
     def may_decide(self, site: str) -> bool:
         """Whether the account may decide on comments of that site."""
         return self.may(Permission.DECIDE) and self.sees(site)
+
+    def limited(self, scope: str, sites: str) -> "Actor":
+        """Return the same for a token of that scope, on those sites, "" for all of the account."""
+        granted = self.permissions & OF_SCOPE[scope]
+        if not sites:
+            return msgspec.structs.replace(self, permissions=granted)
+        own = tuple(site for site in sites.split("\n") if self.sees(site))
+        return msgspec.structs.replace(self, permissions=granted - _WHOLE, sites=own)
 
     def narrowed(self, site: str) -> tuple[str, ...] | None:
         """Return the sites to look at where `site` was asked for, "" for all; None: all there are.

@@ -131,12 +131,17 @@ def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profi
     Raises ProfileRefused, also for the last owner of all sites: nobody could manage accounts.
     """
     given = [*dict.fromkeys(sites)]
-    known = tx.query(SiteTable.select(SiteTable.name))
-    if unknown := [one for one in given if (one,) not in known]:
-        raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
+    check_sites(tx, given)
     profile = replace(named(tx, name), role=role, sites="\n".join(given))
     keep_an_owner(tx, profile)
     return save(tx, profile)
+
+
+def check_sites(reader: Reader, sites: Iterable[str]) -> None:
+    """Raise ProfileRefused where a site is not known."""
+    known = reader.query(SiteTable.select(SiteTable.name))
+    if unknown := [one for one in sites if (one,) not in known]:
+        raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
 
 
 def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") -> None:

@@ -5,13 +5,11 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import search
-from commentsvc.comments.errors import BadCursor
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.moderation.permissions import Actor
-from commentsvc.util.text import whole_number
 
 MANY: Final = 1_000  # comments that are selected at once, at most: to decide them takes 63 ms
 
@@ -46,12 +44,10 @@ def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> Review
     """Return at most `limit` comments of a list, of the sites of `who`. Raises BadCursor."""
     status, query, sites = chosen.status, chosen.query, who.narrowed(chosen.site)
     if query:
-        before = whole_number(chosen.after)
-        if chosen.after and before is None:
-            raise BadCursor("this is not where a search ended")
+        before = lists.position(chosen.after)[1] if chosen.after else None
         found = search.find(reader, query, status=status, sites=sites, limit=limit, before=before)
         items, unindexed = found.items, found.unindexed
-        more = "" if found.next is None else str(found.next)
+        more = "" if found.next is None else f"0.{found.next}"
     else:
         page = lists.list_page(reader, status, sites, limit, chosen.after or None)
         items, more, unindexed = page.items, page.next or "", 0

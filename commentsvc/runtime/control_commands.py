@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc.auth import accounts, two_factor
+from commentsvc.auth import accounts, api_tokens, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
@@ -247,6 +247,40 @@ class AssignRole(ControlCommand, frozen=True):
         return CommandResult()
 
 
+class AddToken(ControlCommand, frozen=True):
+    """Give the moderator `name` a token with this digest for programs: see `auth.api_tokens`."""
+
+    name: str
+    label: str
+    scope: Literal["read", "decide", "administer"]
+    sites: tuple[str, ...]
+    days: int
+    digest: bytes
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Do it at the moment `now`."""
+        owner = accounts.named(tx, self.name).id
+        profiles.check_sites(tx, self.sites)
+        offer = api_tokens.offer(
+            owner, self.label, self.scope, "\n".join(self.sites), now, self.days
+        )
+        api_tokens.add(tx, offer, self.digest)
+        return CommandResult()
+
+
+class RevokeToken(ControlCommand, frozen=True):
+    """Revoke the token `id` of the moderator `name`."""
+
+    name: str
+    id: Id
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Do it; the result names the token where there was one."""
+        owner = accounts.named(tx, self.name).id
+        gone = api_tokens.revoke(tx, self.id, owner)
+        return CommandResult(changed=(self.id,) if gone else ())
+
+
 class ManageAccount(ControlCommand, frozen=True):
     """Add or remove the moderator `name`, or set a new password, of which this is a hash.
 
@@ -393,6 +427,8 @@ Order = (
     | PinComment
     | ChangeProfile
     | AssignRole
+    | AddToken
+    | RevokeToken
     | ManageAccount
     | ReceiveMail
     | BeginImport

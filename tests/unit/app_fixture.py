@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from commentsvc.admin.routes import AdminPages
+from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import CommentsApi
@@ -154,6 +154,8 @@ class Served:
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]
+        self.programs = ProgramInterface(service, self.publisher)
+        self.routes += self.programs.routes()
         self.routes += ApiDescription(settings, self.routes).routes()
         desk = AdminPages(service, lambda: STATS, self.backups)
         self.pages: list[Route] = desk.routes()

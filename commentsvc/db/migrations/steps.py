@@ -172,6 +172,21 @@ INITIAL: Final = (
     """,
     "CREATE INDEX invitation_moderator_id ON invitation (moderator_id)",
     """
+    CREATE TABLE api_token (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        digest BLOB NOT NULL,
+        name TEXT NOT NULL,
+        scope TEXT NOT NULL CHECK (scope = 'read' OR scope = 'decide' OR scope = 'administer'),
+        sites TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        used_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX api_token_moderator_id ON api_token (moderator_id)",
+    "CREATE UNIQUE INDEX api_token_digest ON api_token (digest)",
+    """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         channel TEXT NOT NULL,

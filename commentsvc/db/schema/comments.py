@@ -14,7 +14,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, STATES, STATUSES
+from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, SCOPES, STATES, STATUSES
 
 # Deferred: it gives the models their SQL dialect and is never connected.
 schema: Final = peewee.SqliteDatabase(None)
@@ -286,6 +286,23 @@ class InvitationTable(Table):
         table_name = "invitation"
 
 
+class ApiTokenTable(Table):
+    """A token for programs of a moderator, as its digest: see `auth.api_tokens`."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    digest = peewee.BlobField(unique=True)
+    name = peewee.TextField()
+    scope = peewee.TextField(constraints=[one_of("scope", SCOPES)])
+    sites = peewee.TextField()
+    created_at = peewee.IntegerField()
+    used_at = peewee.IntegerField()
+    expires_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "api_token"
+
+
 class VoteTable(Table):
     """What one reader thinks of a comment: 1 for it, -1 against it.
 
@@ -320,5 +337,6 @@ TABLES: Final = (
     TwoFactorTable,
     RecoveryCodeTable,
     InvitationTable,
+    ApiTokenTable,
     VoteTable,
 )

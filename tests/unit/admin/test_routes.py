@@ -26,6 +26,8 @@ ROUTES = {
     "POST /moderation/session": "account",
     "GET /moderation/factor": "account",
     "POST /moderation/factor": "account",
+    "GET /moderation/tokens": "account",
+    "POST /moderation/tokens": "account",
     "GET /moderation/queue": "read",
     "GET /moderation/comments": "read",
     "GET /moderation/comment": "read",

@@ -71,7 +71,7 @@ def answers(service: Served, told: Json) -> Iterator[tuple[str, str, int, str]]:
             for query in ("?url=/p/", "?url=%ff", "?site=other", "?lang=%ff"):
                 if method == "get":
                     answer = service.get(path + query)
-                elif method in ("patch", "delete"):
+                elif method in ("patch", "delete", "put"):
                     answer = service.ask(method.upper(), path + query, b'{"message": "Hi"}')
                 elif "application/json" in operation.get("requestBody", {}).get("content", {}):
                     answer = service.post(path + query, good)

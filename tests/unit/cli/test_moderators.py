@@ -1,5 +1,6 @@
 """The commands for moderators' accounts: what they take, and what they say."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -65,6 +66,21 @@ def test_an_account_gets_a_role_on_all_sites_or_on_some(run: Run, tmp_path: Path
         assert "one owner of all sites must be left" in run(*words).stderr
     assert run("role", "mo", "owner").exit_code == 0
     assert run("role", "ann", "moderator").exit_code == 0
+
+
+def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+        rows.execute("INSERT INTO site (name) VALUES ('blog')")
+    run("add", "ann", given=PASSWORD)
+    assert run("token", "list", "ann").output == "no tokens\n"
+    made = run("token", "add", "ann", "bot", "--scope", "decide", "--site", "blog").output
+    assert re.fullmatch(r"cs_[\w-]{43}\n", made)
+    listed = run("token", "list", "ANN").output
+    assert listed.startswith("1  bot  decide on blog  never used  until 20")
+    assert made.strip() not in listed
+    assert "no site is called x" in run("token", "add", "ann", "bot", "--site", "x").stderr
+    assert run("token", "remove", "ann", "1").output == "token 1 is revoked\n"
+    assert run("token", "remove", "ann", "1").output == "ann has no token 1\n"
 
 
 def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:

@@ -1,0 +1,749 @@
+"""The interface of moderation for programs: what the pages do, as JSON, below /api/moderation.
+
+Who asks is known by a token, see `token_access`; what is done is in `moderation.decisions` and
+`moderation.review`, for the pages too. As in `api.comments`, each operation is the API's truth.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from commentsvc.admin.dashboard import told
+from commentsvc.admin.token_access import TokenAccess, answered, body
+from commentsvc.api.serialize import Answer, Moment
+from commentsvc.auth import accounts
+from commentsvc.comments import search, threads
+from commentsvc.comments.submission import MessageBody, message_from_json
+from commentsvc.comments.threads import ThreadSummary
+from commentsvc.context import ServiceContext
+from commentsvc.db import outbox
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
+from commentsvc.http.operation import NOTHING, Operation, Query, json_of
+from commentsvc.http.router import Route
+from commentsvc.model import STATES, Entry
+from commentsvc.moderation import actions, decisions, lists, profiles, review
+from commentsvc.moderation.actions import ChangeResult, HistoryEntry
+from commentsvc.moderation.decisions import TAKE_BACK
+from commentsvc.moderation.lists import CURSOR, StoredVerdict
+from commentsvc.moderation.permissions import Actor, Permission
+from commentsvc.moderation.profiles import Profile
+from commentsvc.moderation.review import ReviewQuery
+from commentsvc.spam import bans
+from commentsvc.spam.bans import Ban
+from commentsvc.util.timestamps import DAY_MS, rfc3339
+
+BASE: Final = "/api/moderation"
+LAST: Final = 2**63 - 1
+STATUS_OF: Final = {"approve": "approved", "spam": "spam", "delete": "deleted"}
+
+Id = Annotated[int, Meta(ge=1, le=10**18 - 1)]
+Cursor = Annotated[
+    str,
+    Meta(
+        description="Where the page before ended: its `next`.",
+        pattern=rf"^(?:|{CURSOR})(?![\s\S])",
+        extra={"message": "This must be the `next` of a page."},
+    ),
+]
+IdCursor = Annotated[
+    int, Meta(ge=1, le=10**18 - 1, description="Where the page before ended: its `next`.")
+]
+Limit = Annotated[int, Meta(ge=1, le=100, description="How many, at most.")]
+Words = Annotated[str, Meta(description="Words that all must occur, as on the pages.")]
+SiteOrAll = Annotated[
+    str,
+    Meta(
+        description="The name of a site; all without it.", extra_json_schema={"x-setting": "site"}
+    ),
+]
+
+
+class ReviewListQuery(Query, frozen=True):
+    """Which comments are listed. Without a status and words, those that wait."""
+
+    status: Literal["", "pending", "approved", "spam", "deleted"] = ""
+    q: Words = ""
+    site: SiteOrAll = ""
+    after: Cursor = ""
+    limit: Limit = 50
+
+
+class ThreadListQuery(Query, frozen=True):
+    """Which pages are listed."""
+
+    q: Annotated[str, Meta(description="Part of an address or title.")] = ""
+    after: IdCursor | None = None
+    limit: Limit = 50
+
+
+class OutboxListQuery(Query, frozen=True):
+    """Which mails and calls are listed."""
+
+    state: Literal["", "open", "queued", "sent", "failed"] = ""
+    after: IdCursor | None = None
+    limit: Limit = 50
+
+
+class DaysQuery(Query, frozen=True):
+    """Of which days the numbers are, the last one today's (UTC)."""
+
+    days: Annotated[int, Meta(ge=1, le=1_000)] = 30
+    site: SiteOrAll = ""
+
+
+class ModeratedComment(Answer, frozen=True):
+    """A comment as moderators see it, with its author's address and the verdict on it."""
+
+    id: int
+    site: str
+    url: str
+    title: str
+    parent: int | None
+    status: Literal["pending", "approved", "spam", "deleted"]
+    author: str
+    email: str
+    author_site: str
+    role: str
+    message: str
+    html: str
+    created: Moment
+    published: Moment | None
+    edited: Moment | None
+    votes: int
+    score: int
+    reasons: list[str]
+
+
+class ModeratedComments(Answer, frozen=True):
+    """Comments, the newest first; `next` goes on as `after`, null at the end."""
+
+    data: list[ModeratedComment]
+    next: str | None
+
+
+class HistoryItem(Answer, frozen=True):
+    """A change of a comment: by whom, of what, and who took it back."""
+
+    decision: int
+    field: str
+    old: str
+    new: str
+    actor: str
+    created: Moment
+    undone: Moment | None
+    undone_by: str | None
+
+
+class CommentWithHistory(Answer, frozen=True):
+    """A comment, and what happened to it, the newest first."""
+
+    comment: ModeratedComment
+    history: list[HistoryItem]
+
+
+class DecisionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be done with which comments; restoring takes back the last change of each."""
+
+    action: Literal["approve", "spam", "delete", "restore"]
+    ids: Annotated[list[Id], Meta(min_length=1, max_length=1_000)]
+
+
+class DecisionResult(Answer, frozen=True):
+    """What a decision did; by its number it is undone, 0 where there is nothing to undo.
+
+    `unchanged` are the comments that it left alone, with their status.
+    """
+
+    decision: int
+    changed: list[int]
+    unchanged: dict[int, str]
+
+
+class AnswerResultBody(Answer, frozen=True):
+    """The comment that is the answer, and the decision that approved its parent, 0 for none."""
+
+    id: int
+    decision: int
+
+
+class ModeratedThread(Answer, frozen=True):
+    """A page of a blog. `count` is of published comments."""
+
+    id: int
+    site: str
+    url: str
+    title: str
+    count: int
+    state: Literal["aging", "open", "closed"]
+    aliases: list[str]
+
+
+class ModeratedThreads(Answer, frozen=True):
+    """Pages, the newest first; `next` goes on as `after`, null at the end."""
+
+    data: list[ModeratedThread]
+    next: int | None
+
+
+class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be done with a page: a state, a title, or another address of it.
+
+    `merge` moves its comments to the page `value`, which cannot be undone.
+    """
+
+    do: Literal["state", "title", "move", "alias", "unalias", "merge"]
+    value: Annotated[str, Meta(max_length=2_000)]
+
+
+class BanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be banned, and for how many days, 0 for good."""
+
+    kind: Literal["author", "network", "word", "domain"]
+    value: Annotated[str, Meta(max_length=300)]
+    days: Annotated[int, Meta(ge=0, le=36_500)] = 0
+
+
+class ListedBan(Answer, frozen=True):
+    """A ban; `expires` is null for good."""
+
+    id: int
+    kind: Literal["author", "network", "word", "domain"]
+    value: str
+    actor: str
+    created: Moment
+    expires: Moment | None
+
+
+class ListedBans(Answer, frozen=True):
+    """All bans, the newest first."""
+
+    data: list[ListedBan]
+
+
+class MadeBan(Answer, frozen=True):
+    """The number of a ban."""
+
+    id: int
+
+
+class ListedPost(Answer, frozen=True):
+    """A mail or a call, and what became of it."""
+
+    id: int
+    channel: str
+    kind: str
+    recipient: str
+    comment: int | None
+    state: Literal["open", "queued", "sent", "failed"]
+    attempts: int
+    error: str
+    created: Moment
+    due: Moment
+
+
+class ListedPosts(Answer, frozen=True):
+    """Mails and calls, the newest first; `next` goes on as `after`, null at the end."""
+
+    data: list[ListedPost]
+    next: int | None
+
+
+class DayNumber(Answer, frozen=True):
+    """How many comments that came on a day (UTC) have a status now."""
+
+    day: str
+    status: str
+    number: int
+
+
+class DayNumbers(Answer, frozen=True):
+    """The numbers of some days, and how many comments wait and are spam, at most 1,001."""
+
+    data: list[DayNumber]
+    pending: int
+    spam: int
+
+
+class ListedAccount(Answer, frozen=True):
+    """An account; `sites` is empty for all."""
+
+    id: int
+    name: str
+    role: Literal["owner", "moderator", "viewer"]
+    sites: list[str]
+
+
+class ListedAccounts(Answer, frozen=True):
+    """All accounts, by name."""
+
+    data: list[ListedAccount]
+
+
+class RoleBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The role of an account, on `sites` or on all."""
+
+    role: Literal["owner", "moderator", "viewer"]
+    sites: list[str] = []
+
+
+def _operation(
+    method: str,
+    path: str,
+    summary: str,
+    permission: Permission,
+    **more: Any,  # Any: as in Operation
+) -> Operation[Any]:
+    """Return the operation of a route for programs."""
+    errors = (400, 401, 403, *more.pop("errors", ()), 429, 503)
+    query = more.pop("query", Query)
+    return Operation(
+        method=method,
+        path=BASE + path,
+        summary=summary,
+        permission=permission,
+        query=query,
+        errors=errors,
+        **more,
+    )
+
+
+READ, DECIDE = Permission.READ, Permission.DECIDE
+COMMENTS = _operation(
+    *("GET", "/comments", "Comments that wait, or others, or those with some words", READ),
+    query=ReviewListQuery,
+    answers={200: json_of(ModeratedComments)},
+)
+COMMENT = _operation(
+    *("GET", "/comments/{id}", "One comment and its history", READ),
+    answers={200: json_of(CommentWithHistory)},
+    errors=(404,),
+)
+EDIT = _operation(
+    *("PATCH", "/comments/{id}", "Change the text of a comment", DECIDE),
+    body=(json_of(MessageBody),),
+    answers={200: json_of(DecisionResult)},
+    errors=(404, 415),
+)
+ANSWER = _operation(
+    *("POST", "/comments/{id}/answers", "Answer a comment, and approve it if it waits", DECIDE),
+    body=(json_of(MessageBody),),
+    answers={201: json_of(AnswerResultBody)},
+    errors=(404, 409, 415),
+)
+PIN = _operation(
+    *("PUT", "/comments/{id}/pin", "Pin a comment to the top of its page", DECIDE),
+    answers={204: NOTHING},
+    errors=(404, 409),
+)
+UNPIN = _operation(
+    *("DELETE", "/comments/{id}/pin", "Unpin a comment", DECIDE),
+    answers={204: NOTHING},
+    errors=(404,),
+)
+DECISION = _operation(
+    *("POST", "/decisions", "Approve comments, mark as spam, delete or restore them", DECIDE),
+    body=(json_of(DecisionBody),),
+    answers={200: json_of(DecisionResult)},
+    errors=(404, 409, 415),
+)
+UNDO = _operation(
+    *("DELETE", "/decisions/{id}", "Undo a decision", DECIDE),
+    answers={200: json_of(DecisionResult)},
+    errors=(404, 409),
+)
+THREADS = _operation(
+    *("GET", "/threads", "The pages of the blog that have comments", READ),
+    query=ThreadListQuery,
+    answers={200: json_of(ModeratedThreads)},
+)
+THREAD = _operation(
+    *("POST", "/threads/{id}", "Close, move or merge a page; its title and addresses", DECIDE),
+    body=(json_of(ThreadVerb),),
+    answers={200: json_of(ModeratedThread)},
+    errors=(404, 409, 415),
+)
+BANS = _operation(
+    *("GET", "/bans", "All bans", Permission.READ_SERVICE),
+    answers={200: json_of(ListedBans)},
+)
+BAN = _operation(
+    *("POST", "/bans", "Ban somebody or something", Permission.DECIDE_SERVICE),
+    body=(json_of(BanBody),),
+    answers={201: json_of(MadeBan)},
+    errors=(409, 415),
+)
+UNBAN = _operation(
+    *("DELETE", "/bans/{id}", "Lift a ban", Permission.DECIDE_SERVICE),
+    answers={204: NOTHING},
+    errors=(404,),
+)
+BAN_COMMENTS = _operation(
+    *("POST", "/bans/{id}/comments", "Mark what a ban covers as spam", Permission.DECIDE_SERVICE),
+    answers={200: json_of(DecisionResult)},
+    errors=(404,),
+)
+OUTBOX = _operation(
+    *("GET", "/outbox", "Mails and webhooks: sent, waiting or failed", Permission.READ_SERVICE),
+    query=OutboxListQuery,
+    answers={200: json_of(ListedPosts)},
+)
+RETRY = _operation(
+    *("POST", "/outbox/{id}/retry", "Send something again", Permission.DECIDE_SERVICE),
+    answers={204: NOTHING},
+    errors=(404, 409),
+)
+DAYS = _operation(
+    *("GET", "/days", "How many comments came on each day, and what became of them", READ),
+    query=DaysQuery,
+    answers={200: json_of(DayNumbers)},
+)
+SETTINGS = _operation(
+    *("GET", "/settings", "The settings in effect; secrets are not told", Permission.READ_SERVICE),
+    answers={200: json_of(dict[str, dict[str, str]])},
+)
+ACCOUNTS = _operation(
+    *("GET", "/accounts", "All accounts", Permission.ADMINISTER),
+    answers={200: json_of(ListedAccounts)},
+)
+ROLE = _operation(
+    *("PUT", "/accounts/{id}/role", "Give an account a role", Permission.ADMINISTER),
+    body=(json_of(RoleBody),),
+    answers={204: NOTHING},
+    errors=(404, 409, 415),
+)
+REMOVE = _operation(
+    *("DELETE", "/accounts/{id}", "Remove an account", Permission.ADMINISTER),
+    answers={204: NOTHING},
+    errors=(404, 409),
+)
+
+DONE: Final = Response(204, (NOT_STORED,), b"")
+
+
+class ModerationApi:
+    """The handlers. Each is told who asks by `TokenAccess`."""
+
+    def __init__(self, service: ServiceContext, access: TokenAccess) -> None:
+        self._database = service.database
+        self._clock = service.clock
+        self._sites = service.sites
+        self._settings = service.settings
+        self._access = access
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return self._access.routes(
+            [
+                (COMMENTS, self.comments),
+                (COMMENT, self.comment),
+                (EDIT, self.edit),
+                (ANSWER, self.answer),
+                (PIN, self.pin),
+                (UNPIN, self.unpin),
+                (DECISION, self.decide),
+                (UNDO, self.undo),
+                (THREADS, self.threads),
+                (THREAD, self.change_thread),
+                (BANS, self.bans),
+                (BAN, self.ban),
+                (UNBAN, self.unban),
+                (BAN_COMMENTS, self.ban_comments),
+                (OUTBOX, self.outbox),
+                (RETRY, self.retry),
+                (DAYS, self.days),
+                (SETTINGS, self.settings),
+                (ACCOUNTS, self.accounts),
+                (ROLE, self.role),
+                (REMOVE, self.remove),
+            ]
+        )
+
+    async def comments(self, request: Request, who: Actor) -> Response:
+        """GET /comments."""
+        asked = COMMENTS.read(request)
+        self._check_site(asked.site)
+        status = asked.status or ("" if asked.q.strip() else "pending")
+        chosen = ReviewQuery(status, asked.q.strip(), asked.site, asked.after)
+        piece = await self._database.read(review.piece, who, chosen, asked.limit)
+        data = [_comment(entry, piece.told.get(entry.comment.id)) for entry in piece.items]
+        return answered(ModeratedComments(data, piece.next or None))
+
+    def _check_site(self, name: str) -> None:
+        """Raise UnknownSiteError where no site has that name; "" is all of them."""
+        if name:
+            self._sites.named(name)
+
+    async def comment(self, request: Request, who: Actor) -> Response:
+        """GET /comments/{id}."""
+        COMMENT.read(request)
+        number = request.number()
+
+        def work(reader: Reader) -> CommentWithHistory:
+            entry = decisions.find_comment(reader, who, number)
+            verdict = lists.verdicts_of(reader, [number]).get(number)
+            changes = actions.history(reader, number)
+            return CommentWithHistory(_comment(entry, verdict), [*map(_change, changes)])
+
+        return answered(await self._database.read(work))
+
+    async def edit(self, request: Request, who: Actor) -> Response:
+        """PATCH /comments/{id}."""
+        EDIT.read(request)
+        message = message_from_json(request.json(), self._settings.comments)
+        number, now = request.number(), self._clock.now_ms()
+        return _result(await self._database.write(decisions.edit, who, number, message, now))
+
+    async def answer(self, request: Request, who: Actor) -> Response:
+        """POST /comments/{id}/answers."""
+        ANSWER.read(request)
+        message = message_from_json(request.json(), self._settings.comments)
+        number, now = request.number(), self._clock.now_ms()
+        made = await self._database.write(decisions.answer, who, number, message, now)
+        return answered(AnswerResultBody(made.comment.id, made.decision_id), 201)
+
+    async def pin(self, request: Request, who: Actor) -> Response:
+        """PUT /comments/{id}/pin."""
+        PIN.read(request)
+        await self._database.write(decisions.pin, who, request.number(), pinned=True)
+        return DONE
+
+    async def unpin(self, request: Request, who: Actor) -> Response:
+        """DELETE /comments/{id}/pin."""
+        UNPIN.read(request)
+        await self._database.write(decisions.pin, who, request.number(), pinned=False)
+        return DONE
+
+    async def decide(self, request: Request, who: Actor) -> Response:
+        """POST /decisions."""
+        DECISION.read(request)
+        sent = body(request, DecisionBody)
+        to = STATUS_OF.get(sent.action, TAKE_BACK)
+        now = self._clock.now_ms()
+        return _result(await self._database.write(decisions.decide, who, sent.ids, to, now))
+
+    async def undo(self, request: Request, who: Actor) -> Response:
+        """DELETE /decisions/{id}."""
+        UNDO.read(request)
+        number, now = request.number(), self._clock.now_ms()
+        return _result(await self._database.write(decisions.undo, who, number, now))
+
+    async def threads(self, request: Request, who: Actor) -> Response:
+        """GET /threads."""
+        asked = THREADS.read(request)
+        rows = await self._database.read(
+            threads.listing, asked.q.strip(), asked.limit + 1, asked.after, who.sites
+        )
+        more = rows[asked.limit - 1].id if len(rows) > asked.limit else None
+        return answered(ModeratedThreads([*map(_thread, rows[: asked.limit])], more))
+
+    async def change_thread(self, request: Request, who: Actor) -> Response:
+        """POST /threads/{id}."""
+        THREAD.read(request)
+        sent, number, now = body(request, ThreadVerb), request.number(), self._clock.now_ms()
+        if sent.do == "state" and sent.value not in STATES:
+            problem = f"This must be one of {', '.join(STATES)}."
+            raise HttpError(400, "invalid", "Please look at: value.", {"value": problem})
+        thread = await self._database.read(decisions.find_thread, who, number)
+        change = decisions.thread_change(self._sites, thread, sent.do, sent.value)
+
+        def work(tx: Transaction) -> ThreadSummary:
+            shown = decisions.change_thread(tx, who, number, change, now)
+            return decisions.find_thread(tx, who, shown)
+
+        return answered(_thread(await self._database.write(work)))
+
+    async def bans(self, request: Request, _who: Actor) -> Response:
+        """GET /bans."""
+        BANS.read(request)
+        return answered(ListedBans([*map(_ban, await self._database.read(bans.listing))]))
+
+    async def ban(self, request: Request, who: Actor) -> Response:
+        """POST /bans."""
+        BAN.read(request)
+        sent, now = body(request, BanBody), self._clock.now_ms()
+        expires = now + sent.days * DAY_MS if sent.days else None
+        number = await self._database.write(bans.add, sent.kind, sent.value, who.name, now, expires)
+        return answered(MadeBan(number), 201)
+
+    async def unban(self, request: Request, _who: Actor) -> Response:
+        """DELETE /bans/{id}."""
+        UNBAN.read(request)
+        await self._database.write(bans.remove, request.number())
+        return DONE
+
+    async def ban_comments(self, request: Request, who: Actor) -> Response:
+        """POST /bans/{id}/comments."""
+        BAN_COMMENTS.read(request)
+        number, now = request.number(), self._clock.now_ms()
+        return _result(
+            await self._database.write(decisions.ban_comments, who, number, review.MANY, now)
+        )
+
+    async def outbox(self, request: Request, _who: Actor) -> Response:
+        """GET /outbox."""
+        asked = OUTBOX.read(request)
+        rows = await self._database.read(
+            outbox.listing, asked.state or None, asked.after or LAST, asked.limit + 1
+        )
+        more = rows[asked.limit - 1].id if len(rows) > asked.limit else None
+        return answered(ListedPosts([*map(_post, rows[: asked.limit])], more))
+
+    async def retry(self, request: Request, _who: Actor) -> Response:
+        """POST /outbox/{id}/retry."""
+        RETRY.read(request)
+        number, now = request.number(), self._clock.now_ms()
+        if not await self._database.write(outbox.retry, [number], now):
+            raise HttpError(409, "refused", "That was sent, or does not exist.")
+        return DONE
+
+    async def days(self, request: Request, who: Actor) -> Response:
+        """GET /days."""
+        asked = DAYS.read(request)
+        self._check_site(asked.site)
+        sites = who.narrowed(asked.site)
+        since = self._clock.now_ms() // DAY_MS - asked.days + 1
+        found = await self._database.read(search.days, sites, since)
+        numbers = await self._database.read(lists.numbers, sites)
+        data = [
+            DayNumber(rfc3339(each.day * DAY_MS)[:10], each.status, each.number)
+            for each in found
+            if each.number
+        ]
+        return answered(DayNumbers(data, numbers["pending"], numbers["spam"]))
+
+    async def settings(self, request: Request, _who: Actor) -> Response:
+        """GET /settings."""
+        SETTINGS.read(request)
+        sections = [dict(rows) for _, rows in told(self._settings)]
+        names = [name for name, _ in told(self._settings)]
+        return answered(_named(names, sections))
+
+    async def accounts(self, request: Request, _who: Actor) -> Response:
+        """GET /accounts."""
+        ACCOUNTS.read(request)
+        known = await self._database.read(profiles.everyone)
+        return answered(ListedAccounts([*map(_account, known)]))
+
+    async def role(self, request: Request, _who: Actor) -> Response:
+        """PUT /accounts/{id}/role."""
+        ROLE.read(request)
+        sent, number = body(request, RoleBody), request.number()
+
+        def work(tx: Transaction) -> None:
+            profiles.assign(tx, _named_by(tx, number).name, sent.role, sent.sites)
+
+        await self._database.write(work)
+        return DONE
+
+    async def remove(self, request: Request, _who: Actor) -> Response:
+        """DELETE /accounts/{id}."""
+        REMOVE.read(request)
+        number = request.number()
+
+        def work(tx: Transaction) -> None:
+            name = _named_by(tx, number).name
+            profiles.retire(tx, name)
+            accounts.remove(tx, name)
+
+        await self._database.write(work)
+        return DONE
+
+
+def _named_by(tx: Transaction, number: int) -> Profile:
+    """The account of that id. Raises HttpError 404."""
+    profile = profiles.find(tx, number)
+    if profile is None:
+        raise HttpError(404, "not_found", f"There is no account with the id {number}.")
+    return profile
+
+
+def _named(names: list[str], sections: list[dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return sections by name; those of a list are numbered."""
+    return {
+        f"{name} {number}" if names.count(name) > 1 else name: section
+        for number, (name, section) in enumerate(zip(names, sections, strict=True), 1)
+    }
+
+
+def _moment(moment: int | None) -> str | None:
+    return None if moment is None else rfc3339(moment)
+
+
+def _comment(entry: Entry, verdict: StoredVerdict | None) -> ModeratedComment:
+    comment = entry.comment
+    return ModeratedComment(
+        comment.id,
+        entry.site,
+        entry.url,
+        entry.title,
+        comment.parent_id,
+        comment.status,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+        comment.author,
+        comment.email,
+        comment.site,
+        comment.role,
+        comment.source,
+        comment.html,
+        rfc3339(comment.created_at),
+        _moment(comment.published_at),
+        _moment(comment.edited_at),
+        comment.votes,
+        verdict.score if verdict else 0,
+        [*verdict.reasons] if verdict else [],
+    )
+
+
+def _change(entry: HistoryEntry) -> HistoryItem:
+    return HistoryItem(
+        entry.decision_id,
+        entry.field,
+        entry.old,
+        entry.new,
+        entry.actor,
+        rfc3339(entry.created_at),
+        _moment(entry.undone_at),
+        entry.undone_by,
+    )
+
+
+def _result(done: ChangeResult) -> Response:
+    return answered(DecisionResult(done.decision_id, [*done.changed], done.unchanged))
+
+
+def _thread(thread: ThreadSummary) -> ModeratedThread:
+    return ModeratedThread(**{**asdict(thread), "aliases": [*thread.aliases]})
+
+
+def _ban(ban: Ban) -> ListedBan:
+    return ListedBan(
+        ban.id,
+        ban.kind,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+        ban.value,
+        ban.actor,
+        rfc3339(ban.created_at),
+        _moment(ban.expires_at),
+    )
+
+
+def _post(row: OutboxRow) -> ListedPost:
+    return ListedPost(
+        row.id,
+        row.channel,
+        row.kind,
+        row.recipient,
+        row.comment_id,
+        row.state,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+        row.attempts,
+        row.error,
+        rfc3339(row.created_at),
+        rfc3339(row.due_at),
+    )
+
+
+def _account(profile: Profile) -> ListedAccount:
+    sites = [*filter(None, profile.sites.split("\n"))]
+    return ListedAccount(profile.id, profile.name, profile.role, sites)  # type: ignore[arg-type]  # same

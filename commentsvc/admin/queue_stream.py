@@ -1,0 +1,114 @@
+"""Live updates of the queue, for programs: how many comments wait, as Server-Sent Events.
+
+The core's streams carry it, as they do for readers. Nothing is told by submissions, which would
+have to pay for it: while a token follows, its numbers are read each PAUSE, by the queue's index,
+and told where they changed. A token that ends hears nothing more.
+"""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from commentsvc.admin.token_access import TokenAccess, actor_of, refused
+from commentsvc.api.stream import Publisher
+from commentsvc.auth import api_tokens
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import DatabaseError, Reader
+from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, Request, Response
+from commentsvc.http.operation import Content, Operation, Query
+from commentsvc.http.router import Route, route
+from commentsvc.moderation import lists
+from commentsvc.moderation.permissions import Actor, Permission
+
+PAUSE: Final = 1.0  # seconds between two looks
+RETRY: Final = b"retry: 5000\n\n"
+STREAMS: Final = 16  # of one account, at most
+HEADERS: Final[Headers] = (
+    ("Content-Type", "text/event-stream"),
+    NOT_STORED,
+    ("X-Accel-Buffering", "no"),  # else nginx would keep events back
+    NO_SNIFFING,
+)
+
+STREAM: Final = Operation(
+    method="GET",
+    path="/api/moderation/stream",
+    summary="Follow the queue (Server-Sent Events)",
+    note='An event with `{"pending": N, "spam": N, "newest": ID}` comes at once, and when one of'
+    " them changes; `newest` is the newest comment that waits, 0 for none.",
+    query=Query,
+    permission=Permission.READ,
+    answers={200: Content("text/event-stream")},
+    errors=(400, 401, 403, 429, 503),
+)
+
+
+class QueueStream:
+    """The handler that begins streams, and what looks after them."""
+
+    def __init__(self, service: ServiceContext, access: TokenAccess, publisher: Publisher) -> None:
+        self._database = service.database
+        self._clock = service.clock
+        self._access = access
+        self._publisher = publisher
+        self._told: dict[int, bytes] = {}  # by the ids of the tokens that follow
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [route(STREAM, self.stream)]
+
+    def stream(self, request: Request) -> Response:
+        """GET /api/moderation/stream: 200 ``text/event-stream`` that goes on. 401, 403, 503."""
+        try:
+            token, who = self._access.token(request, STREAM.permission)
+            STREAM.read(request)
+            event = self._database.read_now(_event, who)
+        except Exception as failure:
+            return refused(failure)
+        self._told[token.id] = event
+        return Response(
+            200,
+            HEADERS,
+            RETRY + event,
+            follows=_tag(token.id),
+            group=(hash(("moderator", who.account_id)) & 0xFFFFFFFF, STREAMS),
+        )
+
+    async def run(self) -> None:
+        """Tell of changes, for ever."""
+        while True:
+            await asyncio.sleep(PAUSE)
+            self.look()
+
+    def look(self) -> None:
+        """Tell each token that follows of what has changed since the last look."""
+        for token_id, told in list(self._told.items()):
+            if not self._publisher.is_followed(_tag(token_id)):
+                del self._told[token_id]
+                continue
+            try:
+                event = self._database.read_now(self._current, token_id)
+            except DatabaseError:
+                continue
+            if event and event != told and self._publisher.publish(_tag(token_id), event):
+                self._told[token_id] = event
+
+    def _current(self, reader: Reader, token_id: int) -> bytes:
+        """The event for a token; b"" where it may not hear it any more."""
+        token = api_tokens.by_id(reader, token_id)
+        if token is None or token.expires_at <= self._clock.now_ms():
+            return b""
+        who = actor_of(token)
+        return _event(reader, who) if who.may(STREAM.permission) else b""
+
+
+def _tag(token_id: int) -> str:
+    return f"queue:{token_id}"
+
+
+def _event(reader: Reader, who: Actor) -> bytes:
+    numbers = lists.numbers(reader, who.sites)
+    newest = lists.newest_ids(reader, "pending", who.sites, 1)
+    data = msgspec.json.encode({**numbers, "newest": newest[0] if newest else 0})
+    return b"data: %s\n\n" % data

@@ -1,0 +1,132 @@
+"""Access of programs: by a token of an account, in `Authorization: Bearer`.
+
+Every route of the interface for programs is made by `TokenAccess.route`. Its operation names the
+permission that it needs, as those of the pages do. Tokens in addresses are refused: addresses stand
+in logs. Answers are never stored, and have no CORS fields: a token has no place in a page.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from commentsvc.admin.login_limit import PER_NETWORK
+from commentsvc.api.author import CHALLENGE
+from commentsvc.api.errors import as_http
+from commentsvc.auth import api_tokens, sessions
+from commentsvc.auth.api_tokens import ApiToken
+from commentsvc.comments.errors import NotPermitted
+from commentsvc.comments.submission import MalformedError
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import (
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    encode,
+    refusal,
+)
+from commentsvc.http.operation import Operation, read_fields
+from commentsvc.http.router import Route, route
+from commentsvc.moderation import permissions
+from commentsvc.moderation.permissions import Actor
+from commentsvc.util.client_network import network
+from commentsvc.util.ratelimit import RateLimiter
+
+S = TypeVar("S", bound=msgspec.Struct)
+# Any: what a coroutine yields to the event loop is not ours to know.
+Handler = Callable[[Request, Actor], Coroutine[Any, Any, Response]]
+IN_ADDRESS: Final = ("token=", "access_token=", "api_key=")
+NO_CORS: Final = ("Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
+
+
+def refuse(status: int, code: str, message: str) -> HttpError:
+    """Return the error for a token that is of no use."""
+    headers = CHALLENGE if status == 401 else ()
+    return HttpError(status, code, message, headers=headers)
+
+
+class TokenAccess:
+    """Makes the routes of programs."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        self._database = service.database
+        self._clock = service.clock
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._guesses = RateLimiter(PER_NETWORK)
+
+    def routes(self, handlers: Sequence[tuple[Operation[Any], Handler]]) -> list[Route]:
+        """Return the routes by which tokens with their permission do what `handlers` do."""
+        return [
+            route(operation, self._guarded(operation, handler)) for operation, handler in handlers
+        ]
+
+    def token(self, request: Request, permission: str) -> tuple[ApiToken, Actor]:
+        """Return the token of a request, and what it may do. Raises HttpError, NotPermitted."""
+        if any(name in request.query for name in IN_ADDRESS):
+            raise refuse(400, "token_in_address", "Send the token in a header, never in a URL.")
+        scheme, _, sent = (request.header("authorization") or "").partition(" ")
+        if scheme.lower() != "bearer" or not sent.strip():
+            raise refuse(401, "no_token", "Send a token: `Authorization: Bearer TOKEN`.")
+        found = self._database.read_now(api_tokens.find, sent.strip())
+        if found is None:
+            place = network(self._proxies.client(request))
+            if wait := self._guesses.take(place, self._clock.monotonic_ms()):
+                headers = (("Retry-After", str(wait)),)
+                text = f"These were many wrong tokens. Try again in {wait} s."
+                raise HttpError(429, "too_many_attempts", text, headers=headers)
+            raise refuse(401, "token", "This token does not exist, or is revoked.")
+        if found.expires_at <= self._clock.now_ms():
+            raise refuse(401, "token_expired", "This token has expired. Make a new one.")
+        who = actor_of(found)
+        if not who.may(permission):
+            raise NotPermitted(f"the token may not {permission}")
+        return found, who
+
+    def _guarded(
+        self, operation: Operation[Any], handler: Handler
+    ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                found, who = self.token(request, operation.permission)
+                now = self._clock.now_ms()
+                if now - found.used_at >= sessions.TOUCH:
+                    await self._database.write(api_tokens.touch, found.id, now)
+                return await handler(request, who)
+            except Exception as failure:
+                return refused(failure)
+
+        return answer
+
+
+def actor_of(token: ApiToken) -> Actor:
+    """Return what a token may do now."""
+    account = permissions.actor(token.moderator_id, token.moderator, token.role, token.role_sites)
+    return account.limited(token.scope, token.sites)
+
+
+def refused(failure: Exception) -> Response:
+    """Return the answer to a failure, which no page of another origin can read."""
+    error = as_http(failure)
+    if error is None:
+        raise failure
+    answer = refusal(error)
+    kept = tuple(field for field in answer.headers if field[0] not in NO_CORS)
+    return msgspec.structs.replace(answer, headers=kept)
+
+
+def answered(value: object, status: int = 200) -> Response:
+    """Return an answer of JSON."""
+    return Response(status, (("Content-Type", JSON), NOT_STORED, NO_SNIFFING), encode(value))
+
+
+def body(request: Request, kind: type[S]) -> S:
+    """Return what a request sends. Raises HttpError, MalformedError."""
+    try:
+        sent = msgspec.json.decode(request.json(), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body must be a JSON object.") from None
+    return read_fields(sent, kind)

@@ -1,0 +1,85 @@
+"""The page of an account's tokens for programs: making, listing and revoking them."""
+
+from os import urandom
+
+from commentsvc.admin.access import AccessControl, RequestContext, page_operation
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import number, redirect
+from commentsvc.admin.review_queue import unreadable_decision
+from commentsvc.auth import api_tokens
+from commentsvc.auth.api_tokens import DAYS, NAME_LENGTH, TOKEN_SIZE
+from commentsvc.context import ServiceContext
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.model import SCOPES
+from commentsvc.moderation.permissions import OF_SCOPE, Permission
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+
+TOKENS = page_operation(
+    "GET", "/moderation/tokens", "The account's tokens for programs", Permission.ACCOUNT
+)
+CHANGE = page_operation(
+    "POST", "/moderation/tokens", "Make or revoke a token for programs", Permission.ACCOUNT
+)
+
+
+class TokenPages:
+    """The handlers."""
+
+    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+        self._database = service.database
+        self._sites = [site.name for site in service.settings.sites]
+        self._access = access
+        self._layout = layout
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        access = self._access
+        return [access.page(TOKENS, self.page), access.form(CHANGE, self.change)]
+
+    async def page(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/tokens: 200 with the account's tokens."""
+        done = _("Token revoked.") if first(request.parameters(), "done") else ""
+        return await self._show(context, done=done)
+
+    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/tokens: `revoke` one: 303; or 200 with a new one, shown once. 400, 404.
+
+        A new one comes with a `name`, a `scope`, `sites` and `days`.
+        """
+        owner = context.moderator.moderator_id
+        if "revoke" in form:
+            token_id = number(first(form, "revoke"))
+            await self._database.write(api_tokens.revoke, token_id, owner)
+            return redirect("tokens?done=revoked")
+        name, scope, days = (first(form, field).strip() for field in ("name", "scope", "days"))
+        sites = [*filter(None, form.get("sites", []))]
+        seen = [site for site in self._sites if context.actor.sees(site)]
+        if (
+            not 0 < len(name) <= NAME_LENGTH
+            or scope not in SCOPES
+            or days not in map(str, DAYS)
+            or not {*sites} <= {*seen}
+        ):
+            raise unreadable_decision()
+        token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
+        offer = api_tokens.offer(owner, name, scope, "\n".join(sites), context.now, int(days))
+        await self._database.write(api_tokens.add, offer, digest)
+        return await self._show(context, token=token)
+
+    async def _show(self, context: RequestContext, *, done: Text = "", token: str = "") -> Response:
+        owner = context.moderator.moderator_id
+        return await self._layout.render(
+            "tokens.html",
+            context,
+            tokens=await self._database.read(api_tokens.of_moderator, owner),
+            # An account makes no token that may do more than itself.
+            scopes=[each for each in SCOPES if OF_SCOPE[each] & context.actor.permissions],
+            sites=[site for site in self._sites if context.actor.sees(site)],
+            name_length=NAME_LENGTH,
+            days=DAYS,
+            token=token,
+            done=done,
+        )

@@ -1,0 +1,126 @@
+"""Tokens for programs that moderate in an account's name: see `admin.token_access`.
+
+A token is 256 random bits, shown once; the table holds its digest. It may do what its account may,
+within its scope and on its sites, and ends with the account, by its time or by being revoked.
+"""
+
+import base64
+import hashlib
+from typing import Final
+
+import msgspec
+
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import ApiTokenTable, ModeratorTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.timestamps import DAY_MS
+
+PREFIX: Final = "cs_"  # by which leaked tokens are found
+TOKEN_SIZE: Final = 32  # random bytes
+TOKEN_LENGTH: Final = 64  # characters; ours have 46
+NAME_LENGTH: Final = 60  # characters
+DAYS: Final = (7, 30, 90, 365)  # that a token may be good for
+
+
+class ApiToken(msgspec.Struct, frozen=True):
+    """A token, with the account's own `role` and `role_sites`. Moments are Unix milliseconds.
+
+    `scope` is of model.SCOPES, `sites` as the table of accounts has them; `used_at` is 0 for never.
+    """
+
+    id: int
+    moderator_id: int
+    name: str
+    scope: str
+    sites: str
+    created_at: int
+    used_at: int
+    expires_at: int
+    moderator: str
+    role: str
+    role_sites: str
+
+
+def new_token(random: bytes) -> tuple[str, bytes]:
+    """Return a token of TOKEN_SIZE `random` bytes, and its digest for the database."""
+    token = PREFIX + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+    return token, digest(token)
+
+
+def digest(token: str) -> bytes:
+    """What the database holds of a token."""
+    text = token[:TOKEN_LENGTH].encode(errors="surrogatepass")
+    return hashlib.blake2b(text, digest_size=32, person=b"API token").digest()
+
+
+def add(tx: Transaction, token: ApiToken, token_digest: bytes) -> None:
+    """Store a new token."""
+    row = {
+        ApiTokenTable.moderator: token.moderator_id,
+        ApiTokenTable.digest: token_digest,
+        ApiTokenTable.name: token.name[:NAME_LENGTH],
+        ApiTokenTable.scope: token.scope,
+        ApiTokenTable.sites: token.sites,
+        ApiTokenTable.created_at: token.created_at,
+        ApiTokenTable.used_at: 0,
+        ApiTokenTable.expires_at: token.expires_at,
+    }
+    tx.change(ApiTokenTable.insert(row))
+
+
+def offer(moderator_id: int, name: str, scope: str, sites: str, now: int, days: int) -> ApiToken:
+    """Return what `add` stores: a token that is good for so many days from `now` on."""
+    expires = now + days * DAY_MS
+    return ApiToken(0, moderator_id, name, scope, sites, now, 0, expires, "", "", "")
+
+
+def find(reader: Reader, token: str) -> ApiToken | None:
+    """Return the token, expired or not; None for what never was one, or is revoked."""
+    row = reader.first(_by_digest, digest(token))
+    return ApiToken(*row) if row else None
+
+
+def by_id(reader: Reader, token_id: int) -> ApiToken | None:
+    """Return the token of that id; None where it is revoked."""
+    row = reader.first(_tokens().where(ApiTokenTable.id == token_id))
+    return ApiToken(*row) if row else None
+
+
+def of_moderator(reader: Reader, moderator_id: int) -> list[ApiToken]:
+    """An account's tokens, the newest first."""
+    query = _tokens().where(ApiTokenTable.moderator == moderator_id)
+    return [ApiToken(*row) for row in reader.query(query.order_by(ApiTokenTable.id.desc()))]
+
+
+def touch(tx: Transaction, token_id: int, now: int) -> None:
+    """Note that a token is used."""
+    tx.change(ApiTokenTable.update(used_at=now).where(ApiTokenTable.id == token_id))
+
+
+def revoke(tx: Transaction, token_id: int, moderator_id: int) -> bool:
+    """Revoke one of an account's tokens; whether there was one."""
+    gone = ApiTokenTable.delete().where(
+        ApiTokenTable.id == token_id, ApiTokenTable.moderator == moderator_id
+    )
+    return bool(tx.change(gone))
+
+
+def _tokens() -> Select:
+    return ApiTokenTable.select(
+        ApiTokenTable.id,
+        ApiTokenTable.moderator,
+        ApiTokenTable.name,
+        ApiTokenTable.scope,
+        ApiTokenTable.sites,
+        ApiTokenTable.created_at,
+        ApiTokenTable.used_at,
+        ApiTokenTable.expires_at,
+        ModeratorTable.name,
+        ModeratorTable.role,
+        ModeratorTable.sites,
+    ).join(ModeratorTable)
+
+
+@prepared
+def _by_digest(token_digest: Param) -> Select:
+    return _tokens().where(ApiTokenTable.digest == token_digest)
