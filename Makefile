@@ -1,6 +1,6 @@
 # Commands for developers; users need only ./run and ./test.
 .DEFAULT_GOAL := help
-.PHONY: help dist docs words setup run test e2e check ci asan tsan bare fuzz load lock fmt tidy clean
+.PHONY: help dist docs words setup run test e2e check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -34,6 +34,9 @@ tsan: ## the C tests under ThreadSanitizer
 
 bare: ## ./run and ./test in a bare Debian 12, Debian 13 and Ubuntu 24.04 (as root)
 	python -m tests.bare.system
+
+sql: ## let PostgreSQL plan the queries that the unit tests run (needs Debian's postgresql)
+	PLAN_QUERIES=1 ./test unit
 
 T = 60
 fuzz: ## the fuzz targets, all at once, for T=60 seconds

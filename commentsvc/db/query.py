@@ -53,11 +53,15 @@ class Prepared:
     def sql(self) -> str:
         """The query's SQL."""
         if not self._sql:
-            query = self._build(*map(Param, range(self._count)))
-            context: Any = schema.get_sql_context(value_literals=True)  # Any: no stubs know it
-            sql, self._places = context.parse(query)
+            sql, self._places = self.made_for(schema)
             self._sql = sql  # last: another thread may read it meanwhile
         return self._sql
+
+    def made_for(self, database: peewee.Database) -> tuple[str, Sequence[int]]:
+        """Return SQL for an engine, and which value is to be bound in each of its places."""
+        context: Any = database.get_sql_context(value_literals=True)  # Any: no stubs know it
+        sql, places = context.parse(self._build(*map(Param, range(self._count))))
+        return sql, places
 
     def bound(self, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         """Return the SQL, and what is to be bound in it."""
