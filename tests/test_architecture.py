@@ -90,6 +90,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "delivery.channel": "test_smtp and test_worker: what each failure means",
     "imports.dates": "test_detect: the dates of each format",
     "imports.disqus": "test_detect: each format by a file of it",
+    "imports.encodings": "test_detect and test_xml_records: files in several encodings",
     "imports.files": "test_detect: packed files, and bombs",
     "imports.json_source": "test_detect: the formats that are JSON",
     "imports.native": "test_native_store: an export, and its import",

@@ -51,6 +51,8 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Give the pages and comments of `source`. Raises ImportFailed."""
     version = json_source.first_number(source, "version")
+    if not version:
+        raise ImportFailed(f"{source.name} is no export of Commento or Comentario: no version.")
     if version not in (1, 3):
         raise ImportFailed(
             f"{source.name} is of version {version} of the export; known are 1 and 3."

@@ -4,20 +4,23 @@ A gzip or zip file may become `RATIO` times as long, and `SLACK` bytes for small
 larger is a bomb: a file that is made to fill memory or disk.
 """
 
+import codecs
 import gzip
 import io
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
+from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.records import ImportFailed
 
 RATIO: Final = 200  # text compresses to a tenth, very repetitive XML to a hundredth
 SLACK: Final = 16 * 1024 * 1024  # bytes
 MEMBERS: Final = 10_000  # files in one zip
+MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD: Final = 65_536  # bytes that are looked at to recognise a file
 
 
@@ -84,9 +87,10 @@ class SourceFile:
                 yield file
 
     def head(self) -> bytes:
-        """Return the first bytes, unpacked."""
+        """Return the first bytes, unpacked; of a text that says how it is encoded, as UTF-8."""
         with self.open() as stream:
-            return stream.read(HEAD)
+            data = stream.read(HEAD)
+        return to_utf8(data)(data, False) if data.startswith(MARKS) else data
 
     def read_all(self, limit: int) -> bytes:
         """Return all bytes, unpacked. Raises ImportFailed where they are more than `limit`."""
@@ -160,7 +164,11 @@ def _members(path: Path) -> list[SourceFile]:
         archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
         raise ImportFailed(f"{path.name} is no zip file that can be read: {error}.") from error
-    members = [each for each in archive.infolist() if not each.is_dir()]
+    members = [
+        each
+        for each in archive.infolist()
+        if not each.is_dir() and not PurePosixPath(each.filename).name.startswith(".")
+    ]  # macOS packs a hidden file beside each
     if len(members) > MEMBERS:
         raise ImportFailed(f"{path.name} holds more than {MEMBERS} files.")
     return [ZippedFile(path, archive, each) for each in members]

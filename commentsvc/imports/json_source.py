@@ -11,6 +11,7 @@ from typing import Any, Final
 import ijson  # type: ignore[import-untyped]  # it ships no types
 import msgspec
 
+from commentsvc.imports.encodings import ToUtf8, to_utf8
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import InvalidInput
 
@@ -97,6 +98,7 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
     Raises ImportFailed where they are too large, or what `skip` raises.
     """
     text = source.read_all(WHOLE_LIMIT)
+    text = to_utf8(text)(text, True)
     try:
         yield from ijson.items(io.BytesIO(text), "", multiple_values=True, use_float=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
@@ -104,20 +106,21 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
 
 
 class _Text:
-    """The bytes of a file without the mark that some programs put before UTF-8."""
+    """The bytes of a file as UTF-8, whatever they were."""
 
     def __init__(self, stream: Any) -> None:  # Any: ijson wants any stream
         self._stream = stream
-        self._begun = False
+        self._convert: ToUtf8 | None = None
 
     def read(self, size: int) -> bytes:
         if size == 0:  # ijson asks what comes out
             return b""
-        data: bytes = self._stream.read(size)
-        if not self._begun:
-            self._begun = True
-            data = data.removeprefix(b"\xef\xbb\xbf")
-        return data
+        while data := self._stream.read(size):
+            if self._convert is None:
+                self._convert = to_utf8(data)
+            if text := self._convert(data, False):
+                return text
+        return self._convert(b"", True) if self._convert else b""
 
 
 def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:
@@ -146,7 +149,8 @@ def raw_lines(
     """
     number, rest, too_long = 0, b"", False
     with source.open() as stream:
-        while data := stream.read(PIECE):
+        text = _Text(stream)
+        while data := text.read(PIECE):
             *complete, rest = (rest + data).split(b"\n")
             for line in complete:
                 number += 1

@@ -6,7 +6,6 @@ these are mended. Where the XML is broken for good, the rest is read from the ne
 the caller says so.
 """
 
-import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
@@ -15,6 +14,7 @@ from xml.parsers import expat
 
 import msgspec
 
+from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, InvalidInput
 
@@ -26,7 +26,6 @@ FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 # Which records may begin in a record, by its name; "" is outside of all.
 Nesting: TypeAlias = Mapping[str, frozenset[str]]
 
-_CONTROL: Final = bytes({*range(32)} - {9, 10, 13})
 _BAD_REFERENCE: Final = re.compile(
     rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));"
 )
@@ -76,34 +75,15 @@ def read(
 def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
     """Return what makes UTF-8 without control characters of the bytes of a file."""
     match = _ENCODING.search(head, 0, HEAD)
-    name = match[1].decode() if match else "utf-8"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        name = "utf-16"
-    try:
-        decoder = codecs.getincrementaldecoder(name)(_CP1252)
-        is_utf8 = codecs.lookup(name).name == "utf-8"
-    except LookupError:
-        raise ImportFailed(f"The encoding {name} that the file names is not known.") from None
+    convert = to_utf8(head, match[1].decode() if match else "utf-8")
 
     def mend(data: bytes, final: bool) -> bytes:
-        text = decoder.decode(data, final)
-        clean = (data if is_utf8 and text.isascii() else text.encode()).translate(None, _CONTROL)
+        clean = convert(data, final)
         if b"&#" in clean:
             clean = _BAD_REFERENCE.sub(b"", clean)
         return _UNQUOTED.sub(rb'"\1"', clean)
 
     return mend
-
-
-_CP1252: Final = "commentsvc.cp1252"
-
-
-def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
-    """Read what is not in the encoding of the file as Windows does."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    wrong = error.object[error.start : error.end]
-    return wrong.decode("cp1252", "replace"), error.end
 
 
 class _Open:
@@ -302,6 +282,3 @@ class _Reader:
             )
         if len(self._text) > 1:
             self._text[:] = ["".join(self._text)[:FIELD_LIMIT]]
-
-
-codecs.register_error(_CP1252, _as_cp1252)

@@ -185,6 +185,19 @@ def test_who_runs_the_blog_is_known_and_what_is_pinned(
     assert [each.id for each in found if each.is_pinned] == pinned
 
 
+@pytest.mark.parametrize("text", [DISQUS, REMARK42, COMMENTO, GISCUS])
+def test_texts_are_read_as_shells_and_editors_write_them(tmp_path: Path, text: str) -> None:
+    """With a mark, in UTF-16, with bytes of Windows' encoding, with control characters."""
+    text = text.replace("One", "Öne").replace("answer", "änswer")
+    plain = parsed(written(tmp_path, "plain", text))
+    assert any("Öne" in each.text or "änswer" in each.text for each in comments(plain))
+    for encoding in ("utf-8-sig", "utf-16", "cp1252"):
+        (tmp_path / encoding).write_bytes(text.encode(encoding))
+        assert parsed(tmp_path / encoding) == plain, encoding
+    controlled = text.replace("Öne", "Ö\x01n\x08e").replace("änswer", "än\x1fswer")
+    assert parsed(written(tmp_path, "controlled", controlled)) == plain
+
+
 @pytest.mark.parametrize("text", [DISQUS, WORDPRESS, ISSO_JSON])
 def test_packed_files_are_read(tmp_path: Path, text: str) -> None:
     plain = parsed(written(tmp_path, "plain", text))
@@ -196,6 +209,7 @@ def test_packed_files_are_read(tmp_path: Path, text: str) -> None:
         made.mkdir("export")
         made.writestr("export/1", text)
         made.writestr("export/2", text)
+        made.writestr("__MACOSX/export/._1", b"\0\5")
     assert parsed(archive) == plain * 2
 
 

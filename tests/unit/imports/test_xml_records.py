@@ -58,9 +58,10 @@ def test_any_encoding_is_read(tmp_path: Path, head: str, encoding: str) -> None:
     assert read(tmp_path, wxr(item("Grüße"), head=head).encode(encoding)) == ["Grüße"]
 
 
-def test_an_unknown_encoding_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ImportFailed, match="encoding x-none"):
-        read(tmp_path, wxr(item("a"), head='<?xml version="1.0" encoding="x-none"?>'))
+@pytest.mark.parametrize("name", ["x-none", "base64", "rot13", "idna", "utf-32"])
+def test_an_encoding_that_cannot_be_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ImportFailed, match=f"encoding {name} that"):
+        read(tmp_path, wxr(item("a"), head=f'<?xml version="1.0" encoding="{name}"?>'))
 
 
 @pytest.mark.parametrize(

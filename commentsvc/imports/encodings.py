@@ -1,0 +1,55 @@
+"""Text in whatever encoding, as UTF-8: piece by piece, and without control characters.
+
+Editors and shells put a mark before the text, some write UTF-16, and exports in the wild hold bytes
+of Windows' encoding in a text that is UTF-8 else.
+"""
+
+import codecs
+from collections.abc import Callable
+from typing import Final
+
+from commentsvc.imports.records import ImportFailed
+
+_CONTROL: Final = bytes({*range(32)} - {9, 10, 13})
+_CP1252: Final = "commentsvc.cp1252"
+
+# Takes the next bytes, and whether they are the last; gives them as UTF-8.
+ToUtf8 = Callable[[bytes, bool], bytes]
+
+
+def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
+    """Return what makes UTF-8 of a file that begins with `head`, and names that encoding.
+
+    Raises ImportFailed where there is no such encoding.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        name = "utf-16"
+    elif head.startswith(codecs.BOM_UTF8):
+        name = "utf-8-sig"
+    try:
+        b"<".decode(name, "replace")  # a LookupError for what is no encoding of texts, as base64
+        decoder = codecs.getincrementaldecoder(name)(_CP1252)
+        is_utf8 = codecs.lookup(name).name == "utf-8"
+    except (LookupError, UnicodeError):
+        raise ImportFailed(f"The encoding {name} that the file names is not known.") from None
+
+    def convert(data: bytes, final: bool) -> bytes:
+        try:
+            text = decoder.decode(data, final)
+        except UnicodeError as error:
+            raise ImportFailed(f"The file is not in the encoding {name} that it names.") from error
+        clean = data if is_utf8 and text.isascii() else text.encode()
+        return clean.translate(None, _CONTROL)
+
+    return convert
+
+
+def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    """Read what is not in the encoding of the file as Windows does."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return wrong.decode("cp1252", "replace"), error.end
+
+
+codecs.register_error(_CP1252, _as_cp1252)
