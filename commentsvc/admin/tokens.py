@@ -13,7 +13,7 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import SCOPES
-from commentsvc.moderation.permissions import OF_SCOPE, Permission
+from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
@@ -59,7 +59,7 @@ class TokenPages:
         seen = [site for site in self._sites if context.actor.sees(site)]
         if (
             not 0 < len(name) <= NAME_LENGTH
-            or scope not in SCOPES
+            or scope not in _scopes(context)
             or days not in map(str, DAYS)
             or not {*sites} <= {*seen}
         ):
@@ -75,11 +75,15 @@ class TokenPages:
             "tokens.html",
             context,
             tokens=await self._database.read(api_tokens.of_moderator, owner),
-            # An account makes no token that may do more than itself.
-            scopes=[each for each in SCOPES if OF_SCOPE[each] & context.actor.permissions],
+            scopes=_scopes(context),
             sites=[site for site in self._sites if context.actor.sees(site)],
             name_length=NAME_LENGTH,
             days=DAYS,
             token=token,
             done=done,
         )
+
+
+def _scopes(context: RequestContext) -> list[str]:
+    """The scopes of tokens that an account makes: what it may do itself."""
+    return [scope for scope in SCOPES if context.may(scope)]

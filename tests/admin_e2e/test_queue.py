@@ -268,6 +268,8 @@ def test_everybody_can_use_the_pages(
             "dashboard",
             "settings",
             "account",
+            "accounts",
+            "tokens",
             "factor",
             "comment?id=0",
         ):

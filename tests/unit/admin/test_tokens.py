@@ -39,3 +39,7 @@ def test_a_token_is_not_made_for_what_cannot_be(tmp_path: Path) -> None:
         other = Seat(service)
         other.sign_in("mo")
         assert other.send("tokens", **good, sites=["blog"]).status == 400
+        scopes = r'<option value="(read|decide|administer)"'
+        assert re.findall(scopes, text(seat.get("tokens"))) == ["read", "decide", "administer"]
+        assert re.findall(scopes, text(other.get("tokens"))) == ["read"]
+        assert other.send("tokens", **{**good, "scope": "decide"}).status == 400
