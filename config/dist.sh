@@ -1,9 +1,11 @@
 #!/bin/sh
-# Builds what is published: the source archive and, from it, the wheel for this machine's Python.
+# Builds what is published: the source archive and, from it, wheels for this kind of processor.
 #
 #   sh config/dist.sh [FOLDER]     into dist/, or FOLDER; it is emptied first
 #
-# The wheel is named after the oldest glibc that it runs with (manylinux), where auditwheel can tell.
+# One wheel is for the Python of .venv; the variable PYTHONS names others, such as "python3.12
+# python3.13", whose headers must be installed. A wheel is named after the oldest glibc that it runs
+# with (manylinux), where auditwheel can tell.
 set -eu
 cd "$(dirname "$0")/.."
 sh config/bootstrap.sh dist
@@ -16,10 +18,19 @@ python -m build --no-isolation --outdir "$folder/built" . >build/dist.log 2>&1 |
     tail -n 30 build/dist.log >&2
     exit 1
 }
-auditwheel repair --wheel-dir "$folder" "$folder"/built/*.whl >>build/dist.log 2>&1 || {
-    echo "commentsvc: the wheel is for machines like this one: $(tail -n 1 build/dist.log)" >&2
-    mv "$folder"/built/*.whl "$folder"
-}
+for other in ${PYTHONS:-}; do
+    "$other" -m pip wheel --no-deps --wheel-dir "$folder/built" "$folder"/built/*.tar.gz \
+        >>build/dist.log 2>&1 || {
+        echo "commentsvc: no wheel for $other: $(tail -n 1 build/dist.log)" >&2
+        exit 1
+    }
+done
+for wheel in "$folder"/built/*.whl; do
+    auditwheel repair --wheel-dir "$folder" "$wheel" >>build/dist.log 2>&1 || {
+        echo "commentsvc: $wheel is for machines like this one: $(tail -n 1 build/dist.log)" >&2
+        mv "$wheel" "$folder"
+    }
+done
 mv "$folder"/built/*.tar.gz "$folder"
 rm -r "$folder/built"
 ls "$folder"
