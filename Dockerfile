@@ -6,7 +6,7 @@
 #       --memory 512m --pids-limit 100 \
 #       -p 127.0.0.1:8080:8080 -v comments:/data commentsvc
 #
-# config/compose.yml runs it behind a proxy with TLS; config/README.md has more.
+# config/compose.yml runs it behind a proxy with TLS; docs/installing.md has more.
 #
 # Where packages come by a mirror of your own, its settings go in as secrets, which stay out of the
 # image: --secret id=apt,src=APT.CONF --secret id=pip,src=PIP.CONF --secret id=ca,src=CA.PEM

@@ -124,7 +124,7 @@ def site(tmp_path: Path, hugo: str) -> Site:
 
 @pytest.mark.parametrize("way", ["theme", "module"])
 def test_the_readme_can_be_followed_to_the_letter(tmp_path: Path, hugo: str, way: str) -> None:
-    text = (WIDGET / "hugo/README.md").read_text()
+    text = (WIDGET.parent / "docs/hugo.md").read_text()
     theme, module, outputs = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     site = Site(tmp_path / "blog", hugo)
     site.post("one", "aliases: [/first/]")

@@ -32,7 +32,7 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "caddy": "in reverse_proxy: no header_up -X-Forwarded-For",
         "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
         "commentsvc": "and in the settings, where the proxy comes from: server.trusted_proxies; a "
-        "container's published port hides everybody behind one address (config/README.md)",
+        "container's published port hides everybody behind one address (docs/installing.md)",
     },
     "claim": {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
