@@ -174,8 +174,17 @@ def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
 
 
 def catalogs() -> dict[str, Catalog]:
-    """Return all languages by their tags, English first."""
-    return {ENGLISH: read(POT), **{tag: read(path) for tag, path in paths().items()}}
+    """Return all languages by their tags, English first, as they are shown."""
+    found = {ENGLISH: read(POT), **{tag: read(path) for tag, path in paths().items()}}
+    for message in found["fr"]:
+        said = message.string or ""
+        message.string = typeset(said) if isinstance(said, str) else tuple(map(typeset, said))
+    return found
+
+
+def typeset(french: str) -> str:
+    """Return a French text whose signs never begin a line: their spaces are non-breaking."""
+    return re.sub(r" (?=[;:?!»])|(?<=«) ", "\N{NO-BREAK SPACE}", french)
 
 
 def hugo_file() -> str:

@@ -133,7 +133,7 @@ def test_a_fault_of_a_translation_is_found(change: dict[str, object], fault: str
 
 
 def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
-    french = catalogues.read(catalogues.paths()["fr"])
+    french = catalogues.catalogs()["fr"]
     texts = [text for entry in french if entry.id for text in forms(entry)]
     assert [text for text in texts if re.search(r" [;:?!»]|« ", text)] == []
 
