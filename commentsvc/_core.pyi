@@ -194,11 +194,14 @@ class Request:
         headers: Sequence[tuple[str, str]],
         body: bytes,
         tags: Sequence[str] = (),
+        gzip: bytes = b"",
     ) -> None:
         """Answer, once. With `tags` a 200 answer to GET or HEAD is stored under the target.
 
         The core adds Date, Content-Length, Connection, and ETag where there are tags, answers
-        HEAD and If-None-Match, and drops the answer if the client has left.
+        HEAD and If-None-Match, and drops the answer if the client has left. What is stored may
+        have a second variant, `gzip`, which is `body` with that content coding: clients get it
+        that prefer it, with an ETag of its own, and both have `Vary: Accept-Encoding`.
         Raises ValueError for a status outside 200…599, a field name or value that could end
         its line, a field the core sets itself or over 128 tags; RuntimeError when answered before.
         """

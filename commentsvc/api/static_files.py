@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from commentsvc.http.compression import BEST, compressed
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -145,4 +146,5 @@ class Files:
     def _file(self, name: str, content: bytes) -> Response:
         suffix = name[name.rfind(".") :] if "." in name else ""
         media_type = TYPES.get(suffix, "application/octet-stream")
-        return Response(200, (("Content-Type", media_type), *self._public), content, TAG)
+        headers = (("Content-Type", media_type), *self._public)
+        return compressed(Response(200, headers, content, TAG), BEST)

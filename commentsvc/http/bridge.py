@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, TypedDict
 
 from commentsvc import _core
 from commentsvc.http import messages, refusals
+from commentsvc.http.compression import compressed
 from commentsvc.settings.schema import ServerSettings
 
 _log = logging.getLogger(__name__)
@@ -266,7 +267,7 @@ class Bridge:
             return shared[question]
         answer = self._answering.handle(request)
         if isinstance(answer, messages.Response) and answer.tags:
-            shared[question] = answer
+            answer = shared[question] = compressed(answer)
         return answer
 
     def _begin(self, call: _core.Request, shared: Shared) -> None:
@@ -292,7 +293,7 @@ class Bridge:
         self, call: _core.Request, request: messages.Request, answer: Awaitable[messages.Response]
     ) -> None:
         try:
-            outcome: messages.Response | Exception = await answer
+            outcome: messages.Response | Exception = compressed(await answer)
         except Exception as error:
             outcome = error
         self._conclude(call, request, outcome)
@@ -319,7 +320,9 @@ class Bridge:
                 if call.stream(response.headers, response.body, response.follows, *response.group):
                     return
                 response = FULL
-            call.respond(response.status, response.headers, response.body, response.tags)
+            call.respond(
+                response.status, response.headers, response.body, response.tags, response.gzip
+            )
         except ValueError as error:  # a handler of ours made a header that cannot be sent
             response = _failure(request, error)
             call.respond(response.status, response.headers, response.body)

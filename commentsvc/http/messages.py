@@ -76,6 +76,8 @@ class HttpError(Exception):
 class Response(msgspec.Struct, frozen=True):
     """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length.
 
+    A stored one may have its body with the content coding `gzip` too, see `http.compression`.
+
     One that `follows` a tag goes on with what is published under it; only a handler that is a
     plain function can be sure to miss nothing. Its `group` is a number that clients share, and how
     many such answers they may have, 0 for any number.
@@ -87,6 +89,7 @@ class Response(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     follows: str = ""
     group: tuple[int, int] = (0, 0)
+    gzip: bytes = b""
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

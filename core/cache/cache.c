@@ -135,7 +135,7 @@ void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count
             continue;
         __builtin_prefetch(&cache->purges->last[entry->tags[0]]);
         /* Its first lines may have been those of another answer in its bucket. */
-        const char *own = entry_full(entry).rest.data;
+        const char *own = entry_full(entry, false).rest.data;
         __builtin_prefetch(own);
         __builtin_prefetch(own + LINE);
     }

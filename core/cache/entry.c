@@ -2,20 +2,36 @@
 #include "cache/entry.h"
 
 #include "base/limits.h"
-#include "http/etag.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What ends the own lines of every entry, and is all of them in its 304. */
-enum { TAIL_SIZE = sizeof "ETag: " - 1 + ETAG_SIZE + sizeof "\r\n\r\n" - 1 };
-
-static size_t size_of(const struct entry *entry)
+/* The sizes of the compressed variant stand before it: few entries have one, and in `struct entry`
+ * they would make the others larger than three cache lines. */
+static size_t variant_size(const struct rendered_variant *variant)
 {
-    size_t size = offsetof(struct entry, tags) + entry->tag_count * sizeof *entry->tags +
-                  entry->target_size + entry->own_size + entry->body_size;
-    return size < sizeof *entry ? sizeof *entry : size;
+    return sizeof *variant + variant->own_size + variant->body_size;
+}
+
+static size_t plain_size(const struct entry *entry)
+{
+    return offsetof(struct entry, tags) + entry->tag_count * sizeof *entry->tags +
+           entry->target_size + entry->own_size + entry->body_size;
+}
+
+/* Where the compressed variant begins. */
+static const char *variant_of(const struct entry *entry, struct rendered_variant *variant)
+{
+    assert(entry->has_gzip);
+    const char *at = (const char *)entry + plain_size(entry);
+    memcpy(variant, at, sizeof *variant);
+    return at + sizeof *variant;
+}
+
+static size_t at_least_entry(size_t size)
+{
+    return size < sizeof(struct entry) ? sizeof(struct entry) : size;
 }
 
 struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *reply)
@@ -26,15 +42,17 @@ struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *r
     size_t own_size = full.rest.size - full.body_size;
     assert(reply->tag_count > 0 && reply->tag_count <= LIMIT_TAGS && LIMIT_TAGS <= UINT8_MAX);
     assert(target.size <= LIMIT_TARGET && LIMIT_TARGET <= UINT16_MAX);
-    assert(not_modified.rest.size == TAIL_SIZE && own_size <= UINT8_MAX);
+    assert(not_modified.rest.size == RESPONSE_TAIL_SIZE && own_size <= UINT8_MAX);
     const struct entry made = {
         .sequence = reply->sequence,
         .body_size = full.body_size,
         .target_size = (uint16_t)target.size,
         .own_size = (uint8_t)own_size,
         .tag_count = (uint8_t)reply->tag_count,
+        .has_gzip = reply->gzip.body_size > 0,
     };
-    struct entry *entry = malloc(size_of(&made));
+    size_t size = plain_size(&made) + (made.has_gzip ? variant_size(&reply->gzip) : 0);
+    struct entry *entry = malloc(at_least_entry(size));
     if (!entry)
         return NULL;
     *entry = made;
@@ -46,7 +64,14 @@ struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *r
     memcpy(entry->tags, reply->tags, reply->tag_count * sizeof *reply->tags);
     char *at = (char *)(entry->tags + entry->tag_count);
     memcpy(at, target.data, target.size);
-    memcpy(at + target.size, full.rest.data, full.rest.size);
+    at += target.size;
+    memcpy(at, full.rest.data, full.rest.size);
+    if (entry->has_gzip) {
+        at += full.rest.size;
+        memcpy(at, &reply->gzip, sizeof reply->gzip);
+        memcpy(at + sizeof reply->gzip, reply_gzip_own(reply).data,
+               (size_t)reply->gzip.own_size + reply->gzip.body_size);
+    }
     return entry;
 }
 
@@ -58,7 +83,13 @@ void entry_release_head(struct shared_heads *shared_heads, struct entry *entry)
 
 size_t entry_cost(const struct entry *entry)
 {
-    return size_of(entry) + LIMIT_BLOCK_OVERHEAD;
+    size_t size = plain_size(entry);
+    struct rendered_variant gzip;
+    if (entry->has_gzip) {
+        variant_of(entry, &gzip);
+        size += variant_size(&gzip);
+    }
+    return at_least_entry(size) + LIMIT_BLOCK_OVERHEAD;
 }
 
 size_t entry_max_size(const struct reply *reply)
@@ -66,35 +97,46 @@ size_t entry_max_size(const struct reply *reply)
     return reply->size + 2 * LIMIT_BLOCK_OVERHEAD;
 }
 
-/* The own lines; the body lies behind them. */
-static const char *own_of(const struct entry *entry)
+/* The own lines of a variant; its body, of `*body_size` bytes, lies behind them. */
+static struct slice own_of(const struct entry *entry, bool gzip, uint32_t *body_size)
 {
-    return (const char *)(entry->tags + entry->tag_count) + entry->target_size;
+    struct rendered_variant variant;
+    if (gzip) {
+        const char *own = variant_of(entry, &variant);
+        *body_size = variant.body_size;
+        return slice_of(own, variant.own_size);
+    }
+    *body_size = entry->body_size;
+    return slice_of((const char *)(entry->tags + entry->tag_count) + entry->target_size,
+                    entry->own_size);
 }
 
-struct slice entry_etag(const struct entry *entry)
+struct slice entry_etag(const struct entry *entry, bool gzip)
 {
-    const char *end = own_of(entry) + entry->own_size;
-    return slice_of(end - (sizeof "\r\n\r\n" - 1) - ETAG_SIZE, ETAG_SIZE);
+    uint32_t body_size;
+    return response_own_etag(own_of(entry, gzip, &body_size));
 }
 
-struct response_view entry_full(const struct entry *entry)
+struct response_view entry_full(const struct entry *entry, bool gzip)
 {
+    uint32_t body_size;
+    struct slice own = own_of(entry, gzip, &body_size);
     return (struct response_view){
         .shared = slice_of(entry->shared_head->bytes, entry->shared_head->full_size),
         .date = entry->shared_head->full_date,
-        .body_size = entry->body_size,
-        .rest = slice_of(own_of(entry), (size_t)entry->own_size + entry->body_size),
+        .body_size = body_size,
+        .rest = slice_of(own.data, own.size + body_size),
     };
 }
 
-struct response_view entry_not_modified(const struct entry *entry)
+struct response_view entry_not_modified(const struct entry *entry, bool gzip)
 {
     const struct shared_head *shared_head = entry->shared_head;
+    uint32_t body_size;
     return (struct response_view){
         .shared =
             slice_of(shared_head->bytes + shared_head->full_size, shared_head->not_modified_size),
         .date = shared_head->not_modified_date,
-        .rest = slice_of(own_of(entry) + entry->own_size - TAIL_SIZE, TAIL_SIZE),
+        .rest = response_own_tail(own_of(entry, gzip, &body_size)),
     };
 }

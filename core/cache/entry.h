@@ -10,6 +10,7 @@
 #include "http/response.h"
 #include "seam/reply.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,8 @@ struct entry {
     uint8_t tag_count;
     uint8_t queue;
     uint8_t frequency;
-    uint32_t tags[]; /* then the bytes of target, own lines, body */
+    bool has_gzip;   /* there is a compressed variant */
+    uint32_t tags[]; /* then the bytes of target, own lines, body, compressed variant */
 };
 
 /* Keep a copy of `reply`, which has tags; NULL without memory. */
@@ -46,10 +48,11 @@ static inline struct slice entry_target(const struct entry *entry)
     return slice_of((const char *)(entry->tags + entry->tag_count), entry->target_size);
 }
 
-struct slice entry_etag(const struct entry *entry);
+/* With `gzip` it is about the compressed variant, which the entry must have. */
+struct slice entry_etag(const struct entry *entry, bool gzip);
 
 /* What is sent: the answer, or its 304. */
-struct response_view entry_full(const struct entry *entry);
-struct response_view entry_not_modified(const struct entry *entry);
+struct response_view entry_full(const struct entry *entry, bool gzip);
+struct response_view entry_not_modified(const struct entry *entry, bool gzip);
 
 #endif

@@ -179,6 +179,7 @@ struct framing {
     bool close;
     bool keep_alive;
     bool conditional;
+    bool accepts_codings;
 };
 
 /* A tab among the blanks behind a value does not belong to it (RFC 9110 section 5.5), but there are
@@ -287,6 +288,12 @@ static int read_field(struct slice name, struct slice value, struct head *head,
         if (is_alias(name, SLICE("content-length")))
             return 400;
         break;
+    case 15:
+        if (slice_equal_nocase(name, SLICE("accept-encoding"))) {
+            head->accept_encoding = framing->accepts_codings ? slice_of("", 0) : value;
+            framing->accepts_codings = true;
+        }
+        break;
     case 17:
         if (slice_equal_nocase(name, SLICE("transfer-encoding")))
             return read_codings(value, head, framing);
@@ -351,6 +358,8 @@ static bool reuse_rest(struct cursor *cursor, struct head *head)
     head->fields.data += moved;
     if (head->if_none_match.size > 0)
         head->if_none_match.data += moved;
+    if (head->accept_encoding.size > 0)
+        head->accept_encoding.data += moved;
     cursor->at += size;
     return true;
 }

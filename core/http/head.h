@@ -30,11 +30,12 @@ struct head {
     bool chunked;         /* the body comes in chunks; never together with a length */
     bool expect_continue; /* the client waits for "100 Continue" */
     uint64_t content_length;
-    struct slice target;        /* path?query, or "*" for OPTIONS */
-    struct slice fields;        /* the field lines, each with its CRLF */
-    struct slice if_none_match; /* empty when absent or given twice */
-    struct slice rest;          /* from the version to the empty line */
-    size_t size;                /* bytes of the whole head */
+    struct slice target;          /* path?query, or "*" for OPTIONS */
+    struct slice fields;          /* the field lines, each with its CRLF */
+    struct slice if_none_match;   /* empty when absent or given twice */
+    struct slice accept_encoding; /* the same */
+    struct slice rest;            /* from the version to the empty line */
+    size_t size;                  /* bytes of the whole head */
 };
 
 struct slice method_name(enum method method);

@@ -97,17 +97,22 @@ static char *put_date(char *at, const char *start, struct rendered *rendered)
     return put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
 }
 
+/* A cache between us and clients must ask again for those that may get another variant. */
+static char *put_vary(char *at, const struct response *response)
+{
+    struct slice vary = SLICE("Vary: Accept-Encoding\r\n");
+    return response->gzip.size > 0 ? put(at, vary.data, vary.size) : at;
+}
+
 /* The entity tag, and the empty line. */
-static char *put_end(char *at, const char *start, struct slice etag, struct rendered *rendered)
+static char *put_end(char *at, struct slice etag)
 {
     if (etag.size > 0) {
         at = put(at, "ETag: ", 6);
         at = put(at, etag.data, etag.size);
         at = put(at, "\r\n", 2);
     }
-    at = put(at, "\r\n", 2);
-    rendered->head_size = (uint32_t)(at - start);
-    return at;
+    return put(at, "\r\n", 2);
 }
 
 char *response_write_full(char *at, const struct response *response, struct slice etag,
@@ -116,14 +121,27 @@ char *response_write_full(char *at, const struct response *response, struct slic
     char *start = at;
     at = put_status(at, response->status);
     at = put(at, response->fields.data, response->fields.size);
+    at = put_vary(at, response);
     at = put_date(at, start, rendered);
     /* RFC 9110 section 8.6: none with 204. */
     if (response->status != 204) {
         at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
         rendered->body_size = (uint32_t)response->body.size;
     }
-    at = put_end(at, start, etag, rendered);
+    at = put_end(at, etag);
+    rendered->head_size = (uint32_t)(at - start);
     return put(at, response->body.data, rendered->body_size);
+}
+
+char *response_write_gzip(char *at, const struct response *response, struct slice etag,
+                          struct rendered_variant *variant)
+{
+    char *start = at;
+    at += sprintf(at, "Content-Length: %zu\r\nContent-Encoding: gzip\r\n", response->gzip.size);
+    at = put_end(at, etag);
+    variant->own_size = (uint32_t)(at - start);
+    variant->body_size = (uint32_t)response->gzip.size;
+    return put(at, response->gzip.data, response->gzip.size);
 }
 
 char *response_write_chunk(char *at, struct slice data)
@@ -143,7 +161,8 @@ char *response_write_stream(char *at, const struct response *response, bool chun
     at = put_date(at, start, rendered);
     if (chunked)
         at = put(at, coding.data, coding.size);
-    at = put_end(at, start, slice_of("", 0), rendered);
+    at = put_end(at, slice_of("", 0));
+    rendered->head_size = (uint32_t)(at - start);
     char *body = at;
     if (chunked && response->body.size > 0)
         at = response_write_chunk(at, response->body);
@@ -167,8 +186,11 @@ char *response_write_not_modified(char *at, const struct response *response, str
             at = put(at, fields.data, size);
         slice_skip(&fields, size);
     }
+    at = put_vary(at, response);
     at = put_date(at, start, rendered);
-    return put_end(at, start, etag, rendered);
+    at = put_end(at, etag);
+    rendered->head_size = (uint32_t)(at - start);
+    return at;
 }
 
 static struct slice connection_field(enum persistence persistence)

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/slice.h"
+#include "http/etag.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@ struct response {
     int status;
     struct slice fields; /* lines, each with its CRLF, without those the core writes */
     struct slice body;
+    struct slice gzip;    /* the body with this coding, for clients that prefer it; empty: none */
     const uint32_t *tags; /* indexes, see seam/tag.h */
     size_t tag_count;     /* 0: not to be stored */
     struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
@@ -30,6 +32,14 @@ struct rendered {
     uint32_t head_size; /* with its empty line */
     uint32_t body_size;
     uint32_t date; /* from `start` to the 29 bytes of the date */
+};
+
+/* The same, for an answer that differs from another one by its own lines, which come behind that of
+ * the date, and by its body behind them. */
+struct rendered_variant {
+    uint32_t start;    /* from the start of the block */
+    uint32_t own_size; /* of its own lines and the empty one */
+    uint32_t body_size;
 };
 
 /* What is sent one behind the other; it borrows the bytes from where they are kept. */
@@ -56,6 +66,21 @@ static inline struct response_view rendered_view(const void *block, const struct
         .body_size = rendered->body_size,
         .rest = slice_of(head + size, rendered->head_size - size + rendered->body_size),
     };
+}
+
+/* What ends the own lines of an answer with an entity tag, and is all of them in its 304. */
+enum { RESPONSE_TAIL_SIZE = sizeof "ETag: " - 1 + ETAG_SIZE + sizeof "\r\n\r\n" - 1 };
+
+/* The entity tag in own lines. */
+static inline struct slice response_own_etag(struct slice own)
+{
+    return slice_of(own.data + own.size - (sizeof "\r\n\r\n" - 1) - ETAG_SIZE, ETAG_SIZE);
+}
+
+/* The part of own lines that a 304 has. */
+static inline struct slice response_own_tail(struct slice own)
+{
+    return slice_of(own.data + own.size - RESPONSE_TAIL_SIZE, RESPONSE_TAIL_SIZE);
 }
 
 /* Cut the body off. */
@@ -88,6 +113,11 @@ size_t response_max_size(const struct response *response, struct slice etag);
 /* Write head and body at `at`; fill `rendered` but its start. Returns the end. */
 char *response_write_full(char *at, const struct response *response, struct slice etag,
                           struct rendered *rendered);
+
+/* Write the own lines and the body of the compressed variant at `at`; fill `variant` but its start.
+ * Returns the end. */
+char *response_write_gzip(char *at, const struct response *response, struct slice etag,
+                          struct rendered_variant *variant);
 
 /* Write the head of an answer that goes on, and what it begins with; fill `rendered` but its start.
  * Returns the end. */

@@ -2,19 +2,26 @@
 #include "seam/reply.h"
 
 #include "base/clock.h"
+#include "http/coding.h"
 #include "http/etag.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of a field, as `struct head` has it: empty when absent or given twice. */
+static struct slice field_once(const struct request *request, struct slice lower)
+{
+    struct slice fields = request_fields(request), value, second;
+    if (!head_next_field(&fields, lower, &value) || head_next_field(&fields, lower, &second))
+        return slice_of("", 0);
+    return value;
+}
+
 /* Whether the client holds the answer named `etag` already (RFC 9110 section 13.1.2). */
 static bool is_known(const struct request *request, struct slice etag)
 {
-    struct slice fields = request_fields(request), value, second;
-    if (!request->storable || !head_next_field(&fields, SLICE("if-none-match"), &value))
-        return false;
-    return !head_next_field(&fields, SLICE("if-none-match"), &second) && etag_is_named(value, etag);
+    return etag_is_named(field_once(request, SLICE("if-none-match")), etag);
 }
 
 /* HEAD is answered by the head that a stream would have, and that is all. */
@@ -29,9 +36,24 @@ static struct slice subject(const struct request *request, const struct response
     return is_stream(request, response) ? response->follows : request_target(request);
 }
 
-/* Write target, answer and 304 behind the tags; the end of it all. */
+/* The entity tags of an answer that is stored; empty where there is no such variant. */
+struct etags {
+    char texts[2][ETAG_SIZE];
+    struct slice plain, gzip;
+};
+
+static void make_etags(struct etags *etags, const struct response *response, size_t tag_count)
+{
+    etags->plain = etags->gzip = slice_of("", 0);
+    if (tag_count > 0)
+        etags->plain = etag_make(response->body, etags->texts[0]);
+    if (response->gzip.size > 0)
+        etags->gzip = etag_make(response->gzip, etags->texts[1]);
+}
+
+/* Write target, answer, 304 and compressed variant behind the tags; the end of it all. */
 static char *render(struct reply *reply, const struct request *request,
-                    const struct response *response, struct slice etag)
+                    const struct response *response, const struct etags *etags)
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
     struct slice target = subject(request, response);
@@ -40,52 +62,77 @@ static char *render(struct reply *reply, const struct request *request,
     reply->full.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
         return response_write_stream(at, response, reply->chunked, &reply->full);
-    at = response_write_full(at, response, etag, &reply->full);
+    at = response_write_full(at, response, etags->plain, &reply->full);
     if (reply->tag_count == 0)
         return at;
     reply->not_modified.start = (uint32_t)(at - start);
-    return response_write_not_modified(at, response, etag, &reply->not_modified);
+    at = response_write_not_modified(at, response, etags->plain, &reply->not_modified);
+    if (response->gzip.size == 0)
+        return at;
+    reply->gzip.start = (uint32_t)(at - start);
+    return response_write_gzip(at, response, etags->gzip, &reply->gzip);
 }
 
 /* The bytes that all of it takes at most. */
 static size_t bound(const struct request *request, const struct response *response,
-                    struct slice etag, size_t tag_count)
+                    const struct etags *etags, size_t tag_count)
 {
+    size_t head = response_max_size(response, etags->plain) - response->body.size;
     size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
-                  subject(request, response).size + response_max_size(response, etag);
+                  subject(request, response).size + head + response->body.size;
     if (tag_count > 0)
-        size += response_max_size(response, etag) - response->body.size; /* a 304 has none */
+        size += head; /* of the 304 */
+    if (response->gzip.size > 0)
+        size += head + response->gzip.size;
     return size;
 }
 
-struct reply *reply_new(const struct request *request, const struct response *response)
+struct reply *reply_new(const struct request *request, const struct response *given)
 {
-    size_t tag_count = request->storable && response->status == 200 ? response->tag_count : 0;
-    char etag_text[ETAG_SIZE];
-    struct slice etag = slice_of(etag_text, 0);
-    if (tag_count > 0)
-        etag = etag_make(response->body, etag_text);
-    size_t most = bound(request, response, etag, tag_count);
+    struct response response = *given;
+    size_t tag_count = request->storable && response.status == 200 ? response.tag_count : 0;
+    if (tag_count == 0)
+        response.gzip = slice_of("", 0);
+    struct etags etags;
+    make_etags(&etags, &response, tag_count);
+    bool prefers_gzip = response.gzip.size > 0 &&
+                        coding_prefers_gzip(field_once(request, SLICE("accept-encoding")));
+    size_t most = bound(request, &response, &etags, tag_count);
     struct reply *reply = most <= UINT32_MAX ? malloc(most) : NULL;
     if (!reply)
         return NULL;
     *reply = (struct reply){
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
-        .etag_matches = tag_count > 0 && is_known(request, etag),
+        .prefers_gzip = prefers_gzip,
+        .etag_matches = tag_count > 0 && is_known(request, prefers_gzip ? etags.gzip : etags.plain),
         .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
-        .target_size = (uint32_t)subject(request, response).size,
-        .kind = is_stream(request, response) ? REPLY_STREAM : REPLY_ANSWER,
+        .target_size = (uint32_t)subject(request, &response).size,
+        .kind = is_stream(request, &response) ? REPLY_STREAM : REPLY_ANSWER,
         .chunked = !request->http10,
-        .group = response->group,
-        .group_limit = response->group_limit,
+        .group = response.group,
+        .group_limit = response.group_limit,
         .tag_count = (uint32_t)tag_count,
     };
     if (tag_count > 0)
-        memcpy(reply->tags, response->tags, tag_count * sizeof(uint32_t));
-    reply->size = (uint32_t)(render(reply, request, response, etag) - (char *)reply);
+        memcpy(reply->tags, response.tags, tag_count * sizeof(uint32_t));
+    reply->size = (uint32_t)(render(reply, request, &response, &etags) - (char *)reply);
     return reply;
+}
+
+struct response_view reply_view(const struct reply *reply)
+{
+    bool known = reply->etag_matches;
+    struct response_view view = rendered_view(reply, known ? &reply->not_modified : &reply->full);
+    if (reply->prefers_gzip) {
+        struct slice own = reply_gzip_own(reply);
+        view.body_size = known ? 0 : reply->gzip.body_size;
+        view.rest = known ? response_own_tail(own) : slice_of(own.data, own.size + view.body_size);
+    }
+    if (reply->without_body)
+        response_view_cut_body(&view);
+    return view;
 }
 
 void reply_free(struct reply *reply)

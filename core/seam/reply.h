@@ -25,14 +25,16 @@ struct reply {
     uint32_t tag_count; /* 0: not to be stored */
     struct rendered full;
     struct rendered not_modified; /* the 304 answer; empty unless there are tags */
+    struct rendered_variant gzip; /* the compressed variant; empty unless there is one */
+    bool prefers_gzip;            /* the client, and there is one */
     bool without_body;            /* the request was HEAD */
-    bool etag_matches;            /* the request's If-None-Match names our ETag */
+    bool etag_matches;            /* the request's If-None-Match names the ETag of its variant */
     enum reply_kind kind;
     bool chunked;   /* a stream's body is, since its client speaks HTTP/1.1 */
     uint32_t group; /* of clients, as in the response */
     uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */
-    uint32_t tags[];    /* then the bytes of target, full, not_modified */
+    uint32_t tags[];    /* then the bytes of target, full, not_modified, gzip */
 };
 
 /* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
@@ -44,6 +46,15 @@ static inline struct slice reply_target(const struct reply *reply)
 {
     return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
 }
+
+/* The own lines of the compressed variant. */
+static inline struct slice reply_gzip_own(const struct reply *reply)
+{
+    return slice_of((const char *)reply + reply->gzip.start, reply->gzip.own_size);
+}
+
+/* What its client gets. */
+struct response_view reply_view(const struct reply *reply);
 
 static inline const char *reply_bytes(const struct reply *reply, const struct rendered *rendered)
 {

@@ -10,6 +10,7 @@
 #include "server/conn.h"
 
 #include "cache/prefetch.h"
+#include "http/coding.h"
 #include "http/etag.h"
 
 #include <errno.h>
@@ -233,10 +234,12 @@ static enum conn_next serve_head(struct conn *conn, struct context *context,
         const struct entry *entry = cache_find(&context->cache, head->target, hash);
         if (entry) {
             counter_add(&context->stats.hits, 1);
+            bool gzip = entry->has_gzip && coding_prefers_gzip(head->accept_encoding);
             bool known = head->if_none_match.size > 0 &&
-                         etag_is_named(head->if_none_match, entry_etag(entry));
+                         etag_is_named(head->if_none_match, entry_etag(entry, gzip));
             counter_add(&context->stats.not_modified, known);
-            struct response_view view = known ? entry_not_modified(entry) : entry_full(entry);
+            struct response_view view =
+                known ? entry_not_modified(entry, gzip) : entry_full(entry, gzip);
             if (conn->without_body)
                 response_view_cut_body(&view);
             return conn_answer(conn, context, &view, in->size > 0, 0);
@@ -425,10 +428,7 @@ enum conn_next conn_reply(struct conn *conn, struct context *context, const stru
         counter_add(&context->stats.late_replies, 1);
         return CONN_GO_ON;
     }
-    struct response_view view =
-        rendered_view(reply, reply->etag_matches ? &reply->not_modified : &reply->full);
-    if (reply->without_body)
-        response_view_cut_body(&view);
+    struct response_view view = reply_view(reply);
     if (conn_answer(conn, context, &view, conn->input.size > 0, reply->python_us) == CONN_CLOSE)
         return CONN_CLOSE;
     conn->state = CONN_READING;

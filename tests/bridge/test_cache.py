@@ -1,5 +1,7 @@
 """Rules 5 to 7 of the seam (core/DESIGN.md): what is stored, under which key, for how long."""
 
+import gzip
+
 import pytest
 
 from commentsvc import _core
@@ -95,3 +97,78 @@ def test_the_store_stays_under_its_bytes_and_keeps_what_is_read_often() -> None:
         assert stats["cache_bytes"] <= 1 << 20
         assert stats["evictions"] > 1000
         assert stats["hits"] >= 3999
+
+
+# Variants: both are stored and purged as one, and chosen by Accept-Encoding.
+
+CODED = gzip.compress(b"a" * 2_000, mtime=0)
+
+
+def both(call: _core.Request) -> None:
+    """Answer with a body and its compressed variant."""
+    call.respond(200, TEXT, b"a" * 2_000, ["a"], CODED)
+
+
+def test_clients_get_the_variant_that_they_prefer() -> None:
+    with running(both) as app:
+        for fields, body in (
+            ([], b"a" * 2_000),
+            (["Accept-Encoding: gzip, br"], CODED),
+            (["Accept-Encoding: gzip;q=0"], b"a" * 2_000),
+            (["Accept-Encoding: identity;q=0, *"], CODED),
+        ) * 2:
+            answer = app.get("/a", *fields)
+            assert answer.body == body
+            assert answer.fields["content-length"] == str(len(body))
+            assert answer.fields["vary"] == "Accept-Encoding"
+            assert answer.fields.get("content-encoding") == ("gzip" if body == CODED else None)
+        assert app.drained == 1
+
+
+def test_a_miss_gets_the_variant_that_its_client_prefers() -> None:
+    with running(both) as app:
+        assert app.get("/a", "Accept-Encoding: gzip").body == CODED
+        assert app.get("/a").body == b"a" * 2_000
+        assert app.drained == 1
+
+
+def test_each_variant_has_its_own_etag_and_304() -> None:
+    gzip_field = "Accept-Encoding: gzip"
+    with running(both) as app:
+        plain, coded = app.get("/a").fields["etag"], app.get("/a", gzip_field).fields["etag"]
+        assert plain != coded
+        for etag, fields in ((plain, []), (coded, [gzip_field])):
+            answer = app.get("/a", f"If-None-Match: {etag}", *fields)
+            assert (answer.status, answer.fields["etag"]) == (304, etag)
+            assert answer.fields["vary"] == "Accept-Encoding"
+            assert "content-encoding" not in answer.fields
+        assert app.get("/a", f"If-None-Match: {coded}").status == 200
+        assert app.get("/a", f"If-None-Match: {plain}", gzip_field).status == 200
+        head = app.get("/a", gzip_field, method="HEAD")
+        assert (head.body, head.fields["etag"]) == (b"", coded)
+        assert head.fields["content-length"] == str(len(CODED))
+
+
+def test_a_pipeline_gets_each_variant_in_its_place() -> None:
+    asked = [[], ["Accept-Encoding: gzip"], [], ["Accept-Encoding: gzip"]] * 10
+    with running(both) as app:
+        app.get("/a")
+        with app.dial() as client:
+            client.send(b"".join(request("/a", *fields) for fields in asked))
+            assert [client.answer().body == CODED for _ in asked] == list(map(bool, asked))
+
+
+def test_a_purge_takes_both_variants_and_the_bound_counts_both() -> None:
+    with running(both) as app:
+        app.get("/a")
+        assert app.server.stats()["cache_bytes"] > 2_000 + len(CODED)
+        app.server.purge(["a"])
+        app.get("/a", "Accept-Encoding: gzip")
+        app.get("/a")
+        assert app.drained == 2
+
+
+def test_what_is_not_stored_has_no_variant() -> None:
+    with running(lambda call: call.respond(200, TEXT, b"plain", (), CODED)) as app:
+        answer = app.get("/a", "Accept-Encoding: gzip")
+        assert (answer.body, "vary" in answer.fields) == (b"plain", False)

@@ -46,7 +46,8 @@ static inline bool is_same(const struct head *a, const struct head *b)
            a->chunked == b->chunked && a->expect_continue == b->expect_continue &&
            a->content_length == b->content_length && slice_equal(a->target, b->target) &&
            a->fields.data == b->fields.data && a->fields.size == b->fields.size &&
-           slice_equal(a->if_none_match, b->if_none_match) && a->size == b->size;
+           slice_equal(a->if_none_match, b->if_none_match) &&
+           slice_equal(a->accept_encoding, b->accept_encoding) && a->size == b->size;
 }
 
 /* True when no byte of `text` could be read as a line end but CRLF, and none is another control

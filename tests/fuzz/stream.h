@@ -44,7 +44,26 @@ static inline void answer_by_stream(bool ends)
         settled(conn_stream_end(conn, &context));
 }
 
-/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends. Else a
+/* Answer with both variants. */
+static inline void answer_by_variants(void)
+{
+    const uint32_t tag = tag_index(SLICE("t"));
+    pending->sequence = purge_now(&purges);
+    const struct response response = {.status = 200,
+                                      .body = SLICE("plain"),
+                                      .gzip = SLICE("coded"),
+                                      .tags = &tag,
+                                      .tag_count = 1};
+    struct reply *reply = reply_new(pending, &response);
+    request_free(pending);
+    pending = NULL;
+    if (reply->tag_count > 0)
+        cache_put(&context.cache, reply);
+    deliver(reply);
+}
+
+/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends, with
+ * "/G" an answer that has a compressed variant. Else a
  * GET or HEAD without a body is answered by its target alone and stored, everything else by all
  * that was read of it. What begins with "/L" gets a large answer. */
 static inline void answer_by_hash(void)
@@ -53,6 +72,10 @@ static inline void answer_by_hash(void)
     struct slice target = request_target(pending), all = target;
     if (target.size > 1 && target.data[1] == 'S') {
         answer_by_stream(target.size > 2 && target.data[2] == 'E');
+        return;
+    }
+    if (target.size > 1 && target.data[1] == 'G') {
+        answer_by_variants();
         return;
     }
     if (!pending->storable)

@@ -273,6 +273,10 @@ static void expectations_and_conditions_are_found(void)
     CHECK_TEXT(head.if_none_match, "\"a\", \"b\"");
     CHECK_EQUAL(PARSE(WITH("If-None-Match: \"a\"\r\nIf-None-Match: \"b\"")), HEAD_DONE);
     CHECK_EQUAL(head.if_none_match.size, 0);
+    CHECK_EQUAL(PARSE(WITH("ACCEPT-Encoding: gzip, br")), HEAD_DONE);
+    CHECK_TEXT(head.accept_encoding, "gzip, br");
+    CHECK_EQUAL(PARSE(WITH("Accept-Encoding: gzip\r\nAccept-Encoding: br")), HEAD_DONE);
+    CHECK_EQUAL(head.accept_encoding.size, 0);
 }
 
 static char long_text[36 * 1024];
@@ -393,7 +397,8 @@ static void what_an_earlier_head_taught_changes_no_result(void)
                   next.expect_continue == head.expect_continue &&
                   next.content_length == head.content_length && next.size == head.size);
             CHECK(same_place(next.target, head.target) && same_place(next.fields, head.fields) &&
-                  same_place(next.if_none_match, head.if_none_match));
+                  same_place(next.if_none_match, head.if_none_match) &&
+                  same_place(next.accept_encoding, head.accept_encoding));
         }
     }
 }

@@ -235,6 +235,52 @@ static void a_known_etag_makes_the_first_answer_a_304_too(void)
     reply_free(reply);
 }
 
+/* What a client with these field lines gets of an answer that has both variants. */
+static struct slice variant_sent(const char *lines, bool storable, struct buffer *out)
+{
+    const uint32_t tag = 1;
+    const struct response response = {.status = 200,
+                                      .body = SLICE("plain"),
+                                      .gzip = SLICE("coded"),
+                                      .tags = &tag,
+                                      .tag_count = 1};
+    char text[256];
+    snprintf(text, sizeof text, "GET /x HTTP/1.0\r\n%s\r\n", lines);
+    struct request *request = make_request(text);
+    request->storable = storable;
+    struct reply *reply = reply_new(request, &response);
+    request_free(request);
+    struct response_view view = reply_view(reply);
+    struct clock clock = {.date = "Sun, 06 Nov 1994 08:49:37 GMT"};
+    buffer_init(out);
+    CHECK(response_append(out, &view, PERSIST, SLICE(""), &clock));
+    reply_free(reply);
+    return buffer_slice(out);
+}
+
+static void the_first_answer_too_is_the_variant_that_the_client_prefers(void)
+{
+    struct buffer out;
+    CHECK(has(variant_sent("", true, &out), "\r\n\r\nplain"));
+    CHECK(has(buffer_slice(&out), "Vary: Accept-Encoding\r\n"));
+    buffer_fini(&out);
+    CHECK(has(variant_sent("Accept-Encoding: gzip\r\n", true, &out), "\r\n\r\ncoded"));
+    CHECK(has(buffer_slice(&out), "Content-Encoding: gzip\r\n"));
+    buffer_fini(&out);
+    CHECK(has(variant_sent("Accept-Encoding: gzip\r\n", false, &out), "\r\n\r\nplain"));
+    CHECK(!has(buffer_slice(&out), "Vary: "));
+    buffer_fini(&out);
+    char etag[ETAG_SIZE + 1] = {0}, lines[128];
+    etag_make(SLICE("coded"), etag);
+    snprintf(lines, sizeof lines, "If-None-Match: %s\r\n", etag);
+    CHECK(has(variant_sent(lines, true, &out), " 200 OK"));
+    buffer_fini(&out);
+    snprintf(lines, sizeof lines, "Accept-Encoding: gzip\r\nIf-None-Match: %s\r\n", etag);
+    CHECK(has(variant_sent(lines, true, &out), " 304 Not Modified"));
+    CHECK(has(buffer_slice(&out), etag));
+    buffer_fini(&out);
+}
+
 /* The answer with this status to a request that may be stored or not. */
 static size_t tags_kept(const char *head, bool storable, int status)
 {
@@ -370,6 +416,7 @@ int main(void)
     RUN(a_reply_is_rendered_whole);
     RUN(a_tagged_reply_has_an_etag_and_a_304);
     RUN(a_known_etag_makes_the_first_answer_a_304_too);
+    RUN(the_first_answer_too_is_the_variant_that_the_client_prefers);
     RUN(only_200_to_a_storable_request_keeps_its_tags);
     RUN(a_head_request_marks_its_reply_as_without_body);
     RUN(a_reply_keeps_the_address_of_its_request);
