@@ -53,6 +53,7 @@ from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.isso import routes as isso
 from commentsvc.pages.embed import Embed
+from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
@@ -312,6 +313,7 @@ def _router(
         *isso.routes(service, isso.Handlers(submissions, actions, feeds, cors)),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
+        *FollowPages(service).routes(),
         *others,
     ]
     description = ApiDescription(settings, routes)

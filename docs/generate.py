@@ -45,7 +45,7 @@ from commentsvc.exports import records
 from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
-from commentsvc.pages import embed, mail_links, personal_data
+from commentsvc.pages import embed, follow, mail_links, personal_data
 from commentsvc.settings.schema import SECTIONS, Settings
 
 PAGE = Path(__file__).with_name("api.md")
@@ -105,7 +105,7 @@ PARTS = (
     (
         "Links in mails",
         "A mail names the whole address. `GET` shows what a link does, `POST` does it.",
-        (mail_links, personal_data, hook),
+        (mail_links, follow, personal_data, hook),
     ),
     (
         "Stacosys",

@@ -76,6 +76,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "api.static_files": "api/test_health: files are found by name only",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
+    "comments.follows": "pages/test_follow: from the form to the mails",
     "comments.errors": "http/test_router: what each failure means to a client",
     "context": "it has fields only",
     "auth.reply_addresses": "inbox/test_message: forged words, other letters, rotated keys",

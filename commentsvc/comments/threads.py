@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
-from commentsvc.comments import statements
+from commentsvc.comments import follows, statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
@@ -194,6 +194,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
             ThreadTable.id == target.thread_id, ThreadTable.title == ""
         )
     )
+    follows.move(tx, source.thread_id, target.thread_id)
     add_to_counts(tx, {source: -count, target: count})
     return moved
 

@@ -25,7 +25,8 @@ from jinja2 import Environment
 from commentsvc.auth import invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
-from commentsvc.comments import queries, subscriptions
+from commentsvc.comments import follows, queries, subscriptions
+from commentsvc.comments.follows import Follower
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
@@ -55,6 +56,8 @@ TEMPLATES: Final = {
     "reply": "reply.jinja",
     "own": "own.jinja",
     "invitation": "invitation.jinja",
+    "follow": "follow.jinja",
+    "followed": "followed.jinja",
     "test": "test.jinja",
     "decided": "received.jinja",
     "answered": "received.jinja",
@@ -105,6 +108,8 @@ class MailComposer:
             "reply": self._reply,
             "own": self._own,
             "invitation": self._invitation,
+            "follow": self._follow,
+            "followed": self._followed,
             "decided": self._received,
             "answered": self._received,
             "replied": self._received,
@@ -123,7 +128,7 @@ class MailComposer:
         """
         if post.kind in ("submitted", "digest"):
             tag = self._mail.language
-        elif post.kind in ("own", "invitation", *RECEIVED):
+        elif post.kind in ("own", "invitation", "follow", "followed", *RECEIVED):
             tag = post.language
         else:
             tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
@@ -276,6 +281,57 @@ class MailComposer:
             link=f"{self._base}/moderation/invitation?t={token}",
             until=f"{datetime.fromtimestamp(expires // 1_000, UTC):%Y-%m-%d %H:%M} UTC",
         )
+
+    def _follow(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """The question whether an address wants to be told of new comments."""
+        follower = follows.asked(reader, post.recipient, post.created_at)
+        if follower is None:
+            return None
+        expires = post.created_at + CONFIRM_DAYS * DAY_MS
+        return self._letter(
+            "follow",
+            post.recipient,
+            _("Do you want mails about new comments?"),
+            post.id,
+            post.created_at,
+            None,
+            page=self._followed_page(follower),
+            link=self._link("follow", follower.id, post.created_at, expires=expires),
+            link_days=CONFIRM_DAYS,
+        )
+
+    def _followed(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """New comments, to one who follows them, with a way to stop it (RFC 8058)."""
+        follower = follows.mailed(reader, post.recipient, post.created_at)
+        if follower is None:
+            return None
+        ids = follows.news(reader, follower, COUNTED)
+        found = [queries.find(reader, number) for number in ids[:TOLD]]
+        entries = [entry for entry in found if entry]
+        if not entries:
+            return None
+        stop = self._link("unfollow", follower.id, expires=post.created_at + STOP_DAYS * DAY_MS)
+        letter = self._letter(
+            "followed",
+            post.recipient,
+            ngettext("%(num)s new comment", "%(num)s new comments", len(ids)),
+            post.id,
+            post.created_at,
+            entries[0],
+            told=[
+                self._quote(entry) | {"link": f"{self._page(entry)}#comment-{entry.comment.id}"}
+                for entry in entries
+            ],
+            page=self._followed_page(follower),
+            stop=stop,
+        )
+        letter.message["List-Unsubscribe"] = f"<{stop}>"
+        letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        return letter
+
+    def _followed_page(self, follower: Follower) -> str:
+        origin = self._sites.get(follower.site, Site()).origin
+        return origin + follower.url or follower.site
 
     def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """What an answer by mail did, to the one who wrote it."""

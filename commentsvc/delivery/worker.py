@@ -27,10 +27,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
+from commentsvc.comments import follows
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.outbox import ChannelBacklog
-from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.schema.outbox import MAIL, OutboxRow
 from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.delivery.channel import (
     Channel,
@@ -143,6 +144,8 @@ class OutboxWorker:
         now = self._clock.now_ms()
         await self._database.write(outbox.close_digests, now)
         await self._database.write(outbox.delete_old, now)
+        if MAIL in self._channels:
+            await self._database.write(follows.tell, now)
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:

@@ -13,6 +13,7 @@ decided. SQLite overwrites what was erased when it needs the room.
 
 from peewee import fn
 
+from commentsvc.comments import follows
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
@@ -128,6 +129,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more
     address = fn.LOWER(email)
+    follows.forget(tx, email)
     tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))
     tx.change(OutboxTable.delete().where(fn.LOWER(OutboxTable.recipient) == address))
     return ids

@@ -90,7 +90,8 @@ ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to er
 ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
-def _no_mail() -> HttpError:
+def no_mail() -> HttpError:
+    """Return what to raise where the service sends no mail."""
     message = _("This service sends no mail. Please ask whoever runs the blog.")
     return HttpError(404, "no_mail", message)
 
@@ -121,7 +122,7 @@ class PersonalDataPages:
     async def page(self, request: Request) -> Response:
         """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
         if not self._sends:
-            raise _no_mail()
+            raise no_mail()
         return _asking()
 
     async def ask(self, request: Request) -> Response:
@@ -130,7 +131,7 @@ class PersonalDataPages:
         It is mailed two links where it is. 400, 404, 415, 429.
         """
         if not self._sends:
-            raise _no_mail()
+            raise no_mail()
         email = first(request.form(), "email").strip()
         if not is_email(email):
             problem = _("This is not an email address. Please correct it.")

@@ -38,6 +38,7 @@ from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
 from commentsvc.model import Entry
 from commentsvc.pages.embed import Embed
+from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.settings.schema import (
@@ -150,6 +151,7 @@ class Served:
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
+            *FollowPages(service).routes(),
             *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),

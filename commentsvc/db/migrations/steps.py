@@ -114,6 +114,24 @@ INITIAL: Final = (
     ) STRICT
     """,
     """
+    CREATE TABLE follower (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        thread_id INTEGER REFERENCES thread (id),
+        email TEXT NOT NULL,
+        consent TEXT NOT NULL
+            CHECK (consent = 'asked' OR consent = 'confirmed' OR consent = 'stopped'),
+        asked_at INTEGER NOT NULL,
+        language TEXT NOT NULL DEFAULT '',
+        since_at INTEGER NOT NULL DEFAULT 0,
+        until_at INTEGER NOT NULL DEFAULT 0,
+        mailed_at INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    """
+    CREATE UNIQUE INDEX follower_email_site_id_thread_id ON follower (email, site_id, thread_id)
+    """,
+    """
     CREATE TABLE import_run (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         source TEXT NOT NULL,

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, one_of
+from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, ThreadTable, one_of
 
 MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
 
@@ -143,7 +143,38 @@ class SubscriptionTable(Table):
         table_name = "subscription"
 
 
-TABLES: Final = (TargetTable, OutboxTable, UsedLinkTable, SubscriberTable, SubscriptionTable)
+class FollowerTable(Table):
+    """An address whose owner may be mailed the new comments of a page, or of a site.
+
+    `thread` is null for a whole site. `asked_at` is when the owner was asked or said no. The last
+    mail, put into the outbox at `mailed_at`, tells of what was published after `since_at` until
+    `until_at`.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    thread = peewee.ForeignKeyField(ThreadTable, null=True, index=False)
+    email = peewee.TextField()
+    consent = peewee.TextField(constraints=[one_of("consent", CONSENTS)])
+    asked_at = peewee.IntegerField()
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    since_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    until_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    mailed_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+
+    class Meta:
+        table_name = "follower"
+        indexes = ((("email", "site_id", "thread_id"), True),)
+
+
+TABLES: Final = (
+    TargetTable,
+    OutboxTable,
+    UsedLinkTable,
+    SubscriberTable,
+    SubscriptionTable,
+    FollowerTable,
+)
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,226 @@
+"""Follows: who is mailed the new comments of a page or of a whole site.
+
+Anybody can type another's address, so its owner is asked first, at most once a day, and once a
+week after a "no". A comment costs nothing for those who follow: now and then the server looks what
+is new for whom, and mails each of them at most once an hour, with all that came meanwhile.
+
+    asked ──▸ confirmed ──▸ stopped ──▸ asked, by a new wish
+"""
+
+from typing import Final
+
+import msgspec
+from peewee import JOIN, fn
+
+from commentsvc.comments import statements
+from commentsvc.comments.errors import UnknownSite
+from commentsvc.db.outbox import PATIENCE
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.outbox import (
+    ASKED,
+    CONFIRMED,
+    MAIL,
+    QUEUED,
+    STOPPED,
+    FollowerTable,
+    OutboxTable,
+)
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import APPROVED
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
+
+# Between two questions to an address; in milliseconds.
+REPEAT: Final = {ASKED: DAY_MS, STOPPED: 7 * DAY_MS}
+# Mails of one look, of which there are three a minute.
+BATCH: Final = 50
+
+
+class Follower(msgspec.Struct, frozen=True):
+    """Who follows which page, or with `url` "" which site. Moments are Unix milliseconds."""
+
+    id: int
+    site: str
+    url: str
+    title: str
+    thread_id: int | None
+    email: str
+    consent: str
+    language: str
+    since_at: int
+    until_at: int
+
+
+def _followers() -> Select:
+    return (
+        FollowerTable.select(
+            FollowerTable.id,
+            SiteTable.name,
+            fn.COALESCE(ThreadTable.url, ""),
+            fn.COALESCE(ThreadTable.title, ""),
+            FollowerTable.thread,
+            FollowerTable.email,
+            FollowerTable.consent,
+            FollowerTable.language,
+            FollowerTable.since_at,
+            FollowerTable.until_at,
+        )
+        .join(SiteTable, on=SiteTable.id == FollowerTable.site)
+        .join(ThreadTable, JOIN.LEFT_OUTER, on=ThreadTable.id == FollowerTable.thread)
+    )
+
+
+def _news() -> Select:
+    """The comments that a follower was not told of, whoever wrote them but the follower."""
+    return CommentTable.select(CommentTable.id).where(
+        CommentTable.status == literal(APPROVED),
+        CommentTable.published_at > FollowerTable.until_at,
+        CommentTable.email != FollowerTable.email,
+    )
+
+
+@prepared
+def find_behind(now: Param, most: Param) -> Select:
+    """Those who are to be mailed now, of whom no mail waits."""
+    of_page = _news().where(
+        CommentTable.thread == FollowerTable.thread, CommentTable.published_at < now
+    )
+    of_site = _news().where(
+        CommentTable.site == FollowerTable.site, CommentTable.published_at < now
+    )
+    waiting = OutboxTable.select(OutboxTable.id).where(
+        OutboxTable.state == literal(QUEUED),
+        OutboxTable.kind == "followed",
+        OutboxTable.recipient == FollowerTable.email,
+    )
+    is_behind = fn.EXISTS(of_page) | (FollowerTable.thread.is_null() & fn.EXISTS(of_site))
+    wanted = FollowerTable.select(FollowerTable.id).where(
+        FollowerTable.consent == CONFIRMED, FollowerTable.mailed_at <= now - HOUR_MS, is_behind
+    )
+    return wanted.where(~fn.EXISTS(waiting)).limit(most)
+
+
+def request(tx: Transaction, place: tuple[str, str], email: str, language: str, now: int) -> None:
+    """Ask an address whether it wants mails about a page, or with the url "" about a site.
+
+    `place` is the site's name and a canonical url, `language` a tag, `now` in Unix milliseconds.
+    Raises UnknownSite.
+    """
+    site_id, thread_id = _find_place(tx, *place)
+    same_page = (
+        FollowerTable.thread.is_null() if thread_id is None else FollowerTable.thread == thread_id
+    )
+    known = tx.first(
+        FollowerTable.select(FollowerTable.id, FollowerTable.consent, FollowerTable.asked_at).where(
+            FollowerTable.email == email, FollowerTable.site == site_id, same_page
+        )
+    )
+    if known and (known[1] == CONFIRMED or known[2] > now - REPEAT[known[1]]):
+        return
+    wish = {"consent": ASKED, "asked_at": now, "language": language}
+    if known:
+        tx.change(FollowerTable.update(wish).where(FollowerTable.id == known[0]))
+    else:
+        row = wish | {"site": site_id, "thread": thread_id, "email": email}
+        tx.change(FollowerTable.insert(row))
+    _mail(tx, "follow", email, language, now)
+
+
+def confirm(tx: Transaction, follower_id: int, now: int) -> bool:
+    """Mail what comes from now on; False where that is no question any more."""
+    confirmed = FollowerTable.update(consent=CONFIRMED, since_at=now - 1, until_at=now - 1).where(
+        FollowerTable.id == follower_id, FollowerTable.consent == ASKED
+    )
+    return bool(tx.change(confirmed))
+
+
+def stop(tx: Transaction, follower_id: int, now: int) -> None:
+    """Mail nothing any more."""
+    stopped = FollowerTable.update(consent=STOPPED, asked_at=now)
+    tx.change(stopped.where(FollowerTable.id == follower_id))
+
+
+def find(reader: Reader, follower_id: int) -> Follower | None:
+    """Return a follower; None for one who is gone."""
+    row = reader.first(_followers().where(FollowerTable.id == follower_id))
+    return Follower(*row) if row else None
+
+
+def asked(reader: Reader, email: str, moment: int) -> Follower | None:
+    """Return who was asked at a moment; None where the question was answered."""
+    is_asked = (FollowerTable.asked_at == moment) & (FollowerTable.consent == ASKED)
+    row = reader.first(_followers().where(FollowerTable.email == email, is_asked))
+    return Follower(*row) if row else None
+
+
+def mailed(reader: Reader, email: str, moment: int) -> Follower | None:
+    """Return for whom a mail was queued at a moment; None for one who follows no more."""
+    is_mailed = (FollowerTable.mailed_at == moment) & (FollowerTable.consent == CONFIRMED)
+    row = reader.first(_followers().where(FollowerTable.email == email, is_mailed))
+    return Follower(*row) if row else None
+
+
+def news(reader: Reader, follower: Follower, most: int) -> list[int]:
+    """Return the ids of the comments that a mail is to tell of, at most `most`, oldest first."""
+    found = CommentTable.select(CommentTable.id).where(
+        CommentTable.status == literal(APPROVED),
+        CommentTable.published_at > follower.since_at,
+        CommentTable.published_at <= follower.until_at,
+        CommentTable.email != follower.email,
+    )
+    if follower.thread_id is None:
+        site = SiteTable.select(SiteTable.id).where(SiteTable.name == follower.site)
+        found = found.where(CommentTable.site == site)
+    else:
+        found = found.where(CommentTable.thread == follower.thread_id)
+    ordered = found.order_by(CommentTable.published_at, CommentTable.id).limit(most)
+    return [comment_id for (comment_id,) in reader.query(ordered)]
+
+
+def tell(tx: Transaction, now: int) -> None:
+    """Put mails into the outbox for those who are to be mailed now, at most BATCH."""
+    for number, (follower_id,) in enumerate(tx.query(find_behind, now, BATCH)):
+        follower = find(tx, follower_id)
+        assert follower is not None, "it was just found"
+        stamp = now + number  # tells one's mails about a page and about its site apart
+        told = FollowerTable.update(since_at=follower.until_at, until_at=now - 1, mailed_at=stamp)
+        tx.change(told.where(FollowerTable.id == follower_id))
+        _mail(tx, "followed", follower.email, follower.language, stamp)
+
+
+def move(tx: Transaction, source_id: int, target_id: int) -> None:
+    """Let who follows one thread follow another instead."""
+    there = FollowerTable.select(FollowerTable.email).where(FollowerTable.thread == target_id)
+    here = FollowerTable.thread == source_id
+    tx.change(FollowerTable.delete().where(here, FollowerTable.email.in_(there)))
+    tx.change(FollowerTable.update(thread=target_id).where(here))
+
+
+def forget(tx: Transaction, email: str) -> None:
+    """Erase an address."""
+    tx.change(FollowerTable.delete().where(fn.LOWER(FollowerTable.email) == fn.LOWER(email)))
+
+
+def _find_place(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
+    """Return the ids of a site and of a page's thread, which is made if there is none."""
+    row = tx.execute(statements.FIND_THREAD, (url, site)).fetchone()
+    if row is None:
+        raise UnknownSite(f"no site is named {site}")
+    if not url:
+        return row[0], None
+    thread_id = row[5] if row[5] is not None else row[2]
+    return row[0], thread_id or tx.insert(statements.INSERT_THREAD, (row[0], url))
+
+
+def _mail(tx: Transaction, kind: str, email: str, language: str, now: int) -> None:
+    row = {
+        OutboxTable.channel: MAIL,
+        OutboxTable.kind: kind,
+        OutboxTable.recipient: email,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + PATIENCE,
+        OutboxTable.language: language,
+    }
+    tx.change(OutboxTable.insert(row))

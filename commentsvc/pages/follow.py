@@ -1,0 +1,174 @@
+"""Following a page or a site by mail: a form without JavaScript, and where the links in mails lead.
+
+The answer to the form is always the same, so nobody learns who follows what. The owner of the
+address is asked by mail first; each address and each network may ask a few times a day.
+"""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from commentsvc.api.parameters import PageOrSiteQuery
+from commentsvc.auth import signed_links
+from commentsvc.auth.signed_links import LinkExpired, SignedLinks
+from commentsvc.comments import follows
+from commentsvc.comments.follows import Follower
+from commentsvc.comments.submission import is_email
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
+from commentsvc.http.operation import HTML, Operation, form_of
+from commentsvc.http.router import Route, route
+from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
+from commentsvc.pages.personal_data import OwnForm, no_mail
+from commentsvc.settings.schema import origins
+from commentsvc.util.client_network import network
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.ratelimit import RateLimiter
+
+PER_NETWORK: Final = "10/day"
+PER_ADDRESS: Final = "5/day"
+
+
+class FollowQuery(PageOrSiteQuery, frozen=True):
+    """What to follow."""
+
+    lang: Annotated[str, Meta(description="The language of the page, and of the mails.")] = ""
+
+
+PAGE = Operation(
+    method="GET",
+    path="/follow",
+    summary="Show a form to follow a page, or the whole site, by mail",
+    query=FollowQuery,
+    ignores_unknown=True,
+    answers=dict.fromkeys((200, 400, 404), HTML),
+)
+ASK = Operation(
+    method="POST",
+    path="/follow",
+    summary="Ask an address by mail whether it wants to follow a page, or the whole site",
+    query=FollowQuery,
+    ignores_unknown=True,
+    body=form_of(OwnForm),
+    answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
+)
+ASK_TO_FOLLOW = link_operation("GET", "/mail/follow", "Ask whether to mail new comments")
+FOLLOW = link_operation("POST", "/mail/follow", "Mail new comments from now on")
+ASK_TO_UNFOLLOW = link_operation("GET", "/mail/unfollow", "Ask whether to stop mailing comments")
+UNFOLLOW = link_operation("POST", "/mail/unfollow", "Stop mailing new comments (RFC 8058)")
+
+
+class FollowPages:
+    """The handlers."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        self._sends = bool(service.settings.mail.host)
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._database = service.database
+        self._sites = service.sites
+        self._origins = origins(service.settings.sites)
+        self._links = SignedLinks(service.keys)
+        self._clock = service.clock
+        self._networks = RateLimiter(PER_NETWORK)
+        self._addresses = RateLimiter(PER_ADDRESS)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [
+            route(PAGE, errors_as_pages(self.page)),
+            route(ASK, errors_as_pages(self.ask)),
+            route(ASK_TO_FOLLOW, errors_as_pages(self.ask_to_follow)),
+            route(FOLLOW, errors_as_pages(self.follow)),
+            route(ASK_TO_UNFOLLOW, errors_as_pages(self.ask_to_unfollow)),
+            route(UNFOLLOW, errors_as_pages(self.unfollow)),
+        ]
+
+    async def page(self, request: Request) -> Response:
+        """GET /follow[?url=U]: 200 with a form. 400 for a bad url, 404 where no mail is sent."""
+        self._place(request)
+        return self._form()
+
+    async def ask(self, request: Request) -> Response:
+        """POST /follow[?url=U], a form with `email`: 200; the address is asked. 400, 404, 429."""
+        place = self._place(request)
+        email = first(request.form(), "email").strip()
+        if not is_email(email):
+            problem = _("This is not an email address. Please correct it.")
+            return self._form(400, email[:254], problem)
+        self._count(request, email)
+        tag, now = request.language().tag, self._clock.now_ms()
+        await self._database.write(follows.request, place, email, tag, now)
+        text = _("The comments come after you confirm by the link in the mail.")
+        return rendered(
+            "personal_data.html", 200, title=_("Please look into your mailbox"), texts=(text,)
+        )
+
+    async def ask_to_follow(self, request: Request) -> Response:
+        """GET /mail/follow?t=T: 200 with a page that asks whether to mail. 404, 410."""
+        follower = await self._follower("follow", request)
+        title = _("Get mails about new comments on %(page)s?", page=self._name(follower))
+        return rendered("link.html", 200, title=title, button=_("Yes, mail me about new comments"))
+
+    async def follow(self, request: Request) -> Response:
+        """POST /mail/follow?t=T: 200; new comments are mailed from now on. 404, 410."""
+        follower = await self._follower("follow", request)
+        if not await self._database.write(follows.confirm, follower.id, self._clock.now_ms()):
+            raise LinkExpired(signed_links.USED)
+        return rendered("link.html", 200, title=_("You will get mails about new comments"))
+
+    async def ask_to_unfollow(self, request: Request) -> Response:
+        """GET /mail/unfollow?t=T: 200 with a page that asks whether to stop. 404, 410."""
+        follower = await self._follower("unfollow", request)
+        title = _("Stop mails about new comments on %(page)s?", page=self._name(follower))
+        return rendered("link.html", 200, title=title, button=_("Unsubscribe"))
+
+    async def unfollow(self, request: Request) -> Response:
+        """POST /mail/unfollow?t=T: 200; no comments are mailed any more (RFC 8058). 404, 410."""
+        follower = await self._follower("unfollow", request)
+        await self._database.write(follows.stop, follower.id, self._clock.now_ms())
+        return rendered("link.html", 200, title=_("No more mails about new comments"))
+
+    async def _follower(self, purpose: str, request: Request) -> Follower:
+        """Whom a link is about. Raises LinkError."""
+        token = ASK_TO_FOLLOW.read(request).t
+        number, *_rest = self._links.read(purpose, token, self._clock.now_ms())
+        follower = await self._database.read(follows.find, number)
+        if follower is None:
+            raise LinkExpired(_("This subscription does not exist any more."))
+        return follower
+
+    def _place(self, request: Request) -> tuple[str, str]:
+        """Return what is to be followed. Raises HttpError 404, UrlError."""
+        if not self._sends:
+            raise no_mail()
+        query = PAGE.read(request)
+        return self._sites.place(query.url, query.site)
+
+    def _name(self, follower: Follower) -> str:
+        return self._origins.get(follower.site, "") + follower.url or follower.site
+
+    def _form(self, status: int = 200, email: str = "", problem: Text = "") -> Response:
+        text = _("New comments come to this address, at most one mail an hour.")
+        return rendered(
+            "personal_data.html",
+            status,
+            title=_("Follow the comments by mail"),
+            texts=(text,),
+            asks=True,
+            submit=_("Follow"),
+            email=email,
+            problem=problem,
+        )
+
+    def _count(self, request: Request, email: str) -> None:
+        """Count a question. Raises HttpError 429."""
+        now_ms = self._clock.monotonic_ms()
+        place = network(self._proxies.client(request))
+        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
+        if wait:
+            message = _(
+                "That was asked several times today. Try again in %(hours)s h.",
+                hours=-(-wait // 3600),
+            )
+            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))

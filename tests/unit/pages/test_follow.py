@@ -1,0 +1,181 @@
+"""follow: who asks is asked back, and gets new comments until one click stops it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.comments import follows, threads
+from commentsvc.db import outbox
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.delivery.smtp import Envelope
+from commentsvc.moderation import retention
+from commentsvc.settings.schema import MailSettings, ServerSettings
+from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.database_fixture import decide
+
+MAILING = replace(
+    SETTINGS,
+    server=ServerSettings(public_url="https://c.example"),
+    mail=MailSettings(host="localhost", sender="comments@blog.example"),
+)
+PAGE, SITE = "/follow?url=/p/", "/follow"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, MAILING) as running:
+        yield running
+
+
+def mails(service: Served) -> list[tuple[OutboxRow, Envelope]]:
+    """Take the mails to those who follow out of the outbox."""
+    found = []
+    for row in waiting(service):
+        envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+        service.database.write_now(outbox.mark_sent, row, "", 1)
+        if envelope:
+            found.append((row, envelope))
+    return found
+
+
+def text(envelope: Envelope) -> str:
+    body = envelope.message.get_body(("plain",))
+    assert body
+    return str(body.get_content())
+
+
+def link(envelope: Envelope, purpose: str) -> str:
+    [url] = re.findall(rf"https://c\.example(/mail/{purpose}\?t=\S+)", text(envelope))
+    return str(url)
+
+
+def ask(service: Served, target: str = PAGE, email: str = "bob@mail.example") -> int:
+    return service.form(target, f"email={email.replace('@', '%40')}").status
+
+
+def follow(service: Served, target: str = PAGE, email: str = "bob@mail.example") -> None:
+    assert ask(service, target, email) == 200
+    [(row, envelope)] = mails(service)
+    assert row.kind == "follow"
+    path = link(envelope, "follow")
+    assert service.get(path).status == 200
+    assert service.form(path, "").status == 200
+
+
+def tell(service: Served) -> list[Envelope]:
+    """Let the outbox look what is new, a second later."""
+    service.now += 1
+    service.database.write_now(follows.tell, service.clock.now_ms())
+    return [envelope for row, envelope in mails(service) if row.kind == "followed"]
+
+
+def test_new_comments_are_mailed_after_a_confirmation_until_one_click_stops_it(
+    service: Served,
+) -> None:
+    service.submit("before")
+    service.now += 1
+    follow(service)
+    assert tell(service) == []
+    service.submit("first")
+    service.submit("elsewhere", url="/q/")
+    [envelope] = tell(service)
+    assert envelope.recipient == "bob@mail.example"
+    said = text(envelope)
+    assert "> first" in said
+    assert "before" not in said
+    assert "elsewhere" not in said
+    stop = str(envelope.message["List-Unsubscribe"]).strip("<>")
+    assert envelope.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    parts = urlsplit(stop)
+    assert service.form(f"{parts.path}?{parts.query}", "List-Unsubscribe=One-Click").status == 200
+    service.now += 7_200
+    service.submit("last")
+    assert tell(service) == []
+
+
+def test_who_follows_a_site_hears_of_each_page_once_an_hour(service: Served) -> None:
+    follow(service, SITE)
+    service.submit("one")
+    assert len(tell(service)) == 1
+    service.submit("two", url="/q/")
+    service.submit("three", url="/r/")
+    assert tell(service) == []
+    service.now += 3_600
+    [envelope] = tell(service)
+    assert envelope.message["Subject"] == "2 new comments"
+    assert "> two" in text(envelope)
+    assert "> one" not in text(envelope)
+
+
+def test_what_waits_for_approval_is_mailed_when_it_is_approved(service: Served) -> None:
+    follow(service)
+    service.submit("spam? https://a.example https://b.example https://c.example https://d.example")
+    assert tell(service) == []
+    decide(service.database, "approved", 1, now=service.clock.now_ms())
+    assert len(tell(service)) == 1
+
+
+def test_nobody_is_told_of_their_own_comments(service: Served) -> None:
+    follow(service)
+    service.submit("mine", email="bob@mail.example")
+    assert tell(service) == []
+
+
+def test_an_address_is_asked_once_a_day_and_a_week_after_a_no(service: Served) -> None:
+    assert ask(service) == ask(service) == 200
+    assert [row.kind for row, _ in mails(service)] == ["follow"]
+    follower = service.database.read_now(follows.find, 1)
+    assert follower
+    service.database.write_now(follows.stop, 1, service.clock.now_ms())
+    service.now += 2 * 86_400
+    assert ask(service) == 200
+    assert mails(service) == []
+    service.now += 6 * 86_400
+    assert ask(service) == 200
+    assert len(mails(service)) == 1
+
+
+@pytest.mark.parametrize("email", ["", "no address", "a@b\r\nBcc: c@d.example"])
+def test_what_is_no_address_is_not_asked(service: Served, email: str) -> None:
+    body = f"email={email.replace(chr(13), '%0D').replace(chr(10), '%0A')}"
+    assert service.form(PAGE, body).status == 400
+    assert waiting(service) == []
+
+
+def test_an_address_asks_only_so_often(service: Served) -> None:
+    statuses = [ask(service, f"/follow?url=/{number}/") for number in range(7)]
+    assert statuses == [200] * 5 + [429] * 2
+
+
+def test_who_follows_a_page_follows_what_it_is_merged_into(service: Served) -> None:
+    follow(service)
+    service.submit("a", url="/q/")
+    tell(service)
+    service.database.write_now(threads.merge, "blog", "/p/", "/q/", "mo", 1)
+    service.submit("b", url="/q/")
+    assert len(tell(service)) == 1
+
+
+def test_an_erased_address_follows_nothing(service: Served) -> None:
+    follow(service)
+    service.database.write_now(retention.forget, "Bob@mail.example", "mo", 1)
+    service.submit("a")
+    assert tell(service) == []
+
+
+def test_forged_links_follow_nothing(service: Served) -> None:
+    assert service.form("/mail/follow?t=forged", "").status == 404
+    ask(service)
+    [(_, envelope)] = mails(service)
+    token = link(envelope, "follow").partition("=")[2]
+    assert service.form(f"/mail/unfollow?t={token}", "").status == 404
+
+
+def test_without_mail_there_is_nothing_to_follow(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        assert service.get(PAGE).status == 404
