@@ -18,7 +18,7 @@ from commentsvc.imports.records import (
     ParseOptions,
     Records,
 )
-from commentsvc.imports.sqlite_source import Columns
+from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "isso"
 _STATUSES: Final[dict[int, Fate]] = {1: "approved", 2: "pending", 4: "deleted"}
@@ -53,9 +53,9 @@ def _database(source: SourceFile, options: ParseOptions) -> Records:
         for row in database.rows("SELECT id, uri, title FROM threads ORDER BY id"):
             yield ImportedPage(
                 key=str(row["id"]),
-                url=row["uri"] or "",
+                url=text(row, "uri"),
                 position=f"row {row['id']} of threads",
-                title=unescape(row["title"] or ""),
+                title=unescape(text(row, "title")),
             )
         for row in database.rows("SELECT * FROM comments ORDER BY id"):
             try:
@@ -75,11 +75,11 @@ def _comment(row: Columns) -> ImportedComment:
         parent=str(row["parent"] or ""),
         identity=f"{number} {row['created']}",
         created=dates.from_seconds(row["created"]),
-        text=row["text"] or "",
+        text=text(row, "text"),
         markup="markdown",
-        author=unescape(row["author"] or ""),
-        email=row["email"] or "",
-        site=unescape(row["website"] or ""),
+        author=unescape(text(row, "author")),
+        email=text(row, "email"),
+        site=unescape(text(row, "website")),
         status=status,
         edited=modified,
         votes=(row["likes"] or 0) - (row["dislikes"] or 0),

@@ -5,7 +5,7 @@ from typing import Final
 from commentsvc.imports import dates, sqlite_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import Fate, ImportedComment, ImportedPage, ParseOptions, Records
-from commentsvc.imports.sqlite_source import Columns
+from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "schnack"
 _OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
@@ -29,7 +29,7 @@ def parse(source: SourceFile, _options: ParseOptions) -> Records:
     with sqlite_source.opened(source) as database:
         site = ", u.url" if "url" in database.columns("user") else ""
         for row in database.rows(_ROWS.format(site=site)):
-            slug = str(row["slug"])
+            slug = text(row, "slug")
             if slug not in known:
                 known.add(slug)
                 yield ImportedPage(slug, slug, f"row {row['id']}")
@@ -46,11 +46,11 @@ def _comment(row: Columns, slug: str) -> ImportedComment:
         parent=str(row.get("reply_to") or ""),
         identity=f"{number} {row['created_at']}",
         created=dates.moment(str(row["created_at"])),
-        text=str(row["comment"] or ""),
+        text=text(row, "comment"),
         markup="markdown",
-        author=row["display_name"] or row["name"] or "",
-        site=row.get("url") or "",
+        author=text(row, "display_name") or text(row, "name"),
+        site=text(row, "url"),
         status="spam" if row["rejected"] else status,
         anchor=f"comment-{number}",
-        account=row["name"] or "",
+        account=text(row, "name"),
     )

@@ -19,6 +19,14 @@ MAGIC: Final = b"SQLite format 3\0"
 Columns = dict[str, Any]  # Any: SQLite's values have no types that Python could know
 
 
+def text(row: Columns, name: str) -> str:
+    """Return a value as text, whatever SQLite holds there; "" for none and for no such column."""
+    value = row.get(name)
+    if isinstance(value, bytes):
+        return decode(value)
+    return "" if value is None else str(value)
+
+
 class SourceDatabase:
     """A database to read; its tables and columns may be those of several versions."""
 

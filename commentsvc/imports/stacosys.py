@@ -9,7 +9,7 @@ from typing import Final
 from commentsvc.imports import dates, sqlite_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
-from commentsvc.imports.sqlite_source import Columns
+from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "stacosys"
 _OURS: Final = frozenset({"url", "published", "author_name", "author_gravatar", "content"})
@@ -33,9 +33,9 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
         has_sites = "site_id" in database.columns("comment") and database.columns("site")
         query = _SITES if has_sites else "SELECT * FROM comment"
         for row in database.rows(f"{query} ORDER BY 1"):
-            url = row["url"] or ""
-            if row.get("site_url") and url.startswith("/"):
-                url = row["site_url"].rstrip("/") + url
+            url = text(row, "url")
+            if url.startswith("/"):
+                url = text(row, "site_url").rstrip("/") + url
             if url not in known:
                 known.add(url)
                 yield ImportedPage(url, url, f"row {row['id']}")
@@ -52,12 +52,12 @@ def _comment(row: Columns, page: str, options: ParseOptions) -> ImportedComment:
         parent="",
         identity=f"{number} {row['created']}",
         created=dates.moment(str(row["created"]), options.zone),
-        text=str(row["content"] or ""),
+        text=text(row, "content"),
         markup="markdown",
-        author=row["author_name"] or "",
-        email=row.get("author_email") or "",
+        author=text(row, "author_name"),
+        email=text(row, "author_email"),
         avatar=gravatar if dates.is_digest(gravatar) else "",
-        site=row["author_site"] or "",
+        site=text(row, "author_site"),
         status="approved" if published else "pending",
         published=dates.moment(published, options.zone) if published else None,
     )

@@ -132,6 +132,26 @@ def test_isso(isso: Path) -> None:
     assert deleted.drop == "it was deleted in Isso"
 
 
+def test_columns_may_hold_values_of_any_type(isso: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(isso)) as database, database:
+        database.execute("UPDATE threads SET title = x'ff41', uri = 7")
+        database.execute("UPDATE comments SET author = 5, text = x'42', website = 1.5")
+        database.execute("UPDATE comments SET likes = 'x' WHERE id = 2")
+    faults: list[str] = []
+    records = parsed(isso, faults=faults)
+    assert [(page.url, page.title[1:]) for page in pages(records)] == [("7", "A")]
+    assert [(each.author, each.text, each.site) for each in comments(records)] == [
+        ("5", "B", "1.5")
+    ] * 2
+    assert [fault.partition(":")[0] for fault in faults] == ["row 2 of comments"]
+
+
+def test_an_empty_archive_is_named(tmp_path: Path) -> None:
+    zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+    with pytest.raises(ImportFailed, match="There is no file"):
+        parsed(tmp_path / "empty.zip")
+
+
 def test_a_newer_isso_is_refused(isso: Path) -> None:
     with closing(sqlite3.connect(isso)) as database:
         database.execute("PRAGMA user_version = 6")
