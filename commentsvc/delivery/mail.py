@@ -319,7 +319,7 @@ class MailComposer:
             post.created_at,
             entries[0],
             told=[
-                self._quote(entry) | {"link": f"{self._page(entry)}#comment-{entry.comment.id}"}
+                self._quote(entry) | {"link": self._page(entry) + fragment(entry.comment.id)}
                 for entry in entries
             ],
             page=self._followed_page(follower),
@@ -349,7 +349,7 @@ class MailComposer:
             entry,
             refused=post.kind == "refused",
             told=self._quote(entry),
-            page=page and f"{page}#comment-{entry.comment.id}",
+            page=page and page + fragment(entry.comment.id),
             look=f"{self._base}/moderation/comment?id={entry.comment.id}" if decides else "",
         )
 
