@@ -7,6 +7,7 @@ from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import flash_message, with_flash
+from commentsvc.comments import reports
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
@@ -139,6 +140,7 @@ class CommentPage:
                 origins=self._origins,
                 verdicts=lists.verdicts_of(reader, [comment_id]),
                 parents=lists.parents_of(reader, [entry.comment]),
+                reports=reports.counts(reader, [comment_id]),
                 spam_from=self._spam_from,
             )
             return CommentDetails(

@@ -28,8 +28,8 @@ class CommentView(msgspec.Struct, frozen=True):
     `parent` is what it replies to, `doubt` how much it is doubted, with reasons in `told`.
     `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
     own is named. `found`: by its words, so its status is told. `decides`: who sees it may decide on
-    it. `language` is the tag of what is
-    being spoken.
+    it. `reports` is how many readers have reported it. `language` is the tag of what is being
+    spoken.
     """
 
     entry: Entry
@@ -43,6 +43,7 @@ class CommentView(msgspec.Struct, frozen=True):
     found: bool
     ticked: bool
     decides: bool
+    reports: int
     language: str
 
 
@@ -50,15 +51,16 @@ class CommentView(msgspec.Struct, frozen=True):
 class Viewer:
     """Makes the views of one page at the moment `now` (Unix milliseconds).
 
-    `origins` are those of blogs by their site's name, `verdicts` and `parents` by the id of a
-    comment. From `spam_from` points on a comment is filed as spam (0: never). For the others see
-    CommentView.
+    `origins` are those of blogs by their site's name, `verdicts`, `parents` and the number of
+    `reports` by the id of a comment. From `spam_from` points on a comment is filed as spam (0:
+    never). For the others see CommentView.
     """
 
     now: int
     origins: Mapping[str, str]
     verdicts: Mapping[int, StoredVerdict]
     parents: Mapping[int, ParentQuote]
+    reports: Mapping[int, int]
     spam_from: int
     several: bool = False
     found: bool = False
@@ -82,6 +84,7 @@ class Viewer:
             self.found,
             self.ticked,
             self.decides,
+            self.reports.get(comment.id, 0),
             spoken().tag,
         )
 

@@ -1,10 +1,10 @@
-"""What readers do with comments that are there: change and delete their own, and vote.
+"""What readers do with comments that are there: change and delete their own, vote, and report.
 
 An author is who has the token that came with the comment, for as long as it is good; there
 are no accounts. As in `api.comments`, each handler's docstring is the API's truth.
 """
 
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -13,7 +13,7 @@ from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import CommentSerializer, Revised, Votes, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import queries, voting
+from commentsvc.comments import queries, reports, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.submission import (
     KEY,
@@ -48,9 +48,22 @@ from commentsvc.util.ratelimit import RateLimiter
 # What one may vote, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
 # Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
-BALLOT_BYTES: Final = 1_024  # a vote, and the random word of who votes
+BALLOT_BYTES: Final = 1_024  # a vote or a report, and the random word of whose it is
 WIDE_VOTES: Final = f"{3 * voting.CROWD}/day"
+REPORTS: Final = "10/hour"  # of one network
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
+
+
+Sent = TypeVar("Sent", bound=msgspec.Struct)
+# Who votes or reports, without a name.
+Word = Annotated[
+    str,
+    Meta(
+        description="A random word that the browser makes once and keeps.",
+        pattern=rf"^{KEY}(?![\s\S])",
+        extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
+    ),
+]
 
 
 class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -63,14 +76,13 @@ class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
             extra_json_schema={"x-setting": "vote"},
         ),
     ]
-    voter: Annotated[
-        str,
-        Meta(
-            description="A random word that the browser makes once and keeps.",
-            pattern=rf"^{KEY}(?![\s\S])",
-            extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
-        ),
-    ]
+    voter: Word
+
+
+class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A report as sent, see `AuthorActions.report`."""
+
+    reporter: Word
 
 
 EDIT = Operation(
@@ -100,6 +112,15 @@ VOTE = Operation(
     body=(json_of(VoteRequest),),
     answers={200: json_of(Votes)},
     errors=(400, 403, 404, 409, 415, 429, 503),
+)
+REPORT = Operation(
+    method="POST",
+    path="/api/comments/{id}/reports",
+    summary="Report a comment to the moderators",
+    query=LanguageQuery,
+    body=(json_of(ReportRequest),),
+    answers={204: NOTHING},
+    errors=(400, 403, 404, 415, 429, 503),
 )
 
 
@@ -131,6 +152,7 @@ class AuthorActions:
         self._votes = VALUES[settings.comments.votes]
         self._limiter = RateLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
+        self._reports = RateLimiter(REPORTS)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
@@ -148,6 +170,7 @@ class AuthorActions:
             route(EDIT, self.edit),
             route(DELETE, self.delete),
             route(VOTE, self.vote),
+            route(REPORT, self.report),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -192,11 +215,7 @@ class AuthorActions:
         VOTE.read(request)
         if not self._votes:
             raise HttpError(404, "not_found", _("Voting is disabled on this site."))
-        number = request.number()
-        entry = self._database.read_now(queries.find, number)
-        if entry is None:
-            raise UnknownComment([number])
-        headers = self._check(request, entry)
+        number, headers = self._find(request)
         ballot = self._ballot(request.json())
         networks, now_ms = self.admit_vote(request, number).hashes, self._clock.now_ms()
         votes = await self._database.write(
@@ -216,6 +235,33 @@ class AuthorActions:
         if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
             raise TooManyVotes
         return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
+
+    async def report(self, request: Request) -> Response:
+        """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
+
+        `reporter` is a random word that a browser makes once and keeps; a second report of the same
+        comment changes nothing. 400 with the faulty fields, 403 for a foreign page, 404, 415, 429,
+        503.
+        """
+        REPORT.read(request)
+        number, headers = self._find(request)
+        sent = _read(request.json(), ReportRequest, '{"reporter": "…"}')
+        place = wide_network(network(self._proxies.client(request)))
+        wait = self._reports.take(place, self._clock.monotonic_ms())
+        if wait:
+            message = _("You report too often. Please wait %(seconds)s seconds.", seconds=wait)
+            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+        now_ms = self._clock.now_ms()
+        await self._database.write(reports.report, number, sent.reporter, now_ms)
+        return Response(204, (NOT_STORED, *headers), b"")
+
+    def _find(self, request: Request) -> tuple[int, Headers]:
+        """Return the number of a request's comment, and the CORS fields. Raise UnknownComment."""
+        number = request.number()
+        entry = self._database.read_now(queries.find, number)
+        if entry is None:
+            raise UnknownComment([number])
+        return number, self._check(request, entry)
 
     def _claim(self, request: Request) -> AuthorizedComment:
         """Find the comment that a request is about, if the token is its own.
@@ -246,17 +292,22 @@ class AuthorActions:
 
     def _ballot(self, body: bytes) -> VoteRequest:
         """Read a vote. Raise HttpError 400 that names all faulty fields."""
-        if len(body) > BALLOT_BYTES:
-            raise MalformedError(f"A vote has at most {BALLOT_BYTES} bytes.")
-        try:
-            sent = msgspec.json.decode(body, type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise MalformedError('The body must be JSON as {"vote": 1, "voter": "…"}.') from None
-        ballot = read_fields(sent, VoteRequest)
+        ballot = _read(body, VoteRequest, '{"vote": 1, "voter": "…"}')
         if ballot.vote not in self._votes:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
             raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
         return ballot
+
+
+def _read(body: bytes, kind: type[Sent], example: str) -> Sent:
+    """Read a small body of JSON. Raise HttpError 400 that names all faulty fields."""
+    if len(body) > BALLOT_BYTES:
+        raise MalformedError(f"The body has at most {BALLOT_BYTES} bytes.")
+    try:
+        sent = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise MalformedError(f"The body must be JSON as {example}.") from None
+    return read_fields(sent, kind)
 
 
 def with_text(entry: Entry, message: str) -> Submission:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from commentsvc.comments import statements, subscriptions, titles
+from commentsvc.comments import reports, statements, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
@@ -60,11 +60,14 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     """Give the comments `ids` the status `to`, at the moment `now` (Unix milliseconds).
 
     `who` decided is a moderator's name or what stands for one. Those that may not become `to` (see
-    MOVES) stay as they are. Raises UnknownComment with all unknown ids; then nothing is changed.
+    MOVES) stay as they are. Their reports are settled. Raises UnknownComment with all unknown ids;
+    then nothing is changed.
     """
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
-    for comment_id, ref, status, published in _find(tx, ids):
+    found = _find(tx, ids)
+    reports.settle(tx, (comment_id for comment_id, *_rest in found))
+    for comment_id, ref, status, published in found:
         if status not in MOVES[to]:
             unchanged[comment_id] = status
             continue

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import search
+from commentsvc.comments import reports, search
 from commentsvc.db.sqlite import Reader
-from commentsvc.model import Entry
+from commentsvc.model import PENDING, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.moderation.permissions import Actor
@@ -30,8 +30,12 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
 
     `unindexed` is how many comments are not searched yet. `last_act` is who asks' own last one.
+    Before the first piece of the queue come the comments that are shown and were `reported`;
+    `reports` are how many reports each comment has.
     """
 
+    reported: list[Entry]
+    reports: dict[int, int]
     items: list[Entry]
     next: str
     unindexed: int
@@ -51,9 +55,20 @@ def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> Review
     else:
         page = lists.list_page(reader, status, sites, limit, chosen.after or None)
         items, more, unindexed = page.items, page.next or "", 0
-    told = lists.verdicts_of(reader, [entry.comment.id for entry in items])
-    parents = lists.parents_of(reader, (entry.comment for entry in items))
-    return ReviewPiece(items, more, unindexed, told, parents, actions.last_act(reader, who.name))
+    is_queue = status == PENDING and not query and not chosen.after
+    reported = reports.reported(reader, sites, limit) if is_queue else []
+    shown = [*reported, *items]
+    ids = [entry.comment.id for entry in shown]
+    return ReviewPiece(
+        reported,
+        reports.counts(reader, ids),
+        items,
+        more,
+        unindexed,
+        lists.verdicts_of(reader, ids),
+        lists.parents_of(reader, (entry.comment for entry in shown)),
+        actions.last_act(reader, who.name),
+    )
 
 
 def whole(reader: Reader, who: Actor, chosen: ReviewQuery) -> list[int]:

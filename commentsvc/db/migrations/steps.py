@@ -365,6 +365,14 @@ INITIAL: Final = (
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
     "CREATE INDEX vote_by_age ON vote (created_at) WHERE network IS NOT NULL",
     """
+    CREATE TABLE report (
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        reporter BLOB NOT NULL,
+        created_at INTEGER NOT NULL,
+        PRIMARY KEY (comment_id, reporter)
+    ) STRICT
+    """,
+    """
     CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,
         tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
     """,

@@ -327,6 +327,18 @@ VoteTable.add_index(
 VoteTable.add_index(VoteTable.index(VoteTable.created_at, where=_networked, name="vote_by_age"))
 
 
+class ReportTable(Table):
+    """That a reader reports a comment. `reporter` is a digest as in VoteTable."""
+
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    reporter = peewee.BlobField()
+    created_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "report"
+        primary_key = peewee.CompositeKey("comment", "reporter")
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
@@ -339,4 +351,5 @@ TABLES: Final = (
     InvitationTable,
     ApiTokenTable,
     VoteTable,
+    ReportTable,
 )

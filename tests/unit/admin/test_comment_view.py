@@ -38,7 +38,7 @@ def html(shown: Entry, now: int = NOW, told: StoredVerdict | None = None, **how:
     verdicts = {} if told is None else {5: told}
     parents = {3: ParentQuote(3, "Jo", "Hi")}
     viewer = Viewer(
-        now=now, origins=ORIGINS, verdicts=verdicts, parents=parents, spam_from=9, **how
+        now=now, origins=ORIGINS, verdicts=verdicts, parents=parents, reports={}, spam_from=9, **how
     )
     return comment_view.html(viewer.view(shown))
 
@@ -80,7 +80,9 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
     assert 'href="https://blog.example/a/#comments?moderate"' in html(entry())
-    viewer = Viewer(now=NOW, origins={}, verdicts={}, parents={}, spam_from=9, several=True)
+    viewer = Viewer(
+        now=NOW, origins={}, verdicts={}, parents={}, reports={}, spam_from=9, several=True
+    )
     elsewhere = viewer.view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)
     assert "/a/ · blog" in " ".join(comment_view.html(elsewhere).split())

@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc.admin import review_queue
 from commentsvc.admin.review_queue import MOST
-from commentsvc.comments import search
+from commentsvc.comments import reports, search
 from commentsvc.db.sqlite import Reader
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
@@ -350,3 +350,18 @@ def test_a_list_that_fits_one_page_has_one_way_to_select_all(service: Served, se
     html = text(seat.get("queue"))
     assert ">Select all<" in html
     assert "tick=every" not in html
+
+
+def test_what_readers_report_stands_in_the_queue_until_it_is_kept(
+    service: Served, seat: Seat
+) -> None:
+    waiting, shown = submit(service), submit(service, status="approved")
+    for word in ("a-random-word", "another-word"):
+        service.database.write_now(reports.report, shown, word, 0)
+    html = text(seat.get("queue"))
+    assert listed(html) == [shown, waiting]
+    assert "Reported by 2 readers" in html
+    assert listed(text(seat.get("comments"))) == [shown]
+    seat.send("decide", one=f"approve.{shown}", back="queue")
+    assert listed(text(seat.get("queue"))) == [waiting]
+    assert statuses(service)[shown] == "approved"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.comments import reports
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
@@ -237,3 +238,39 @@ def test_many_networks_of_one_ipv6_48_are_no_crowd(service: Served) -> None:
     ]
     assert statuses == [200] * 60 + [409]
     assert vote_from(service, "2001:db8:2::1", VOTER).status == 200
+
+
+def report(service: Served, reporter: str = VOTER, number: int = 1) -> Response:
+    return service.post(f"/api/comments/{number}/reports", {"reporter": reporter})
+
+
+def test_a_report_of_a_reader_counts_once_until_a_moderator_decides(
+    service: Served, token: str
+) -> None:
+    for word in (VOTER, VOTER, "another-word"):
+        answer = report(service, word)
+        assert (answer.status, answer.body) == (204, b"")
+    assert service.database.read_now(reports.counts, [1]) == {1: 2}
+    [entry] = service.database.read_now(reports.reported, None, 10)
+    assert entry.comment.id == 1
+    assert service.database.read_now(reports.reported, ["another"], 10) == []
+    assert listed(service)["count"] == 1  # it is shown as before
+    assert withdraw(service, token).status == 204
+    assert service.database.read_now(reports.reported, None, 10) == []
+    assert report(service).status == 404
+
+
+def test_reports_are_bounded_and_what_is_none_is_refused(service: Served, token: str) -> None:
+    assert token
+    assert faults(report(service, "short")) == ["reporter"]
+    assert service.post("/api/comments/1/reports", {}).status == 400
+    assert report(service, number=99).status == 404
+    answers = [report(service, f"a-random-word-{n}").status for n in range(11)]
+    assert answers == [204] * 10 + [429]
+
+
+def test_a_comment_keeps_no_more_reports_than_tell_something(service: Served, token: str) -> None:
+    assert token
+    for n in range(reports.MOST + 5):
+        service.database.write_now(reports.report, 1, f"a-random-word-{n}", 0)
+    assert service.database.read_now(reports.counts, [1]) == {1: reports.MOST}

@@ -1,0 +1,98 @@
+"""Reports: readers tell the moderators of a comment that should not stand there.
+
+One report of each reader on each comment; a reader is told apart as in `voting`, by a digest of the
+random word that the browser keeps. A comment that is shown and was reported stands in the queue,
+until a moderator decides on it; nothing else becomes of a report. Beyond MOST reports of a comment
+none is stored: they would tell nothing new. No address and no network is kept.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from peewee import fn
+
+from commentsvc.comments import queries, statements
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.comments.voting import DIGEST
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import APPROVED, Entry
+
+MOST: Final = 20  # reports of one comment
+
+
+@prepared
+def _count(comment_id: Param) -> Select:
+    return ReportTable.select(fn.COUNT(ReportTable.reporter)).where(
+        ReportTable.comment == comment_id
+    )
+
+
+@prepared
+def _put(comment_id: Param, reporter: Param, now: Param) -> Select:
+    row = {
+        ReportTable.comment: comment_id,
+        ReportTable.reporter: reporter,
+        ReportTable.created_at: now,
+    }
+    return ReportTable.insert(row).on_conflict(
+        conflict_target=[ReportTable.comment, ReportTable.reporter],
+        preserve=[ReportTable.created_at],
+    )
+
+
+@prepared
+def _settle(comment_id: Param) -> Select:
+    return ReportTable.delete().where(ReportTable.comment == comment_id)
+
+
+def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
+    """Store that the reader with that `word` reports a comment, at `now` (Unix milliseconds).
+
+    Raise UnknownComment, for one that is not shown too.
+    """
+    row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+    if row is None or row[4] != APPROVED:
+        raise UnknownComment([comment_id])
+    [(number,)] = tx.query(_count, comment_id)
+    if number < MOST:
+        reporter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"reporter").digest()
+        tx.change(_put, comment_id, reporter, now)
+
+
+def settle(tx: Transaction, ids: Iterable[int]) -> None:
+    """Forget the reports of the comments `ids`: a moderator has decided."""
+    tx.change_each(_settle, ((comment_id,) for comment_id in ids))
+
+
+def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
+    """Return how many reports each of the comments `ids` has; those without any are left out."""
+    query = (
+        ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
+        .where(ReportTable.comment.in_(list(ids)))
+        .group_by(ReportTable.comment)
+    )
+    return dict(reader.query(query))
+
+
+def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Entry]:
+    """Return at most `most` comments that are shown and reported, of those `sites` or of all.
+
+    The newest come first.
+    """
+    query = (
+        CommentTable.select(*queries.ENTRY)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        .where(
+            CommentTable.id.in_(ReportTable.select(ReportTable.comment)),
+            CommentTable.status == literal(APPROVED),
+        )
+        .order_by(CommentTable.id.desc())
+        .limit(most)
+    )
+    if sites is not None:
+        query = query.where(SiteTable.name.in_(list(sites)))
+    return [queries.entry(row) for row in reader.query(query)]
