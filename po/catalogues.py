@@ -4,8 +4,8 @@
                                               it, and write the Hugo module's words
     python po/catalogues.py new TAG           begin the PO file of another language
     python po/catalogues.py compile ZIP DEPS  what the build does: ZIP has for each language TAG.mo
-                                              (for gettext) and TAG.json (for the widget); DEPS
-                                              tells ninja what it was made of
+                                              (for gettext) and TAG.json and TAG.tools.json (for the
+                                              widget); DEPS tells ninja what it was made of
 
 Babel does the work: it reads and writes the files, finds the texts in Python files and templates,
 and knows the plural rules of each language (Unicode CLDR). The program itself does not need it.
@@ -223,6 +223,8 @@ def compile_all(archive: Path, dependencies: Path) -> None:
                 widget_words(tag, catalog), ensure_ascii=False, separators=(",", ":")
             )
             output.writestr(f"{tag}.json", texts)
+            tools = json.dumps(words(catalog, "tools"), ensure_ascii=False, separators=(",", ":"))
+            output.writestr(f"{tag}.tools.json", tools)
     # The folder stands for files that are added to it.
     sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))
     dependencies.write_text(f"{archive}: {sources}\n", "utf-8")

@@ -1,10 +1,139 @@
-import { base, get } from "./api.js";
-import { h, loadStylesheet, storage } from "./browser.js";
-import { renderComment } from "./comment.js";
-import { countText, loadMessages } from "./i18n.js";
-import { CommentTree } from "./tree.js";
+import {
+  actionButton,
+  anchorOf,
+  base,
+  countText,
+  get,
+  h,
+  icon,
+  loadMessages,
+  loadStylesheet,
+  setHTML,
+  showRelativeTime,
+  storage,
+} from "./common.js";
+
+const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
+const REPLY = "M6 4 2.5 7.5 6 11M3 7.5h6a4 4 0 0 1 4 4V13";
+const UP = "M3 10.5l5-5 5 5";
+const DOWN = "M3 5.5l5 5 5-5";
+const MORE = "M3 7.7v.6m5-.6v.6m5-.6v.6";
 
 const stylesheet = loadStylesheet("comments.css");
+
+/** The author's initial or picture */
+function avatar({ author, avatar: digest, picture }) {
+  let hue = 0;
+  for (const letter of digest || author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
+  const element = h("span.avatar", { ariaHidden: "true" }, [...author][0]);
+  element.style.setProperty("--commentsvc-hue", String(hue));
+  const onerror = ({ target }) => target.remove();
+  if (picture) element.append(h("img", { src: base + picture, alt: "", onerror }));
+  return element;
+}
+
+function header(messages, comment, answered) {
+  const { author, site, role } = comment;
+  const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
+  const name = h(link ? "a.author" : "span.author", { dir: "auto", ...link }, author);
+  const time = h("time", { dateTime: comment.published || new Date().toJSON() });
+  showRelativeTime(messages, time);
+  const date = h("span.date", {}, h("a", { href: "#" + anchorOf(comment) }, time));
+  for (const mark of ["pinned", "edited"]) if (comment[mark]) date.append(" · ", messages[mark]);
+  if (answered) {
+    date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
+  }
+  const badge = messages[comment.isWaiting ? "awaiting" : role];
+  return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", date);
+}
+
+/** Return the element of a comment; `answered` is not above it, and named */
+function renderComment({ messages, closed, page }, comment, answered) {
+  const { id, note, author, isWaiting, votes } = comment;
+  if (comment.deleted) return h("p.hint", {}, messages.gone);
+  const actions = h("div.actions");
+  const voteButton = (value, path, title) => {
+    const ariaPressed = String(storage.get("votes")?.[id] == value);
+    actions.append(actionButton("vote", path, title, { value, ariaPressed }));
+  };
+  if (page.voting && !isWaiting) {
+    voteButton(1, UP, messages.up);
+    actions.append(h("span.votes", {}, votes || ""));
+    if (page.voting == "both") voteButton(-1, DOWN, messages.down);
+  }
+  if (!closed && !isWaiting) {
+    const label = messages.replyTo.replace("#", author);
+    actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
+  }
+  if (!isWaiting) actions.append(actionButton("menu", MORE, messages.menu));
+  const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
+  for (const pre of body.querySelectorAll("pre")) pre.tabIndex = 0;
+  const head = header(messages, comment, answered);
+  const thanks = note ? h("p.note", {}, note) : "";
+  return h("article", {}, avatar(comment), head, body, actions, thanks);
+}
+
+/** The list of comments; replies are below their parents */
+class CommentList {
+  element = h("ol.list");
+  #items = new Map(); // by id
+
+  find(id) {
+    return this.#items.get(id);
+  }
+
+  /** Unfold a comment; return its item */
+  reveal(id) {
+    const item = this.find(id);
+    let fold = item?.closest("details");
+    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    return item;
+  }
+
+  /** Show comments, a Map by id; render those that have changed */
+  update(comments, thread) {
+    const depth = thread.getAttribute("depth") ?? 4;
+    const items = new Map();
+    for (const [id, comment] of comments) {
+      const item = this.find(id) ?? createItem(comment);
+      item.replies.replaceChildren();
+      item.answers = 0;
+      items.set(id, item);
+    }
+    this.#items = items;
+    this.element.replaceChildren();
+    for (const [id, comment] of comments) {
+      const ancestors = [];
+      let parent = comment;
+      while ((parent = comments.get(parent.parent))) {
+        ancestors.unshift(parent);
+        items.get(parent.id).answers++;
+      }
+      const above = ancestors[Math.min(ancestors.length, depth) - 1];
+      const answered = ancestors.at(-1);
+      const item = items.get(id);
+      const named = answered == above ? undefined : answered;
+      const state = JSON.stringify([comment, named]);
+      if (item.state != state) item.firstChild.replaceWith(renderComment(thread, comment, named));
+      (items.get(above?.id)?.replies ?? this.element).append(item);
+      // Phones have no room for deep ones
+      if (!item.state) item.fold.open = ancestors.length < 2 || innerWidth > 640;
+      item.state = state;
+    }
+    for (const { fold, answers } of items.values()) {
+      fold.firstChild.textContent = `${thread.messages.replies} (${answers})`;
+    }
+  }
+}
+
+function createItem(comment) {
+  const replies = h("ol.replies");
+  const fold = h("details.fold", {}, h("summary.link"), replies);
+  const item = h("li.comment", { tabIndex: -1, commentId: comment.id, fold, replies }, "", fold);
+  const id = anchorOf(comment);
+  if (!document.getElementById(id)) item.id = id;
+  return item;
+}
 
 export class CommentThread extends HTMLElement {
   static define() {
@@ -14,20 +143,20 @@ export class CommentThread extends HTMLElement {
   // For other modules
   messages;
   page; // the last answer
-  own;
-  tree = new CommentTree();
+  own; // OwnComments
+  closed;
+  tree = new CommentList();
   error = h("p.error", { role: "alert" });
   status = h("p.status", { role: "status" });
 
   #comments = []; // of all pages
   #deleted = new Map();
-  #closed;
   target = [location.hash.slice(1)].find((id) =>
     this.contains(document.getElementById(id) ?? this),
   );
 
   #heading = h("h2.heading", { tabIndex: -1 });
-  #order = h("select", { name: "sort" });
+  #order = h("select.link", { name: "sort" });
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
   #box; // becomes a form
@@ -63,7 +192,7 @@ export class CommentThread extends HTMLElement {
     return this.getAttribute("url") || location.pathname;
   }
 
-  #path(name, parameters) {
+  path(name, parameters = {}) {
     return name + "?" + new URLSearchParams({ url: this.url, ...parameters });
   }
 
@@ -71,11 +200,11 @@ export class CommentThread extends HTMLElement {
     this.#observer.disconnect();
     if (this.getAttribute("load") != "click") return this.load();
     this.messages = await loadMessages(this);
-    this.#offer("show");
+    this.offer("show");
   }
 
   /** Show a button that loads comments */
-  #offer(text, after) {
+  offer(text, after) {
     this.#more.textContent = this.messages[text];
     this.#more.onclick = () => this.load(after);
     this.#more.hidden = false;
@@ -86,72 +215,67 @@ export class CommentThread extends HTMLElement {
   async load(after) {
     const sort =
       this.#order.value || storage.get("sort") || this.getAttribute("sort") || "oldest";
-    const path = this.#path("comments", { sort, limit: 100, ...(after && { after }) });
-    const isPrerendered = this.querySelector("section[dir]");
-    const prerendered = isPrerendered && (await import("./prerendered.js").catch(() => {}));
+    const path = this.path("comments", { sort, limit: 100, ...(after && { after }) });
+    const built = this.querySelector("section[dir]");
+    const prerendered = built && (await import("./prerendered.js").catch(() => {}));
     const answer = prerendered ? prerendered.fetchChanges(this, path, sort) : get(path);
     const own = storage.get("own-comments") && this.loadOwn();
     const loaded = Promise.allSettled([answer, own]);
     this.messages = await loadMessages(this);
-    const loading = h("p.hint", {}, this.messages.loading);
+    const loading = h("p.skeleton", {}, this.messages.loading);
     await stylesheet;
-    if (!this.#box && !isPrerendered) this.append(loading);
-    const [{ value: page }] = await loaded;
+    if (!this.#box && !built) this.append(loading);
+    await loaded;
+    const page = await answer.catch(() => {});
     loading.remove();
     this.classList.toggle("commentsvc-failed", !page);
     this.error.textContent = page ? "" : this.messages.unread;
+    if (!page) return this.offer("again", after);
     const wasPressed = document.activeElement == this.#more;
-    const first = page?.data.find(({ id }) => !this.tree.find(id));
-    this.#keepWhatIsBelow(() => {
-      if (!page) return this.#offer("again", after);
-      this.page = page;
-      this.#comments = after ? [...this.#comments, ...page.data] : page.data;
-      for (const comment of page.deleted ?? []) this.#deleted.set(comment.id, comment);
-      if (!this.#box) this.#build(sort, prerendered);
-      this.show();
-      this.#more.hidden = true;
-      if (page.next) this.#offer("more", page.next);
-    });
-    if (!page) return;
-    if (wasPressed) (this.tree.find(first?.id) ?? this.#heading).focus();
+    const first = page.data.find(({ id }) => !this.tree.find(id));
+    const { top, bottom } = this.getBoundingClientRect();
+    const end = Math.min(bottom, innerHeight);
+    this.style.minHeight = end - top + "px";
+    this.page = page;
+    this.#comments = after ? [...this.#comments, ...page.data] : page.data;
+    for (const comment of page.deleted ?? []) this.#deleted.set(comment.id, comment);
+    if (!this.#box) this.#build(sort, prerendered);
+    this.show();
+    this.#more.hidden = true;
+    if (page.next) this.offer("more", page.next);
+    // What is below stays where it is seen
+    const growth = this.getBoundingClientRect().bottom - end;
+    if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
+    if (wasPressed) (this.tree.reveal(first?.id) ?? this.#heading).focus();
     if (this.target) (await import("./target.js")).seekTarget(this);
   }
 
   async loadOwn() {
-    const { OwnComments } = await import("./own_comments.js");
-    this.own ??= new OwnComments(this.url);
-  }
-
-  /** Change the height above what is seen */
-  #keepWhatIsBelow(change) {
-    const { top, bottom } = this.getBoundingClientRect();
-    const end = Math.min(bottom, innerHeight);
-    this.style.minHeight = end - top + "px";
-    change();
-    const growth = this.getBoundingClientRect().bottom - end;
-    if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
+    this.own ??= new (await import("./own_comments.js")).OwnComments(this.url);
   }
 
   /** Replace the fallback */
   #build(sort, prerendered) {
     const messages = this.messages;
-    const { voting, closes } = this.page;
+    const { count, voting, closes } = this.page;
     for (const value of ["oldest", "newest", ...(voting ? ["top"] : [])]) {
       this.#order.append(new Option(messages[value], value, false, value == sort));
     }
     this.#order.ariaLabel = messages.sort;
-    this.#feed.href = base + this.#path("feed.atom");
-    this.#feed.append(messages.feed);
-    const tools = h("div.actions", {}, this.#order, this.#feed);
-    const bar = h("div.bar", {}, this.#heading, tools);
-    this.#closed = this.hasAttribute("closed") || new Date(closes) < new Date();
+    this.#feed.href = base + this.path("feed.atom");
+    this.#feed.title = messages.feed;
+    this.#feed.append(icon(FEED));
+    const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, this.#order, this.#feed));
+    this.closed = this.hasAttribute("closed") || new Date(closes) < new Date();
     const focused = prerendered?.keepDraft(this);
     const draft = storage.get(this.url + "#");
-    const text = messages[this.page.count ? "write" : "first"];
-    const box = { name: "write", value: draft?.message ?? "", ariaLabel: text, placeholder: text };
-    this.#box = this.#closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
-    const parts = [bar, this.tree.element, this.error, this.#more, this.status, this.#box];
-    this.replaceChildren(h("section.thread", {}, ...parts));
+    const text = messages[count ? "write" : "first"];
+    const box = { name: "write", value: draft?.message ?? "", ariaLabel: text, placeholder: text, rows: 1 };
+    this.#box = this.closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
+    const { tree, error, status } = this;
+    this.replaceChildren(
+      h("section.thread", {}, bar, tree.element, error, this.#more, status, this.#box),
+    );
     const isPlain = getComputedStyle(this).color == "rgb(0, 0, 0)";
     if (isPlain) import("./contrast.js").then(({ keepContrast }) => keepContrast(this));
     if (focused) this.#box.focus();
@@ -159,7 +283,7 @@ export class CommentThread extends HTMLElement {
     this.#stay();
   }
 
-  async #react({ type, target, detail }) {
+  async #react({ type, target, detail = undefined }) {
     const control = target.closest("[name], form");
     if (!control || control.form) return;
     const draft = this.url + "#";
@@ -177,31 +301,21 @@ export class CommentThread extends HTMLElement {
 
   #stay() {
     const timer = setTimeout(async () => {
-      const { follow } = await import("./live.js");
-      const url = base + this.#path("api/comments/stream");
-      const announce = (count) => {
-        if (!this.#more.hidden || count <= this.page.count) return;
-        this.status.textContent = this.messages.fresh;
-        this.#offer("fresh");
-      };
-      if (this.#timer == timer) this.#leave = follow(url, this, announce);
+      const live = await import("./live.js").catch(() => {});
+      if (live && this.#timer == timer) this.#leave = live.follow(this);
     }, 5000);
     this.#timer = timer;
   }
 
   show() {
-    const { count, voting } = this.page;
+    const { count } = this.page;
     this.#heading.textContent = countText(this.messages, count);
     this.#order.hidden = this.#feed.hidden = count < 2;
     const active = document.activeElement;
     const item = this.tree.element.contains(active) && active.closest("li");
-    const thread = { messages: this.messages, closed: this.#closed, voting };
-    const render = (...shown) => renderComment(thread, ...shown);
-    const depth = this.getAttribute("depth") ?? 4;
-    this.tree.update(this.all(), depth, render, this.messages.replies);
-    if (storage.get("moderator")) {
-      import("./moderate.js").then(({ addLinks }) => addLinks(this));
-    }
+    this.tree.update(this.all(), this);
+    this.own?.addButtons(this);
+    if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(this));
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }

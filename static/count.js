@@ -38,7 +38,7 @@ export class CommentCount extends HTMLElement {
     if (this.matches(":lang(en)")) {
       this.text = (number || "No") + (number == 1 ? " comment" : " comments");
     } else {
-      import("./i18n.js").then(({ showCount }) => showCount(this, number));
+      import("./counts.js").then(({ showCount }) => showCount(this, number));
     }
   }
 

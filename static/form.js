@@ -1,11 +1,12 @@
 // The form to write a comment
 
-import { get } from "./api.js";
-import { h, loadStylesheet, setHTML, storage } from "./browser.js";
-import { solve } from "./proof_of_work.js";
-import { errorText, randomId, send } from "./send.js";
+import { get, h, loadStylesheet, storage } from "./common.js";
+/** @import { About, FormToken } from "./types.d.ts" */
 
+/** What Control and a letter do with the text. */
+const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // a comment waits no longer for its proof of work
+const PAUSE_MS = 800; // without a key, before it says that the draft is stored
 const FEW = 200; // characters: when no more are left, their number is shown
 
 // Who writes; hidden while that is known
@@ -15,7 +16,6 @@ const IDENTITY = {
   site: { type: "url", autocomplete: "url" },
 };
 
-let writer = storage.get("writer"); // of the last comment
 let lastId = 0; // of an element
 
 await loadStylesheet("form.css");
@@ -24,95 +24,107 @@ await loadStylesheet("form.css");
 export function replaceBox(box, about) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
-  const title = about.messages.write;
-  const { element } = new CommentForm({ ...about, title, message: box.value });
+  const { element } = new CommentForm({ ...about, message: box.value });
   box.replaceWith(element);
   if (hadFocus) element.message.focus();
 }
 
 /** A form for a new comment, a reply or a change. Control+Enter sends it, Escape closes it. */
 export class CommentForm {
-  element = h("form.form");
-  #about;
-  #draft; // the name under which the text is stored until the service has it
-  #key; // names the comment, so that one that is sent twice is stored once
-  #token = {}; // which the service gives each form
-  #proof; // the promise of the token with its work done
+  static writer = storage.get("writer"); // of the last comment
 
-  #errors = {}; // the elements that say what is wrong with a field, by its name
-  #identity = h("div.identity");
-  #known = h("p.hint"); // stands for #identity while that is hidden
-  #charactersLeft = h("small");
-  #preview = h("div.preview", { role: "status", dir: "auto" });
-  #previewButton = h("button.link", { type: "button" });
-  #error = h("p.error", { role: "alert" });
+  /** @type {any} its fields are properties */
+  element = h("form.form");
+  about;
+  key; // names the comment, so that one that is sent twice is stored once
+  /** @type {FormToken} */
+  token = {};
+  error = h("p.error", { role: "alert" });
+
+  draft; // the name under which the text is stored until the service has it
+  proof; // the promise of the token with its work done
+  #preview; // once it is asked for
+
+  errors = {}; // the elements that say what is wrong with a field, by its name
+  identity = h("div.identity");
+  #known = h("p.hint"); // stands for identity while that is hidden
+  #charactersLeft = h("small.hint"); // or that the draft is stored
+  #timer;
+  #formatButton = h("button.link", { type: "button", ariaExpanded: "false" }, "Aa");
+  #previewButton = h("button.link", { type: "button", ariaExpanded: "false" });
   #sendButton = h("button.button");
 
   /**
-   * `about` is { messages, url, title, parent?, own?, message? }: a form for the page `url`, to
-   * reply to the comment `parent`, or to change it, if it is `own`. It begins with the draft, or
-   * with `message`.
+   * A form for a page, to reply to the comment `parent`, or to change it, if it is `own`. It begins
+   * with the draft, or with `message`.
+   * @param {About} about
    */
   constructor(about) {
-    this.#about = about;
+    this.about = about;
     const { url, title, parent, own } = about;
-    this.#draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
-    const kept = storage.get(this.#draft) ?? {};
-    this.#key = kept.key;
-    this.element.append(h("h3", {}, title));
+    this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
+    const kept = storage.get(this.draft) ?? {};
+    this.key = kept.key;
+    if (title) this.element.append(h("h3", {}, title));
     const message = kept.message || about.message || (own ? parent.content : "");
-    this.#addField(this.element, "message", message, { required: true });
-    this.#errors.message.before(this.#charactersLeft);
+    const field = this.#addField(this.element, "message", message, { required: true });
+    field.addEventListener("paste", (event) => this.#paste(event));
+    this.errors.message.before(this.#charactersLeft);
     if (!own) this.#addIdentity(kept);
     this.#addButtons();
-    this.element.addEventListener("focusin", () => this.#begin());
+    this.element.addEventListener("focusin", () => this.begin());
     this.element.addEventListener("input", ({ target }) => this.#change(target));
     this.element.addEventListener("keydown", (event) => this.#pressKey(event));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#send();
     });
+    if (storage.get("toolbar")) this.#toggleToolbar();
   }
 
   #addField(place, name, value = "", properties = {}) {
-    const tag = name == "message" ? "textarea.input" : "input.input";
+    const text = this.about.messages[name];
+    const isText = name == "message";
+    const tag = isText ? "textarea.input" : "input.input";
     const field = h(tag, { name, value, dir: "auto", ...properties });
     const error = h("p.error", { id: "commentsvc-error-" + ++lastId });
     field.setAttribute("aria-describedby", error.id);
-    this.#errors[name] = error;
-    place.append(h("div.field", {}, h("label", {}, this.#about.messages[name], " ", field), error));
+    if (isText) field.ariaLabel = text;
+    this.errors[name] = error;
+    const labelled = isText ? h("div.editor", {}, field) : h("label", {}, text, " ", field);
+    place.append(h("div.field", {}, labelled, error));
     return field;
   }
 
   #addCheckbox(place, name) {
     const box = h("input", { name, type: "checkbox" });
-    place.append(h("label", {}, box, " ", this.#about.messages[name]));
+    place.append(h("label", {}, box, " ", this.about.messages[name]));
     return box;
   }
 
   #addIdentity(kept) {
-    const { messages } = this.#about;
+    const { messages } = this.about;
     for (const name in IDENTITY) {
-      this.#addField(this.#identity, name, kept[name] || writer?.[name], IDENTITY[name]);
+      this.#addField(this.identity, name, kept[name] || CommentForm.writer?.[name], IDENTITY[name]);
     }
-    this.element.append(this.#identity, this.#known);
+    this.element.append(this.identity, this.#known);
     this.element.site.addEventListener("change", ({ target }) => {
       if (target.value && !/^[a-z]+:/i.test(target.value)) target.value = "https://" + target.value;
     });
-    this.#addCheckbox(this.#identity, "remember").checked = storage.get("writer");
+    this.#addCheckbox(this.identity, "remember").checked = storage.get("writer");
     this.#addCheckbox(this.element, "notify").parentNode.hidden = true; // see #prove
     const trap = h("input", { name: "subject", hidden: true }); // for bots
     this.element.append(trap, h("p.hint", {}, messages.hint));
-    this.#showIdentity(!writer);
+    this.showIdentity(!CommentForm.writer);
   }
 
   /** Show the fields that say who writes, or only the name. */
-  #showIdentity(isShown) {
-    const { messages } = this.#about;
-    this.#identity.hidden = !isShown;
+  showIdentity(isShown) {
+    const { messages } = this.about;
+    this.identity.hidden = !isShown;
     this.#known.hidden = isShown;
     const onclick = () => {
-      this.#showIdentity(true);
+      this.showIdentity(true);
       this.element.author.focus();
     };
     const change = h("button.link", { type: "button", onclick }, messages.change);
@@ -121,152 +133,140 @@ export class CommentForm {
   }
 
   #addButtons() {
-    const { messages, parent, own } = this.#about;
+    const { messages, parent, own } = this.about;
     this.#sendButton.textContent = messages[own ? "save" : "send"];
     this.#previewButton.textContent = messages.preview;
     this.#previewButton.onclick = () => this.#togglePreview();
-    this.#setPreview("");
+    this.#formatButton.title = this.#formatButton.ariaLabel = messages.formatting;
+    this.#formatButton.onclick = () => this.#toggleToolbar();
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
-    const buttons = h("div.actions", {}, this.#sendButton, this.#previewButton, cancel);
-    this.element.append(this.#preview, this.#error, buttons);
+    const more = [this.#formatButton, this.#previewButton, cancel];
+    const buttons = h("div.actions", {}, this.#sendButton, ...more);
+    this.element.append(this.error, buttons);
   }
 
   #pressKey(event) {
+    const { key, target } = event;
     if (event.isComposing) return; // the key is for the input method
-    if (event.key == "Enter" && (event.ctrlKey || event.metaKey)) this.element.requestSubmit();
-    if (event.key == "Escape" && this.#about.parent) this.element.reset();
+    if (key == "Escape" && this.about.parent) this.element.reset();
+    if (!event.ctrlKey && !event.metaKey) return;
+    if (key == "Enter") this.element.requestSubmit();
+    if (!KEYS[key] || target != this.element.message) return;
+    event.preventDefault();
+    this.#format(KEYS[key]);
+  }
+
+  /** An address that is pasted over a text makes a link of it. */
+  #paste(event) {
+    const { selectionStart, selectionEnd } = event.target;
+    const url = event.clipboardData.getData("text").trim();
+    if (selectionStart == selectionEnd || !/^https?:\S+$/.test(url)) return;
+    event.preventDefault();
+    this.#format("link", url);
+  }
+
+  async #format(name, url) {
+    const { format } = await import("./formatting.js");
+    format(this.element.message, name, url);
+  }
+
+  async #toggleToolbar() {
+    const { toggleToolbar } = await import("./toolbar.js");
+    toggleToolbar(this.element.message, this.#formatButton);
   }
 
   /** Store the text; return all fields. */
-  #keep() {
+  keep() {
     const fields = Object.fromEntries(new FormData(this.element));
-    storage.set(this.#draft, { ...fields, key: this.#key });
+    storage.set(this.draft, { ...fields, key: this.key });
     return fields;
   }
 
+  get isKept() {
+    return Boolean(storage.get(this.draft));
+  }
+
   #change(field) {
-    this.#mark(field.name, "");
-    this.#setPreview("");
+    this.mark(field.name, "");
+    this.#preview?.update();
+    this.keep();
     this.#countCharacters();
-    this.#keep();
   }
 
   /** Say below a field what is wrong with it; "" for nothing. */
-  #mark(name, text) {
-    if (!this.#errors[name]) return;
-    this.element[name].ariaInvalid = Boolean(text);
-    this.#errors[name].textContent = text;
+  mark(name, text) {
+    if (!this.errors[name]) return;
+    this.element[name].ariaInvalid = String(Boolean(text));
+    this.errors[name].textContent = text;
   }
 
   #countCharacters() {
-    const { messages } = this.#about;
-    const left = this.#token.length - this.element.message.value.length;
+    const { messages } = this.about;
+    const left = this.token.length - this.element.message.value.length;
     const text = left < 0 ? messages.excess : left < FEW ? messages.left : "";
-    this.#charactersLeft.textContent = text.replace("#", Math.abs(left));
+    this.#charactersLeft.textContent = text.replace("#", String(Math.abs(left)));
     this.#charactersLeft.classList.toggle("commentsvc-error", left < 0);
+    clearTimeout(this.#timer);
+    if (text || !this.isKept) return;
+    this.#timer = setTimeout(() => (this.#charactersLeft.textContent = messages.stored), PAUSE_MS);
   }
 
   /** Ask for a token and do its work, once for each comment; return when it is done or failed. */
-  #begin() {
-    this.#proof ??= this.#about.own ? Promise.resolve() : this.#prove().catch(() => {});
-    return this.#proof;
+  begin() {
+    this.proof ??= this.about.own ? Promise.resolve() : this.#prove().catch(() => {});
+    return this.proof;
   }
 
   async #prove() {
-    const token = await get("form-token?" + new URLSearchParams({ url: this.#about.url }));
-    this.#token = token;
+    const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
+    this.token = token;
     this.element.notify.parentNode.hidden = !token.notify;
     this.#countCharacters();
-    token.solution = token.proof_of_work && (await solve(token.proof_of_work));
-  }
-
-  #setPreview(html) {
-    setHTML(this.#preview, html);
-    this.#previewButton.ariaExpanded = Boolean(html);
+    if (!token.proof_of_work) return;
+    const { solve } = await import("./proof_of_work.js");
+    token.solution = await solve(token.proof_of_work);
   }
 
   async #togglePreview() {
-    const { message } = this.element;
-    if (this.#preview.firstChild) return this.#setPreview("");
-    if (!message.reportValidity()) return;
+    if (!this.element.message.reportValidity()) return;
     try {
-      const { html } = await send("POST", "preview", { message: message.value });
-      this.#setPreview(html);
-    } catch (failure) {
-      this.#explain(failure);
+      const { Preview } = await import("./preview.js");
+      this.#preview ??= new Preview(this, this.#previewButton);
+      await this.#preview.toggle();
+    } catch {
+      this.#sayUnreached();
     }
+  }
+
+  #sayUnreached() {
+    const { messages } = this.about;
+    const text = messages[navigator.onLine ? "unreached" : "offline"];
+    this.error.textContent = text + " " + messages.kept;
   }
 
   /** Send the comment. When the service has it, the form is empty and says `comment-submitted`. */
   async #send() {
-    if (this.element.message.readOnly) return; // it is on its way
-    this.#key ||= randomId();
-    const fields = this.#keep();
+    const { message } = this.element;
+    if (message.readOnly) return; // it is on its way
     const label = this.#sendButton.textContent;
-    this.element.message.readOnly = true;
-    this.#sendButton.textContent = this.#about.messages.sending;
-    this.#error.textContent = "";
-    let detail;
+    message.readOnly = true;
+    this.#sendButton.textContent = this.about.messages.sending;
+    this.error.textContent = "";
+    let answer;
     try {
-      detail = await this.#post(fields);
-    } catch (failure) {
-      this.#explain(failure);
+      const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
+      const { submit } = await import("./sending.js");
+      answer = await submit(this, patience);
+    } catch {
+      this.#sayUnreached();
     }
-    this.element.message.readOnly = false;
+    message.readOnly = false;
     this.#sendButton.textContent = label;
-    if (detail) this.#finish(fields, detail);
-  }
-
-  async #post({ remember, ...fields }) {
-    const { messages, url, parent, own } = this.#about;
-    const language = "?lang=" + messages.tag;
-    if (own) {
-      const path = `comments/${parent.id}${language}`;
-      return send("PATCH", path, { message: fields.message }, own.token);
-    }
-    await Promise.race([this.#begin(), new Promise((done) => setTimeout(done, PATIENCE_MS))]);
-    const body = {
-      ...fields,
-      key: this.#key,
-      url,
-      parent: parent?.id,
-      title: document.title,
-      notify: this.element.notify.checked,
-      form_token: this.#token.form_token,
-      proof_of_work: this.#token.solution,
-    };
-    return send("POST", "comments" + language, body);
-  }
-
-  #finish({ author, email, site, remember }, detail) {
-    if (!this.#about.own) {
-      writer = { author, email, site };
-      storage.set("writer", remember ? writer : undefined);
-      this.#showIdentity(false);
-    }
-    storage.set(this.#draft, undefined);
-    this.#key = this.#proof = undefined;
-    this.element.message.value = "";
-    this.element.dispatchEvent(new CustomEvent("comment-submitted", { bubbles: true, detail }));
-  }
-
-  /** Say what is wrong with a field beside it, all else above the buttons. */
-  #explain(failure) {
-    const { messages } = this.#about;
-    const isOtherText = failure.status == 409; // the service has another text by this key
-    if (isOtherText) this.#key = undefined;
-    this.#proof = undefined;
-    const fields = { ...failure.fields };
-    const marked = Object.keys(this.#errors).filter((name) => fields[name]);
-    for (const name in this.#errors) {
-      this.#mark(name, fields[name] ?? "");
-      delete fields[name];
-    }
-    const isSaid = marked.length && !Object.keys(fields).length;
-    const text = isOtherText ? messages.twice : errorText(messages, { ...failure, fields });
-    this.#error.textContent = (isSaid ? "" : text + " ") + messages.kept;
-    if (!marked.length) return;
-    if (marked.some((name) => name in IDENTITY)) this.#showIdentity(true);
-    this.element[marked[0]].focus();
+    if (!answer) return;
+    this.proof = undefined;
+    this.#preview?.update();
+    this.#countCharacters();
+    const submitted = { bubbles: true, detail: answer };
+    this.element.dispatchEvent(new CustomEvent("comment-submitted", submitted));
   }
 }

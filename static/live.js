@@ -1,19 +1,33 @@
 // What goes on while a page stays open: dates grow older, and new comments are announced
 
-import { showRelativeTime } from "./i18n.js";
+import { base, showRelativeTime } from "./common.js";
+import { showCounts } from "./counts.js";
 
-/** Show the number of comments of a page in each <comment-count> of it. */
-export function showCounts(url, count) {
-  for (const element of document.querySelectorAll("comment-count")) {
-    if (element.url == url) element.count = count;
-  }
+/** Offer comments that have come, unless a button offers some already. */
+function announce(thread, count) {
+  const button = thread.querySelector(".commentsvc-thread > .commentsvc-button");
+  if (!button.hidden || count <= thread.page.count) return;
+  thread.status.textContent = thread.messages.fresh;
+  thread.offer("fresh");
 }
 
-/**
- * Keep the dates in `thread` true, and call `onCount` with the number of comments whenever the
- * stream at `url` tells it. Return a function that ends both.
- */
-export function follow(url, thread, onCount) {
+/** Return what lets comments that come into `thread` from now on slide into their places. */
+function watchArrivals(thread) {
+  const items = () => thread.querySelectorAll(".commentsvc-comment");
+  const known = new WeakSet(items());
+  return () => {
+    const isStill = matchMedia("(prefers-reduced-motion)").matches;
+    for (const item of items()) {
+      if (!known.has(item) && !isStill) item.animate({ translate: ["0 1.5em", "0"] }, 300);
+      known.add(item);
+    }
+  };
+}
+
+/** Keep the dates in `thread` true, and let it announce what comes. Return what ends both. */
+export function follow(thread) {
+  const url = base + thread.path("api/comments/stream");
+  const arrive = watchArrivals(thread);
   let stream;
 
   /** Listen only while the page is seen: a browser has few connections. */
@@ -23,7 +37,7 @@ export function follow(url, thread, onCount) {
     stream = new EventSource(url);
     stream.onmessage = ({ data }) => {
       const { count } = JSON.parse(data);
-      onCount(count);
+      announce(thread, count);
       showCounts(thread.url, count);
     };
   }
@@ -32,10 +46,12 @@ export function follow(url, thread, onCount) {
     for (const time of thread.querySelectorAll("time")) showRelativeTime(thread.messages, time);
   }, 60_000);
   document.addEventListener("visibilitychange", listen);
+  thread.addEventListener("comments-shown", arrive);
   listen();
   return () => {
     clearInterval(clock);
     document.removeEventListener("visibilitychange", listen);
+    thread.removeEventListener("comments-shown", arrive);
     stream?.close();
   };
 }

@@ -1,7 +1,6 @@
 // Links to the moderation pages, for a browser that has come from there to the blog
 
-import { base } from "./api.js";
-import { h, storage } from "./browser.js";
+import { base, h, storage } from "./common.js";
 
 /** Show the links from now on, in this browser; `thread.target` says so, and then no more. */
 export function begin(thread) {

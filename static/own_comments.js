@@ -1,6 +1,11 @@
 // The reader's own comments, which they can change for a while, and see before they are approved
 
-import { storage } from "./browser.js";
+import { actionButton, storage } from "./common.js";
+
+const ICONS = {
+  edit: "M3 13l.7-3L10.5 3.2a1.3 1.3 0 0 1 2 0l.3.3a1.3 1.3 0 0 1 0 2L6 12.3z",
+  delete: "M3 4.5h10M6.5 4V2.5h3V4M4.5 4.5l.5 9h6l.5-9M7 7v4M9 7v4",
+};
 
 /** Those that were written on the page `url`. */
 export class OwnComments {
@@ -24,6 +29,15 @@ export class OwnComments {
   remove(id) {
     delete this.#byId[id];
     storage.set("own-comments", this.#byId);
+  }
+
+  /** Add buttons to those of `thread` that can be changed. */
+  addButtons({ tree, messages }) {
+    for (const { comment, token } of Object.values(this.#byId)) {
+      const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
+      if (!token || !actions || actions.querySelector("[name=edit]")) continue;
+      for (const name in ICONS) actions.append(actionButton(name, ICONS[name], messages[name]));
+    }
   }
 
   /**

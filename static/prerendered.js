@@ -1,7 +1,6 @@
 // A thread that the blog's build has put into the page, taken over by the widget
 
-import { get } from "./api.js";
-import { storage } from "./browser.js";
+import { get, storage } from "./common.js";
 
 /** Return the page at `path`, for which only what is newer than the build is fetched. */
 export async function fetchChanges(thread, path, sort) {

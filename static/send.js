@@ -1,12 +1,21 @@
 // What is sent to the comment service, and what is said when it refuses
 
-import { TIMEOUT_MS, base } from "./api.js";
+import { base, storage, TIMEOUT_MS } from "./common.js";
+/** @import { Failure } from "./types.d.ts" */
 
 /** Return a random text to name a comment, or a voter. */
 export const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
+/** Return the random word by which the service knows this browser's votes and reports. */
+export function readerWord() {
+  const word = storage.get("voter") ?? randomId();
+  storage.set("voter", word);
+  return word;
+}
+
 /** Return the JSON that the service answers, or true for none; throw what errorText() explains. */
 export async function send(method, path, body, token) {
+  /** @type {Failure} */
   const failure = { status: navigator.onLine ? "unreached" : "offline" };
   const headers = {};
   if (body) headers["content-type"] = "application/json";
@@ -16,6 +25,7 @@ export async function send(method, path, body, token) {
       method,
       headers,
       body: JSON.stringify(body),
+      keepalive: method == "DELETE", // the page may be left
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (!response.ok) failure.status = response.status;

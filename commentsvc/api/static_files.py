@@ -109,6 +109,7 @@ class Files:
         }
         for tag, language in languages().items():
             self._shipped[f"locales/{tag}.json"] = language.widget_json
+            self._shipped[f"locales/{tag}-tools.json"] = language.tools_json
         self._blog = blog_paths(blog) if blog else {}
         self._root = templates.environment("").get_template("root.html")
         self._sites = settings.sites

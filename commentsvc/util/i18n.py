@@ -35,11 +35,14 @@ _REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 class Language:
     """A language that the service speaks, by its tag, with its direction (`ltr` or `rtl`)."""
 
-    def __init__(self, tag: str, translations: NullTranslations, widget: bytes) -> None:
-        """Take the compiled catalogue, and what the widget loads, as JSON."""
+    def __init__(
+        self, tag: str, translations: NullTranslations, widget: bytes, tools: bytes
+    ) -> None:
+        """Take the compiled catalogue, and what the widget loads at first and on use, as JSON."""
         self.tag = tag
         self.direction = "rtl" if tag in RIGHT_TO_LEFT else "ltr"
         self.widget_json = widget
+        self.tools_json = tools
         self.translations = translations
 
     @cached_property
@@ -141,7 +144,8 @@ def languages() -> Mapping[str, Language]:
                 compiled = GNUTranslations(BytesIO(archive.read(f"{tag}.mo")))
                 # The template has no translations, so gettext says what the sources say.
                 translations = NullTranslations() if tag == ENGLISH else compiled
-                found[tag] = Language(tag, translations, archive.read(name))
+                tools = archive.read(f"{tag}.tools.json")
+                found[tag] = Language(tag, translations, archive.read(name), tools)
     return found
 
 

@@ -23,28 +23,11 @@ POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
-# What a reader's browser loads, besides the messages: to show counts, to show a thread, when a
-# comment is written, when a button is pressed, when the page stays open, where the reader has
-# comments of their own, where the text is black, where moderators are led to their pages, and where
-# a build has put comments into the page.
+# What a reader's browser loads, besides the messages: to show counts, to show a thread, and when a
+# comment is begun. All else is loaded when it is used.
 COUNTING = ("count.js",)
-READING = (
-    "api.js",
-    "browser.js",
-    "comment.js",
-    "comments.css",
-    "comments.js",
-    "i18n.js",
-    "tree.js",
-)
-WRITING = ("actions.js", "form.css", "form.js", "live.js", "proof_of_work.js", "send.js")
-ACTING = ("actions.js", "live.js", "send.js")
-STAYING = ("live.js",)
-OWNING = ("own_comments.js",)
-BLACK = ("contrast.js",)
-SEEKING = ("target.js",)
-MODERATING = ("moderate.js",)
-PRERENDERED = ("prerendered.js",)
+READING = ("comments.css", "comments.js", "common.js")
+WRITING = ("actions.js", "form.css", "form.js")
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 
@@ -185,9 +168,12 @@ class Answers:
         self.requests.append((request.method, request.url.removeprefix(SERVICE)))
         if parts.path.startswith("/static/"):
             file = WIDGET / parts.path.removeprefix("/static/")
-            is_catalogue = file.suffix == ".json"
-            words = find_language(file.stem).widget_json.decode()
-            text = words if is_catalogue else file.read_text()
+            if file.suffix == ".json":
+                language, _, part = file.stem.partition("-")
+                known = find_language(language)
+                text = (known.tools_json if part else known.widget_json).decode()
+            else:
+                text = file.read_text()
             self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:
@@ -196,7 +182,7 @@ class Answers:
                 route.abort()
         elif parts.path.endswith("/stream"):
             self._send(route, 204)  # which ends it
-        elif request.method in ("PATCH", "DELETE") or parts.path.endswith("/votes"):
+        elif request.method in ("PATCH", "DELETE") or parts.path.endswith(("/votes", "/reports")):
             self._act(route, int(parts.path.split("/")[3]))
         elif request.method == "POST":
             self._submit(route)
@@ -250,7 +236,9 @@ class Answers:
         sent = json.loads(route.request.post_data or "{}")
         token = route.request.headers.get("authorization", "")
         self.acts.append((route.request.method, number, sent, token))
-        if route.request.method == "DELETE":
+        if route.request.url.endswith("/reports"):
+            self._send(route, 204)
+        elif route.request.method == "DELETE":
             self.comments = [known for known in self.comments if known["id"] != number]
             self._send(route, 204)
         elif route.request.method == "PATCH":

@@ -136,21 +136,21 @@ def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> N
     By classes, whatever the language.
     """
     form = page.locator("#commentsvc-1 form")
-    page.locator("#commentsvc-1 .commentsvc-link").first.click()
+    page.locator("#commentsvc-1 [name=reply]").click()
     form.locator("textarea").fill("Mine.")
     answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')
-    form.locator(".commentsvc-actions [type=button]").click()
+    form.locator(".commentsvc-actions [type=button]").last.click()
     expect(form.locator(".commentsvc-preview em")).to_be_visible()
     look()
     answers.recover()
     form.locator("[name=author]").fill("Rosa")
     form.locator(".commentsvc-button").click()
-    page.locator("#commentsvc-101 .commentsvc-link").first.click()
+    page.locator("#commentsvc-101 [name=edit]").click()
     expect(page.locator("#commentsvc-101 textarea")).to_be_focused()
     page.locator("#commentsvc-2 [aria-pressed]").first.click()
     expect(page.locator("#commentsvc-2 [aria-pressed=true]")).to_be_visible()
     answers.refuse("POST", 429)
-    page.locator("#commentsvc-2 [aria-pressed]").last.click()
+    page.locator("#commentsvc-2 > article [aria-pressed]").last.click()
     expect(page.locator("#commentsvc-2 [role=alert]")).not_to_be_empty()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.browser import Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -163,16 +163,23 @@ def test_a_change_that_waits_for_approval_says_so(
     expect(mine.locator(".commentsvc-body")).to_have_text("Three coats.")
 
 
-def test_authors_delete_their_comment_after_a_question(
+def test_authors_delete_their_comment_and_can_undo_it_for_a_while(
     page: Page, mine: Locator, answers: Answers
 ) -> None:
-    page.once("dialog", lambda dialog: dialog.dismiss())
-    with page.expect_event("dialog") as asked:
-        mine.get_by_role("button", name="Delete").click()
-    assert asked.value.message == "Delete this comment?"
+    page.clock.install(time=NOW)
+    page.reload()
+    delete = mine.get_by_role("button", name="Delete")
+    delete.click()
+    undo = mine.get_by_role("button", name="Undo")
+    expect(undo).to_be_focused()
+    expect(mine.locator(".commentsvc-body")).to_be_hidden()
+    undo.click()
+    expect(delete).to_be_focused()
+    page.clock.fast_forward(10_000)
     assert answers.acts == []
-    page.once("dialog", lambda dialog: dialog.accept())
-    mine.get_by_role("button", name="Delete").click()
+    delete.click()
+    expect(undo).to_be_focused()
+    page.clock.fast_forward(10_000)
     expect(page.get_by_role("heading", name="No comments")).to_be_focused()
     expect(mine).to_have_count(0)
     expect(page.locator(".commentsvc-status")).to_have_text("Your comment is deleted.")
@@ -186,9 +193,12 @@ def test_a_refused_deletion_is_said_below_the_comment(
     page: Page, mine: Locator, answers: Answers
 ) -> None:
     answers.refuse("DELETE", 403)
-    page.on("dialog", lambda dialog: dialog.accept())
+    page.clock.install(time=NOW)
+    page.reload()
     delete = mine.get_by_role("button", name="Delete")
     delete.click()
+    expect(mine.get_by_role("button", name="Undo")).to_be_focused()
+    page.clock.fast_forward(10_000)
     expect(mine.get_by_role("alert")).to_have_text("The service says why.")
     expect(delete).to_be_focused()
     expect(mine.locator(".commentsvc-body")).to_be_visible()
@@ -204,3 +214,51 @@ def test_only_ones_own_comments_can_be_changed_and_only_for_a_while(
     page.reload()
     expect(mine).to_be_visible()
     expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+
+
+def test_a_comment_is_reported_out_of_its_menu(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "x")]
+    open_thread()
+    page.get_by_role("button", name="More").click()
+    report = page.get_by_role("button", name="Report")
+    answers.refuse("POST", 429)
+    report.click()
+    expect(page.locator("#commentsvc-1").get_by_role("alert")).to_contain_text("a little fast")
+    answers.recover()
+    report.click()
+    expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
+    [(method, number, sent, _)] = answers.acts
+    assert (method, number) == ("POST", 1)
+    assert 8 <= len(sent["reporter"]) <= 64
+
+
+def test_a_link_to_a_comment_is_copied_out_of_its_menu(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answers.comments = [comment(1, "x")]
+    open_thread()
+    more = page.get_by_role("button", name="More")
+    more.click()
+    copy = page.get_by_role("button", name="Copy link")
+    expect(copy).to_be_focused()
+    copy.click()
+    expect(page.locator(".commentsvc-status")).to_have_text("Link copied.")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.url + "#commentsvc-1"
+    more.click()
+    expect(copy).to_have_count(0)
+
+
+def test_a_reply_begins_with_what_was_selected_in_the_comment(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One."), comment(2, "Two.", author="Ida")]
+    open_thread()
+    page.locator("#commentsvc-1 .commentsvc-body").select_text()
+    page.get_by_role("button", name="Reply to Ada Byron").click()
+    expect(page.locator("#commentsvc-1 textarea")).to_have_value("> One.\n\n")
+    page.get_by_role("button", name="Reply to Ida").click()
+    expect(page.locator("#commentsvc-2 textarea")).to_have_value("")

@@ -2,57 +2,55 @@
 
 import gzip
 
-import pytest
+from playwright.sync_api import Page, expect
 
 from commentsvc.util.i18n import languages
-from tests.widget.browser import (
-    ACTING,
-    BLACK,
-    COUNTING,
-    MODERATING,
-    OWNING,
-    PRERENDERED,
-    READING,
-    SEEKING,
-    STAYING,
-    WIDGET,
-    WRITING,
-)
+from tests.widget.browser import POST, WIDGET, Answers, comment, fill, open_form
 
-# Bytes. What is loaded on use comes on top of reading.
-BUDGETS = {
-    "counting": (COUNTING, 800),
-    "reading": (READING, 8 * 1024),
-    "writing": (WRITING, 7_700),
-    "acting": (ACTING, 3_100),
-    "staying": (STAYING, 700),
-    "owning": (OWNING, 750),
-    "black": (BLACK, 800),
-    "seeking": (SEEKING, 600),
-    "moderating": (MODERATING, 550),
-    "prerendered": (PRERENDERED, 1_000),
-}
+# Bytes of scripts and styles. What is used comes on top.
+COUNTING = 800
+READING = 8 * 1024
+WRITING = 5 * 1024
 
 
-def compressed(*names: str) -> dict[str, int]:
-    """The size of each file."""
-    return {name: len(gzip.compress((WIDGET / name).read_bytes())) for name in names}
+def take_loaded(answers: Answers) -> dict[str, int]:
+    """The compressed sizes of the scripts and styles that were loaded since the last call."""
+    names = [target.partition("?")[0].removeprefix("/static/") for _, target in answers.requests]
+    answers.requests.clear()
+    files = [WIDGET / name for name in names if name.endswith((".js", ".css"))]
+    return {file.name: len(gzip.compress(file.read_bytes())) for file in files}
 
 
-@pytest.mark.parametrize("journey", BUDGETS)
-def test_a_journey_loads_no_more_than_its_budget(journey: str) -> None:
-    """tests/widget/test_work.py and test_counts.py hold which files a journey loads."""
-    files, budget = BUDGETS[journey]
-    sizes = compressed(*files)
-    assert sum(sizes.values()) <= budget, sizes
+def test_each_journey_loads_no_more_than_its_budget(page: Page, answers: Answers) -> None:
+    """Of one reader: a list of posts, a thread with replies and votes, a comment in its form."""
+    answers.voting = "both"
+    answers.comments = [comment(1, "x"), comment(2, "y", parent=1)]
+    page.goto("/")
+    expect(page.locator("comment-count").first).to_contain_text("comment")
+    counting = take_loaded(answers)
+    page.goto(POST)
+    page.locator("comment-thread").scroll_into_view_if_needed()
+    expect(page.locator("#commentsvc-2")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    reading = {name: size for name, size in take_loaded(answers).items() if name not in counting}
+    fill(open_form(page))
+    page.wait_for_load_state("networkidle")
+    writing = take_loaded(answers)
+    assert 0 < sum(counting.values()) <= COUNTING, counting
+    assert COUNTING < sum(reading.values()) <= READING, reading
+    assert COUNTING < sum(writing.values()) <= WRITING, writing
 
 
-def test_every_file_belongs_to_a_journey() -> None:
-    found = {file.name for kind in ("*.js", "*.css") for file in WIDGET.glob(kind)}
-    known = {name for files, _ in BUDGETS.values() for name in files}
-    assert found - {"page.css"} == known  # which our own pages have
+def test_a_file_that_is_loaded_on_use_is_small() -> None:
+    sizes = {file.name: len(gzip.compress(file.read_bytes())) for file in WIDGET.glob("*.js")}
+    assert {name for name, size in sizes.items() if size > 1_250} == {
+        "comments.js",
+        "common.js",
+        "form.js",
+    }
 
 
 def test_a_language_has_no_more_than_the_words_need() -> None:
-    sizes = {tag: len(gzip.compress(language.widget_json)) for tag, language in languages().items()}
-    assert max(sizes.values()) <= 1.25 * 1024, sizes
+    for language in languages().values():
+        assert len(gzip.compress(language.widget_json)) <= 1_300, language.tag
+        assert len(gzip.compress(language.tools_json)) <= 512, language.tag

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.widget.browser import Answers, comment, fill, open_form, send
+from tests.widget.browser import WIDGET, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -244,6 +244,14 @@ def test_a_card_or_page_without_a_colour_of_text_is_followed(show: Callable[[str
     for scheme, colour in [("dark", "rgb(238, 238, 238)"), ("light", "rgb(0, 0, 0)")] * 2:
         switch(page, scheme)
         expect(thread).to_have_css("color", colour)
+
+
+def test_cards_are_made_of_properties_alone(show: Callable[[str], Page]) -> None:
+    page = show(PAPERMOD + (WIDGET / "themes" / "cards.css").read_text())
+    article = page.locator("#commentsvc-1 > article")
+    assert pixels(article, "paddingTop") >= 16
+    expect(article).to_have_css("border-top-width", "1px")
+    assert_readable(page)
 
 
 def test_forced_colours_leave_borders(show: Callable[[str], Page]) -> None:

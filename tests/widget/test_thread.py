@@ -146,12 +146,26 @@ def test_replies_can_be_folded(open_post: Open, answers: Answers) -> None:
     answers.comments = [comment(1, "Question?"), comment(2, "Answer.", parent=1)]
     page = open_post()
     fold = page.locator("#commentsvc-1 summary").first
-    expect(fold).to_have_text("Replies")
+    expect(fold).to_have_text("Replies (1)")
     fold.click()
     expect(page.locator("#commentsvc-2")).to_be_hidden()
     fold.press("Enter")
     expect(page.locator("#commentsvc-2")).to_be_visible()
     expect(page.locator("#commentsvc-2 summary")).to_be_hidden()
+
+
+def test_deep_branches_begin_folded_on_a_phone_but_links_unfold_them(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    answers.comments = [comment(n, "x", parent=n - 1 or None) for n in range(1, 6)]
+    open_thread()
+    expect(page.locator("#commentsvc-3 summary").first).to_have_text("Replies (2)")
+    expect(page.locator("#commentsvc-3")).to_be_visible()
+    expect(page.locator("#commentsvc-4")).to_be_hidden()
+    page.goto("about:blank")
+    open_thread("#commentsvc-5")
+    expect(page.locator("#commentsvc-5")).to_be_in_viewport()
 
 
 def test_a_reply_to_a_folded_comment_is_shown(open_post: Open, answers: Answers) -> None:

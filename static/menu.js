@@ -1,0 +1,54 @@
+// What readers seldom do with a comment; its buttons stand behind that of the menu
+
+import { commentOf } from "./actions.js";
+import { actionButton, anchorOf, loadMessages } from "./common.js";
+import { readerWord, send } from "./send.js";
+
+const ICONS = {
+  copy: "M6.5 9.5l3-3M7 5l1.8-1.8a2.8 2.8 0 0 1 4 4L11 9M5 7 3.2 8.8a2.8 2.8 0 0 0 4 4L9 11",
+  report: "M4 14V2.5h7.5l-2 3 2 3H4",
+  share: "M8 10V2.5M5 5l3-3 3 3M4.5 7.5H3v6h10v-6h-1.5",
+};
+
+/** Show the buttons, or no longer. */
+export async function menu(thread, button) {
+  const isOpen = button.ariaExpanded == "true";
+  button.ariaExpanded = String(!isOpen);
+  for (const name in ICONS) button.parentNode.querySelector(`[name=${name}]`)?.remove();
+  if (isOpen) return;
+  const messages = await loadMessages(thread, "-tools");
+  const { own } = commentOf(thread, button);
+  const isOffered = { copy: true, report: !own, share: Boolean(navigator.share) };
+  const names = Object.keys(ICONS).filter((name) => isOffered[name]);
+  const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name]));
+  button.after(...buttons);
+  buttons[0].focus();
+}
+
+function addressOf(thread, button) {
+  return new URL("#" + anchorOf(commentOf(thread, button)), location.href).href;
+}
+
+export async function copy(thread, button) {
+  await navigator.clipboard.writeText(addressOf(thread, button));
+  const { copied } = await loadMessages(thread, "-tools");
+  say(thread, button, copied);
+}
+
+export async function report(thread, button) {
+  const { id } = commentOf(thread, button);
+  await send("POST", `comments/${id}/reports`, { reporter: readerWord() });
+  const { reported } = await loadMessages(thread, "-tools");
+  say(thread, button, reported);
+}
+
+/** Say what was done, in place of what the button said. */
+function say(thread, button, text) {
+  thread.status.textContent = text;
+  button.replaceChildren(button.firstChild, text);
+}
+
+export async function share(thread, button) {
+  const url = addressOf(thread, button);
+  await navigator.share({ title: document.title, url }).catch(() => {}); // the reader thought better
+}

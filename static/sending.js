@@ -1,0 +1,73 @@
+// Sending what was written in a form
+
+import { storage } from "./common.js";
+import { CommentForm } from "./form.js";
+import { errorText, randomId, send } from "./send.js";
+
+/**
+ * Send what was written in `form`; return the service's answer, or nothing where it refuses. When
+ * the promise `patience` is kept, the comment waits no longer for its proof of work.
+ */
+export async function submit(form, patience) {
+  form.key ||= randomId();
+  const fields = form.keep();
+  try {
+    const answer = await (form.about.own ? change(form, fields) : post(form, patience, fields));
+    forget(form, fields);
+    return answer;
+  } catch (failure) {
+    explain(form, failure);
+  }
+}
+
+/** The service has the comment: begin another one, of the same writer. */
+function forget(form, { author, email, site, remember }) {
+  if (!form.about.own) {
+    CommentForm.writer = { author, email, site };
+    storage.set("writer", remember ? CommentForm.writer : undefined);
+    form.showIdentity(false);
+  }
+  storage.set(form.draft, undefined);
+  form.key = undefined;
+  form.element.message.value = "";
+}
+
+const pathOf = ({ messages }, name) => `${name}?lang=${messages.tag}`;
+
+function change({ about }, { message }) {
+  const { parent, own } = about;
+  return send("PATCH", pathOf(about, "comments/" + parent.id), { message }, own.token);
+}
+
+async function post(form, patience, { remember, ...fields }) {
+  await Promise.race([form.begin(), patience]);
+  const { about, element, key, token } = form;
+  const body = {
+    ...fields,
+    key,
+    url: about.url,
+    parent: about.parent?.id,
+    title: document.title,
+    notify: element.notify.checked,
+    form_token: token.form_token,
+    proof_of_work: token.solution ?? null,
+  };
+  return send("POST", pathOf(about, "comments"), body);
+}
+
+/** Say what is wrong with a field beside it, all else above the buttons. */
+export function explain(form, failure) {
+  const { messages } = form.about;
+  const isOtherText = failure.status == 409; // the service has another text by this key
+  if (isOtherText) form.key = undefined;
+  const fields = { ...failure.fields };
+  const marked = Object.keys(form.errors).filter((name) => fields[name]);
+  form.proof = undefined;
+  for (const name in form.errors) form.mark(name, fields[name] ?? "");
+  for (const name of marked) delete fields[name];
+  const isSaid = marked.length && !Object.keys(fields).length;
+  const text = isOtherText ? messages.twice : errorText(messages, { ...failure, fields });
+  form.error.textContent = (isSaid ? "" : text + " ") + messages.kept;
+  if (marked.some((name) => form.identity.contains(form.element[name]))) form.showIdentity(true);
+  if (marked.length) form.element[marked[0]].focus();
+}

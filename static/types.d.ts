@@ -1,0 +1,114 @@
+// What the scripts pass to each other, for `tsc --checkJs`. No browser loads this file.
+
+import { CommentThread } from "./comments.js";
+import type { CommentCount } from "./count.js";
+
+export { CommentThread };
+
+/** A comment as the service sends it, with what `own_comments.js` adds. */
+export interface Comment {
+  id: number;
+  parent: number | null;
+  author: string;
+  avatar: string;
+  picture?: string;
+  site?: string;
+  role?: "owner" | "moderator";
+  content: string;
+  html: string;
+  published: string;
+  edited?: string;
+  pinned?: boolean;
+  deleted?: boolean;
+  anchor?: string;
+  votes: number;
+  own?: OwnComment;
+  isWaiting?: boolean;
+  note?: string;
+}
+
+/** What the service answers to a comment of the reader. */
+export interface Answer {
+  status: "approved" | "pending" | "deleted";
+  comment: Comment;
+  token?: string;
+  token_expires?: string;
+}
+
+/** An answer that the browser keeps. */
+export interface OwnComment extends Answer {
+  url: string;
+}
+
+/** A part of a comment thread. */
+export interface CommentPage {
+  data: Comment[];
+  count: number;
+  deleted?: Comment[];
+  next?: string;
+  closes?: string;
+  voting?: "up" | "both";
+  votes?: Record<string, number>;
+}
+
+/** The texts of a language; "#" stands for a number or name. */
+export interface Messages extends Record<string, any> {
+  tag: string;
+  counts: Record<string, string>;
+}
+
+/** What a form needs to know. */
+export interface About {
+  messages: Messages;
+  url: string;
+  title?: string;
+  parent?: Comment;
+  own?: OwnComment;
+  message?: string;
+}
+
+/** What the service gives a form before it sends. */
+export interface FormToken {
+  form_token?: string;
+  proof_of_work?: Challenge;
+  solution?: string;
+  length?: number;
+  notify?: boolean;
+}
+
+export interface Challenge {
+  parameters: {
+    nonce: string;
+    salt: string;
+    cost: number;
+    keyLength: number;
+    keyPrefix: string;
+  };
+}
+
+/** Why the service did not do what it was asked for. */
+export interface Failure {
+  status: number | "unreached" | "offline";
+  retryAfter?: string | null;
+  message?: string;
+  fields?: Record<string, string>;
+}
+
+/** The `<li>` of a comment. */
+export interface CommentItem extends HTMLLIElement {
+  commentId: number;
+  fold: HTMLDetailsElement;
+  replies: HTMLOListElement;
+  state?: string;
+  answers: number;
+}
+
+declare global {
+  interface Window {
+    trustedTypes?: { createPolicy(name: string, rules: object): { createHTML(html: string): string } };
+  }
+  interface HTMLElementTagNameMap {
+    "comment-thread": CommentThread;
+    "comment-count": CommentCount;
+  }
+}

@@ -1,0 +1,19 @@
+// Votes on comments: one of each browser on each
+
+import { commentOf } from "./actions.js";
+import { storage } from "./common.js";
+import { readerWord, send } from "./send.js";
+
+/** Vote, or take the vote back. */
+export async function vote(thread, button) {
+  const { id } = commentOf(thread, button);
+  const value = button.ariaPressed == "true" ? 0 : Number(button.value);
+  const body = { vote: value, voter: readerWord() };
+  const { votes } = await send("POST", `comments/${id}/votes`, body);
+  storage.set("votes", { ...storage.get("votes"), [id]: value });
+  const buttons = button.parentNode;
+  buttons.querySelector(".commentsvc-votes").textContent = votes || "";
+  for (const other of buttons.querySelectorAll("[name=vote]")) {
+    other.ariaPressed = String(other.value == value);
+  }
+}
