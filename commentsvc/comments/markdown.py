@@ -60,7 +60,8 @@ def _filter(_: str, name: str, value: str) -> str | None:
     return value if name != "class" or _LANGUAGE(value) else None
 
 
-# Any tag but those of most comments, which have no attributes.
+# Any tag but those of most comments, which have no attributes. Looking for one takes 1 µs, where
+# the sanitizer takes 12 µs, a tenth of a submission.
 _MORE_THAN_BARE: Final = re.compile("<(?!/?(?:p|code|em|strong|del)>|br />)").search
 
 _TAGS = "a blockquote br code del em h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"

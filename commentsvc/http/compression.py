@@ -16,7 +16,7 @@ from commentsvc.http.messages import Response
 SMALLEST: Final = 1_024
 # The variant is kept if it has at most this part of the bytes.
 GAIN: Final = 0.9
-# Level 6 makes lists a tenth smaller, and takes three times as long.
+# Level 6 makes lists a tenth smaller, and takes more than twice as long.
 LEVEL: Final = 1
 BEST: Final = 9  # for what is made once and asked for often
 _TEXTS: Final = ("text", "json", "xml")  # what is in the types of texts
