@@ -89,6 +89,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
     "db.migrations.steps": "test_upgrade: each from the schema before it, and none edited",
     "spam.opinion": "delivery/test_classifier: what an opinion changes",
+    "delivery.decision_links": "delivery/test_mail and test_webhooks: where each link leads",
     "delivery.channel": "test_smtp and test_worker: what each failure means",
     "imports.dates": "test_detect: the dates of each format",
     "imports.disqus": "test_detect: each format by a file of it",

@@ -423,9 +423,10 @@ def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[
 
 
 def recipient_of(reader: Reader, post_id: int) -> str | None:
-    """Return to whom a row is sent; None for a row that is gone."""
-    row = reader.first(OutboxTable.select(OutboxTable.recipient).where(OutboxTable.id == post_id))
-    return row[0] if row else None
+    """Return to whom a row is sent: an address, or a channel without any; None if it is gone."""
+    known = OutboxTable.select(OutboxTable.recipient, OutboxTable.channel)
+    row = reader.first(known.where(OutboxTable.id == post_id))
+    return row[0] or row[1] if row else None
 
 
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:

@@ -21,6 +21,7 @@ from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
 from commentsvc.delivery.classifier import Classifier
+from commentsvc.delivery.decision_links import DecisionLinks
 from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.settings.schema import HooksSettings, Settings
@@ -67,9 +68,10 @@ def channels(
     settings: Settings, links: SignedLinks, clock: Clock, database: Database
 ) -> dict[str, Channel]:
     """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
-    forms = _forms(settings.hooks)
+    programs, decisions = _webhooks(settings.hooks), DecisionLinks(settings, links)
     found: dict[str, Channel] = {
-        name: Webhook(settings, form, clock) for name, form in forms.items()
+        name: Webhook(settings, form, clock, None if name in programs else decisions)
+        for name, form in _forms(settings.hooks).items()
     }
     found.update(builds.channels(settings, clock))
     if settings.spam.akismet_key:

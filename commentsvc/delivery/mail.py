@@ -30,18 +30,17 @@ from commentsvc.comments.follows import Follower
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
+from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.delivery.smtp import Envelope
-from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util import templates
-from commentsvc.util.i18n import ENGLISH, Message, find_language, ngettext, speaking, spoken
+from commentsvc.util.i18n import Message, find_language, ngettext, speaking, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
 
-# What a moderator may do by a link, and how it is called there, in this order.
-ACTIONS: Final = {APPROVED: _("Approve"), SPAM: _("Spam"), DELETED: _("Delete")}
 # A question that is not answered by then is asked again with the next comment.
 CONFIRM_DAYS: Final = 30
 # "No more" must work for as long as a mail may lie in a mailbox.
@@ -100,6 +99,7 @@ class MailComposer:
         self._base = settings.server.public_url.rstrip("/")
         self._sites = {site.name: site for site in settings.sites}
         self._links = links
+        self._decisions = DecisionLinks(settings, links)
         self._domain = settings.mail.sender.rpartition("@")[2]
         self._kinds = {
             "submitted": self._submitted,
@@ -162,7 +162,7 @@ class MailComposer:
             number=1,
             may_answer=bool(self._answered_to) and entry.comment.status in (PENDING, APPROVED),
         )
-        expires = post.created_at + self._mail.link_days * DAY_MS
+        expires = self._decisions.expires(post)
         return self._answerable(letter, MODERATE, post, expires)
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -378,15 +378,10 @@ class MailComposer:
     ) -> dict[str, Any]:  # Any: what templates show
         """What a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
-        expires = post.created_at + self._mail.link_days * DAY_MS
-        actions = [
-            (str(name), self._link("comment", action, comment.id, post.id, expires=expires))
-            for action, name in ACTIONS.items()
-            if comment.status in MOVES[action]
-        ]
+        actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):
-            link = self._answer_link(reader, entry, post, expires)
-            actions.append((str(_("Answer")), link))
+            link = self._answer_link(reader, entry, post, self._decisions.expires(post))
+            actions.append(DecisionLink(str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
 
     def _answer_link(self, reader: Reader, entry: Entry, post: OutboxRow, expires: int) -> str:
@@ -408,9 +403,7 @@ class MailComposer:
         return letter
 
     def _link(self, purpose: str, *content: int | str, expires: int) -> str:
-        token = self._links.make(purpose, *content, expires=expires)
-        tag = spoken().tag
-        return f"{self._base}/mail/{purpose}?t={token}" + (f"&lang={tag}" if tag != ENGLISH else "")
+        return self._decisions.page(purpose, *content, expires=expires, language=spoken().tag)
 
     def _title(self, entry: Entry) -> str:
         return one_line(entry.title) or entry.url

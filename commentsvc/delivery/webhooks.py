@@ -24,6 +24,7 @@ from commentsvc.comments import queries
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
+from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
@@ -34,7 +35,9 @@ from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import rfc3339
 
 TELEGRAM: Final = "https://api.telegram.org"
-SHOWN: Final = 700  # characters of a comment in a messenger; Discord takes 2,000 in all
+SHOWN: Final = 700  # characters of a comment in a messenger
+DISCORD_MESSAGE: Final = 2_000  # characters that Discord takes
+SLACK_BLOCK: Final = 3_000  # characters that Slack takes in a block of text
 FOR_GOOD: Final = (400, 413, 422)  # statuses that another attempt would not change
 
 # Any: pieces of JSON, whose forms those who read them define.
@@ -80,8 +83,11 @@ class Webhook(HttpChannel):
         settings: Settings,
         form: Callable[["Notification"], WebhookRequest],
         clock: Clock,
+        links: DecisionLinks | None = None,
     ) -> None:
+        """Take the settings, and what makes `links`, for a receiver that shows them to people."""
         super().__init__(settings.hooks.allowed_networks)
+        self._links = links
         self._sites = {site.name: site for site in settings.sites}
         self._form = form
         self._clock = clock
@@ -93,7 +99,9 @@ class Webhook(HttpChannel):
             return None
         now = self._clock.now_ms() // 1_000
         site = self._sites.get(entry.site, Site())
-        return self._form(Notification(entry, post, site.origin + entry.url, now, site.language))
+        links = self._links.of(entry.comment, post, site.language) if self._links else []
+        page = site.origin + entry.url
+        return self._form(Notification(entry, post, page, now, site.language, links))
 
 
 # What messengers say of a new comment, by its status.
@@ -108,7 +116,7 @@ SAID: Final = {
 class Notification(NamedTuple):
     """A comment, the row that tells of it, the address of its page, and the time (Unix seconds).
 
-    `language` is the tag of the blog's.
+    `language` is the tag of the blog's; the `links` decide on the comment.
     """
 
     entry: Entry
@@ -116,6 +124,7 @@ class Notification(NamedTuple):
     page: str
     now: int
     language: str = ENGLISH
+    links: Sequence[DecisionLink] = ()
 
     def text(self) -> str:
         """Return the comment and what became of it, for people."""
@@ -187,7 +196,15 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
     return lambda told: _json(
         base + "/",
-        {"topic": topic, "title": told.title(), "message": told.text(), "click": told.page},
+        {
+            "topic": topic,
+            "title": told.title(),
+            "message": told.text(),
+            "click": told.page,
+            "actions": [
+                {"action": "view", "label": link.name, "url": link.url} for link in told.links
+            ],
+        },
         token,
     )
 
@@ -203,6 +220,9 @@ def telegram(
             "chat_id": hooks.telegram_chat,
             "text": f"{told.text()}\n{told.page}",
             "link_preview_options": {"is_disabled": True},
+            "reply_markup": {
+                "inline_keyboard": [[{"text": link.name, "url": link.url} for link in told.links]]
+            },
         },
     )
 
@@ -214,7 +234,22 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
         text = f"{told.text()}\n{told.page}"
         for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
             text = text.replace(sign, escaped)
-        return _json(hooks.slack, {"text": text, "mrkdwn": False, "unfurl_links": False})
+        message: Json = {"text": text, "mrkdwn": False, "unfurl_links": False}
+        if told.links:  # then the text is what notifications show, and the blocks are the message
+            shown = {"type": "plain_text", "text": f"{told.text()}\n{told.page}"[:SLACK_BLOCK]}
+            buttons = [
+                {
+                    "type": "button",
+                    "text": {"type": "plain_text", "text": link.name},
+                    "url": link.url,
+                }
+                for link in told.links
+            ]
+            message["blocks"] = [
+                {"type": "section", "text": shown},
+                {"type": "actions", "elements": buttons},
+            ]
+        return _json(hooks.slack, message)
 
     return form
 
@@ -224,7 +259,9 @@ def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
 
     def form(told: Notification) -> WebhookRequest:
         text = told.text().replace("`", "\u02cb")  # nothing ends the block
-        content = f"```\n{text}\n```\n{told.page}"[:2_000]
+        links = " · ".join(f"[{link.name}](<{link.url}>)" for link in told.links)
+        end = f"\n```\n{told.page}" + (f"\n{links}" if links else "")
+        content = f"```\n{text}"[: DISCORD_MESSAGE - len(end)] + end
         return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
 
     return form

@@ -24,14 +24,14 @@ NUMBER = int(os.environ.get("MANY_COMMENTS", "1_000_000"))
 BOUND = 0.5  # seconds; the pages have 0.1 in all
 ROUNDS = 3
 
-# What may be walked: tables that stay small, what is walked backwards and stops, words by the
-# index of FTS5, ids that a search has found, threads for a text in their address.
+# What may be walked: tables that stay small, words by the index of FTS5, threads for a text in their
+# address, and what a bounded query within the query gave.
 MAY_SCAN = re.compile(
-    r"SCAN (site|s|ban|search_state|sqlite_sequence|f VIRTUAL TABLE .*|search VIRTUAL TABLE"
-    r" INDEX .*"
-    r"|\(.*\)|t|y)"
+    r"SCAN (site|ban|search_state|sqlite_sequence|thread|daily_stats|search VIRTUAL TABLE INDEX .*"
+    r"|some|\(.*\))"
     r"( USING .*)?|SCAN CONSTANT ROW"
 )
+ALIAS = re.compile(r'(?:FROM|JOIN) "?(\w+)"? AS "?(\w+)"?')
 ASKS = admin_pages.questions(NUMBER)
 
 
@@ -60,11 +60,14 @@ def test_nothing_takes_longer_with_a_million_comments(
     # Those that name the schema are FTS5's own.
     queries = {sql for sql in asked if sql.startswith("SELECT") and "'main'." not in sql}
     assert queries
-    for sql in queries:
+    # What looks for an empty list of ids reads nothing, whatever its plan.
+    for sql in (each for each in queries if "(0 = 1)" not in each):
         steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        for table, alias in ALIAS.findall(sql):
+            steps = [re.sub(rf"^SCAN {alias}\b", f"SCAN {table}", step) for step in steps]
         scans = [step for step in steps if step.startswith("SCAN")]
         assert all(map(MAY_SCAN.fullmatch, scans)), (sql, steps)
-        if "FROM comment" in sql and "GROUP BY" not in sql:
+        if re.search('FROM "?comment', sql) and "GROUP BY" not in sql:
             assert not [step for step in steps if "TEMP B-TREE" in step], (sql, steps)
 
 

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.delivery import webhooks
 from commentsvc.delivery.channel import DeliveryError, DeliveryRejected, ServerUnreachable
 from commentsvc.delivery.channels import channels, targets
 from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import HooksSettings
+from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.http_client import HttpResponse
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served, waiting
 from tests.unit.settable_clock import SettableClock
@@ -34,6 +34,7 @@ ALL = HooksSettings(
     discord="https://discord.example/api/webhooks/x",
 )
 WITH_HOOKS = replace(SETTINGS, hooks=ALL)
+PUBLIC = "https://comments.example"
 HOSTILE = "@everyone <!channel> <https://evil.example|bank> [a](https://b.example) ```\n*x* &amp;"
 
 
@@ -43,11 +44,12 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def messages(service: Served) -> dict[str, tuple[WebhookRequest, Any]]:
+def messages(
+    service: Served, settings: Settings = WITH_HOOKS
+) -> dict[str, tuple[WebhookRequest, Any]]:
     """What waits, by channel: the message, and what its JSON holds."""
-    ways = channels(
-        WITH_HOOKS, SignedLinks([b"k"]), SettableClock(int(NOW * 1_000)), service.database
-    )
+    clock = SettableClock(int(NOW * 1_000))
+    ways = channels(settings, service.links, clock, service.database)
     found = {}
     for post in waiting(service):
         message = service.database.read_now(ways[post.channel].compose, post)
@@ -156,6 +158,39 @@ def test_no_words_of_a_reader_are_markup_of_a_messenger(service: Served) -> None
     assert told["slack"][1]["mrkdwn"] is False
     assert told["discord"][1]["content"].count("```") == 2
     assert told["discord"][1]["allowed_mentions"] == {"parse": []}
+
+
+def test_messengers_have_a_button_for_each_decision_and_programs_have_none(tmp_path: Path) -> None:
+    settings = replace(WITH_HOOKS, server=replace(SETTINGS.server, public_url=PUBLIC))
+    with served(tmp_path, settings) as service:
+        service.submit()
+        told = {name: content for name, (_, content) in messages(service, settings).items()}
+    buttons = {
+        "ntfy": [(each["label"], each["url"]) for each in told["ntfy"]["actions"]],
+        "telegram": [
+            (each["text"], each["url"])
+            for each in told["telegram"]["reply_markup"]["inline_keyboard"][0]
+        ],
+        "slack": [
+            (each["text"]["text"], each["url"]) for each in told["slack"]["blocks"][1]["elements"]
+        ],
+        "discord": re.findall(r"\[(\w+)\]\(<(\S+)>\)", told["discord"]["content"]),
+    }
+    for pairs in buttons.values():
+        assert [name for name, _ in pairs] == ["Spam", "Delete"]  # it is approved already
+        assert all(url.startswith(f"{PUBLIC}/mail/comment?t=") for _, url in pairs)
+    assert "/mail/comment" not in json.dumps(told["webhook"])
+
+
+def test_a_decision_by_a_messenger_stands_under_its_name(tmp_path: Path) -> None:
+    settings = replace(WITH_HOOKS, server=replace(SETTINGS.server, public_url=PUBLIC))
+    with served(tmp_path, settings) as service:
+        service.submit()
+        url = messages(service, settings)["slack"][1]["blocks"][1]["elements"][0]["url"]
+        assert service.ask("POST", url.removeprefix(PUBLIC)).status == 200
+        [change] = service.database.read_now(actions.history, 1)
+        assert (change.new, change.actor) == ("spam", "slack")
+        assert service.ask("POST", url.removeprefix(PUBLIC)).status == 410
 
 
 def test_a_long_comment_is_cut(service: Served) -> None:

@@ -1,0 +1,59 @@
+"""Decision links: addresses of pages with one button that decides on a comment.
+
+They stand in mails to moderators and in the messages of messengers. Who has such a link may press
+its button, once, until it expires.
+"""
+
+from typing import Final, NamedTuple
+
+from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.model import APPROVED, DELETED, MOVES, SPAM, Comment
+from commentsvc.settings.schema import Settings
+from commentsvc.util.i18n import ENGLISH, translate
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.timestamps import DAY_MS
+
+# What a moderator may do by a link, and how it is called there, in this order.
+ACTIONS: Final = {APPROVED: _("Approve"), SPAM: _("Spam"), DELETED: _("Delete")}
+
+
+class DecisionLink(NamedTuple):
+    """What a link does, in words, and its address."""
+
+    name: str
+    url: str
+
+
+class DecisionLinks:
+    """Makes the links of one service; none where it does not know its own address."""
+
+    def __init__(self, settings: Settings, links: SignedLinks) -> None:
+        """Take the settings, and what signs links."""
+        self._base = settings.server.public_url.rstrip("/")
+        self._days = settings.mail.link_days
+        self._links = links
+
+    def page(self, purpose: str, *content: int | str, expires: int, language: str) -> str:
+        """Return the address of the page for `purpose`, in a language; `expires` is Unix ms."""
+        token = self._links.make(purpose, *content, expires=expires)
+        tag = "" if language == ENGLISH else f"&lang={language}"
+        return f"{self._base}/mail/{purpose}?t={token}{tag}"
+
+    def expires(self, post: OutboxRow) -> int:
+        """Return until when the links in a message work, in Unix milliseconds."""
+        return post.created_at + self._days * DAY_MS
+
+    def of(self, comment: Comment, post: OutboxRow, language: str) -> list[DecisionLink]:
+        """Return a link for each decision that is possible on a comment."""
+        if not self._base:
+            return []
+        expires = self.expires(post)
+        return [
+            DecisionLink(
+                translate(name, language),
+                self.page("comment", to, comment.id, post.id, expires=expires, language=language),
+            )
+            for to, name in ACTIONS.items()
+            if comment.status in MOVES[to]
+        ]
