@@ -108,7 +108,7 @@ has_openssl() {
 # Ubuntu's package of that name only asks a daemon to fetch the browser from elsewhere; its program
 # fails where there is no such daemon.
 has_browser() {
-    for name in chromium chromium-browser google-chrome; do
+    for name in chromium-headless-shell chromium chromium-browser google-chrome; do
         "$name" --version >/dev/null 2>&1 && return
     done
     return 1
@@ -118,7 +118,7 @@ is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
 
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
-    has_browser || is_ubuntu || echo chromium fonts-dejavu-core
+    has_browser || is_ubuntu || echo chromium-headless-shell fonts-dejavu-core
     has_openssl || echo libssl-dev
     has_fuzzer || echo clang libclang-rt-dev
     command -v git >/dev/null || echo git

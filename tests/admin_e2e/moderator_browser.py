@@ -28,6 +28,7 @@ def looked_at(
         base_url=origin,
         bypass_csp=True,
         color_scheme=scheme,
+        reduced_motion="reduce",  # what has not yet faded in has little contrast
         viewport={"width": width, "height": 740},
         storage_state=kept,
     )

@@ -201,7 +201,7 @@ def assert_aligned(page: Page, size: int) -> None:
     heading = page.locator(".commentsvc-heading")
     assert left(article.locator(".commentsvc-avatar")) == left(heading)
     name = left(article.locator(".commentsvc-author"))
-    assert name == left(heading) + round(3.25 * size)
+    assert name - left(heading) == pytest.approx(3.25 * size, abs=1)
     for part in (".commentsvc-body > p", ".commentsvc-actions", ".commentsvc-body > pre"):
         assert left(article.locator(part)) == name, part
     assert left(open_form(page)) == left(heading)

@@ -56,11 +56,11 @@ def fetching(settings: InboxSettings, story: Callable[[list[bytes]], Awaitable[N
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 110))
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 100
     while not await asyncio.to_thread(condition):
         assert time.monotonic() < deadline, f"waited for {what}"
         await asyncio.sleep(0.02)
@@ -143,4 +143,4 @@ def test_a_mail_that_was_not_stored_is_fetched_again(
         await asyncio.gather(task, return_exceptions=True)
         assert tries[0] == tries[1]
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 110))
