@@ -24,8 +24,8 @@ NUMBER = int(os.environ.get("MANY_COMMENTS", "1_000_000"))
 BOUND = 0.5  # seconds; the pages have 0.1 in all
 ROUNDS = 3
 
-# What may be walked: tables that stay small, words by the index of FTS5, threads for a text in their
-# address, and what a bounded query within the query gave.
+# What may be walked: tables that stay small, words by the index of FTS5, threads for a text in
+# their address, and what a bounded query within the query gave.
 MAY_SCAN = re.compile(
     r"SCAN (site|ban|search_state|sqlite_sequence|thread|daily_stats"
     r"|search VIRTUAL TABLE INDEX .*|some|\(.*\))"
