@@ -15,18 +15,15 @@ from commentsvc.comments import follows
 from commentsvc.comments.follows import Follower
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
+from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
-from commentsvc.pages.personal_data import OwnForm, no_mail
+from commentsvc.pages.personal_data import MailRequests, OwnForm
 from commentsvc.settings.schema import origins
-from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.ratelimit import RateLimiter
 
-PER_NETWORK: Final = "10/day"
 PER_ADDRESS: Final = "5/day"
 
 
@@ -63,15 +60,12 @@ class FollowPages:
     """The handlers."""
 
     def __init__(self, service: ServiceContext) -> None:
-        self._sends = bool(service.settings.mail.host)
-        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._requests = MailRequests(service, PER_ADDRESS)
         self._database = service.database
         self._sites = service.sites
         self._origins = origins(service.settings.sites)
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
-        self._networks = RateLimiter(PER_NETWORK)
-        self._addresses = RateLimiter(PER_ADDRESS)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -96,7 +90,7 @@ class FollowPages:
         if not is_email(email):
             problem = _("This is not an email address. Please correct it.")
             return self._form(400, email[:254], problem)
-        self._count(request, email)
+        self._requests.count(request, email)
         tag, now = request.language().tag, self._clock.now_ms()
         await self._database.write(follows.request, place, email, tag, now)
         text = _("The comments come after you confirm by the link in the mail.")
@@ -140,8 +134,7 @@ class FollowPages:
 
     def _place(self, request: Request) -> tuple[str, str]:
         """Return what is to be followed. Raises HttpError 404, UrlError."""
-        if not self._sends:
-            raise no_mail()
+        self._requests.require_mail()
         query = PAGE.read(request)
         return self._sites.place(query.url, query.site)
 
@@ -160,15 +153,3 @@ class FollowPages:
             email=email,
             problem=problem,
         )
-
-    def _count(self, request: Request, email: str) -> None:
-        """Count a question. Raises HttpError 429."""
-        now_ms = self._clock.monotonic_ms()
-        place = network(self._proxies.client(request))
-        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
-        if wait:
-            message = _(
-                "That was asked several times today. Try again in %(hours)s h.",
-                hours=-(-wait // 3600),
-            )
-            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))

@@ -90,23 +90,44 @@ ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to er
 ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
-def no_mail() -> HttpError:
-    """Return what to raise where the service sends no mail."""
-    message = _("This service sends no mail. Please ask whoever runs the blog.")
-    return HttpError(404, "no_mail", message)
+class MailRequests:
+    """What readers ask to be mailed: each network, and each address, may ask a few times a day."""
+
+    def __init__(self, service: ServiceContext, per_address: str) -> None:
+        """Take the rate of one address, as `RateLimiter` does."""
+        self._sends = bool(service.settings.mail.host)
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._clock = service.clock
+        self._networks = RateLimiter(PER_NETWORK)
+        self._addresses = RateLimiter(per_address)
+
+    def require_mail(self) -> None:
+        """Raise HttpError 404 where the service sends no mail."""
+        if not self._sends:
+            message = _("This service sends no mail. Please ask whoever runs the blog.")
+            raise HttpError(404, "no_mail", message)
+
+    def count(self, request: Request, email: str) -> None:
+        """Count a question. Raises HttpError 429."""
+        now_ms = self._clock.monotonic_ms()
+        place = network(self._proxies.client(request))
+        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
+        if wait:
+            message = _(
+                "That was asked several times today. Try again in %(hours)s h.",
+                hours=-(-wait // 3600),
+            )
+            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
 
 
 class PersonalDataPages:
     """The handlers."""
 
     def __init__(self, service: ServiceContext) -> None:
-        self._sends = bool(service.settings.mail.host)
-        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        self._requests = MailRequests(service, PER_ADDRESS)
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
-        self._networks = RateLimiter(PER_NETWORK)
-        self._addresses = RateLimiter(PER_ADDRESS)
 
     def routes(self) -> list[Route]:
         """Give the table of routes."""
@@ -121,8 +142,7 @@ class PersonalDataPages:
 
     async def page(self, request: Request) -> Response:
         """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
-        if not self._sends:
-            raise no_mail()
+        self._requests.require_mail()
         return _asking()
 
     async def ask(self, request: Request) -> Response:
@@ -130,13 +150,12 @@ class PersonalDataPages:
 
         It is mailed two links where it is. 400, 404, 415, 429.
         """
-        if not self._sends:
-            raise no_mail()
+        self._requests.require_mail()
         email = first(request.form(), "email").strip()
         if not is_email(email):
             problem = _("This is not an email address. Please correct it.")
             return _asking(400, email[:254], problem)
-        self._count(request, email)
+        self._requests.count(request, email)
         now = self._clock.now_ms()
         await self._database.write(outbox.own, email, now, request.language().tag)
         return _shown(title=_("Please look into your mailbox"), texts=SENT)
@@ -198,18 +217,6 @@ class PersonalDataPages:
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
         token = ASK_TO_EXPORT.read(request).t
         return self._links.read(purpose, token, self._clock.now_ms())
-
-    def _count(self, request: Request, email: str) -> None:
-        """Count a question. Raises HttpError 429."""
-        now_ms = self._clock.monotonic_ms()
-        place = network(self._proxies.client(request))
-        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
-        if wait:
-            message = _(
-                "That was asked several times today. Try again in %(hours)s h.",
-                hours=-(-wait // 3600),
-            )
-            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
 
 
 def _asking(status: int = 200, email: str = "", problem: Text = "") -> Response:
