@@ -618,9 +618,9 @@ class ModerationApi:
     async def settings(self, request: Request, _who: Actor) -> Response:
         """GET /settings."""
         SETTINGS.read(request)
-        sections = [dict(rows) for _, rows in told(self._settings)]
-        names = [name for name, _ in told(self._settings)]
-        return answered(_named(names, sections))
+        sections = told(self._settings)
+        names = [name for name, _ in sections]
+        return answered(_named(names, [dict(rows) for _, rows in sections]))
 
     async def accounts(self, request: Request, _who: Actor) -> Response:
         """GET /accounts."""

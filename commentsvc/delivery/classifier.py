@@ -26,14 +26,13 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
-from commentsvc.delivery.webhooks import FOR_GOOD, Notification, WebhookRequest, webhook
+from commentsvc.delivery.channel import DeliveryRejected
+from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.spam import opinion
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import RemoteError, post
 from commentsvc.util.text import one_line
 
 REASON_LENGTH: Final = 200  # characters kept of a reason
@@ -83,16 +82,7 @@ class Classifier:
 
     async def send(self, question: ClassifierQuestion) -> None:
         """As delivery.Connection says."""
-        request = question.request
-        try:
-            answer = await post(
-                request.url, request.body, request.headers, self._networks, self._deadline
-            )
-        except RemoteError as error:
-            raise ServerUnreachable(str(error)) from error
-        if not 200 <= answer.status < 300:
-            kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
-            raise kind(f"{answer.status} {one_line(answer.text)}")
+        answer = await exchange(question.request, self._networks, self._deadline)
         try:
             judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
         except (msgspec.MsgspecError, RecursionError) as error:

@@ -28,7 +28,7 @@ from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, post
 from commentsvc.util.i18n import ENGLISH, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
@@ -52,6 +52,24 @@ class WebhookRequest(NamedTuple):
     headers: dict[str, str]
 
 
+async def exchange(
+    message: WebhookRequest, networks: Sequence[str], deadline: float = DEADLINE
+) -> HttpResponse:
+    """Send `message`, and return the answer, whose status says that it was taken.
+
+    `networks` may be reached although they are not public; `deadline` is in seconds. Raise
+    DeliveryError.
+    """
+    try:
+        answer = await post(message.url, message.body, message.headers, networks, deadline)
+    except RemoteError as error:
+        raise ServerUnreachable(str(error)) from error
+    if not 200 <= answer.status < 300:
+        kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
+        raise kind(f"{answer.status} {one_line(answer.text)}")
+    return answer
+
+
 class HttpChannel:
     """Sends each message by a POST request, on a connection of its own."""
 
@@ -66,13 +84,7 @@ class HttpChannel:
 
     async def send(self, message: WebhookRequest) -> None:
         """As delivery.Connection says."""
-        try:
-            answer = await post(message.url, message.body, message.headers, self._networks)
-        except RemoteError as error:
-            raise ServerUnreachable(str(error)) from error
-        if not 200 <= answer.status < 300:
-            kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
-            raise kind(f"{answer.status} {one_line(answer.text)}")
+        await exchange(message, self._networks)
 
 
 class Webhook(HttpChannel):
