@@ -5,12 +5,7 @@ import gzip
 import pytest
 
 from commentsvc import _core
-from tests.bridge.application import (
-    TEXT,
-    echo,
-    request,
-    running,
-)
+from tests.bridge.application import TEXT, await_that, echo, request, running
 
 # Rule 5: the key is the target as received, the tag is what purging goes by.
 
@@ -161,7 +156,9 @@ def test_a_pipeline_gets_each_variant_in_its_place() -> None:
 def test_a_purge_takes_both_variants_and_the_bound_counts_both() -> None:
     with running(both) as app:
         app.get("/a")
-        assert app.server.stats()["cache_bytes"] > 2_000 + len(CODED)
+        await_that(  # the worker counts them after it has sent the answer
+            lambda: app.server.stats()["cache_bytes"] > 2_000 + len(CODED), "both to be counted"
+        )
         app.server.purge(["a"])
         app.get("/a", "Accept-Encoding: gzip")
         app.get("/a")
