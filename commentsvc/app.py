@@ -102,7 +102,7 @@ class Start(NamedTuple):
 def run(settings: Settings, start: Start) -> None:
     """Serve until a signal, or a successor, asks to stop.
 
-    Raises DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
+    Raise DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
     it cannot start.
     """
     process.set_up_logging()
@@ -198,7 +198,7 @@ async def _compose(
 def _inbox(
     service: ServiceContext, submissions: SubmissionService
 ) -> tuple[InboxHook, list[Coroutine[None, None, None]]]:
-    """The way in for answers to mails, and what is done meanwhile; loaded where there may be any.
+    """Return the hook for answers by mail and its background tasks; loaded only if needed.
 
     Raise OSError where `inbox.ca_file` cannot be used.
     """
@@ -294,7 +294,7 @@ async def _tell(database: Database, settings: Settings) -> None:
 def _router(
     service: ServiceContext, taken: SubmissionService, bridge: Bridge, others: Sequence[Route]
 ) -> MissLimiter:
-    """All handlers for readers, and the table of their routes and of the `others` behind them."""
+    """Return the handlers for readers, and their routes together with the routes of `others`."""
     settings = service.settings
     cors = CorsPolicy(settings.sites)
     submissions = HttpSubmissions(service, cors, taken)

@@ -80,19 +80,19 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def thread_tag(site: str, url: str) -> str:
-    """The surrogate key of every answer that shows the thread of canonical `url` on `site`."""
+    """Return the surrogate key of all answers that show the thread of canonical `url`."""
     return f"thread:{site}:{url}"
 
 
 def thread_of(tag: str) -> tuple[str, str] | None:
-    """The site and the url of which `tag` is the `thread_tag`; None for other tags."""
+    """Return the site and the url of which `tag` is the `thread_tag`; None for other tags."""
     kind, _, rest = tag.partition(":")
     site, _, url = rest.partition(":")
     return (site, url) if kind == "thread" else None
 
 
 def site_tag(site: str) -> str:
-    """The surrogate key of every answer that shows something of all of `site`."""
+    """Return the surrogate key of every answer that shows something of all of `site`."""
     return f"site:{site}"
 
 
@@ -101,7 +101,7 @@ ANCHOR: Final = "commentsvc-"
 
 
 def fragment(comment_id: int) -> str:
-    """The end of a link to a comment."""
+    """Return the end of a link to a comment."""
     return f"#{ANCHOR}{comment_id}"
 
 

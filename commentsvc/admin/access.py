@@ -66,7 +66,7 @@ class RequestContext(msgspec.Struct, frozen=True):
         return permissions.actor(session.moderator_id, session.name, session.role, session.sites)
 
     def may(self, permission: str) -> bool:
-        """Whether the moderator may do that: templates show nothing else."""
+        """Return whether the moderator may do that: templates show nothing else."""
         return self.actor.may(permission)
 
     @property
@@ -228,12 +228,12 @@ class AccessControl:
         return self._public_form(act)
 
     def renew(self) -> tuple[str, Headers]:
-        """A new token, and the header that gives it to the browser in place of its old one."""
+        """Return a new token, and the header that gives it to the browser in place of the old."""
         token, cookie = self._cookies.visit(self._random(sessions.TOKEN_SIZE))
         return token, (("Set-Cookie", cookie),)
 
     def _visit(self, request: Request) -> RequestContext | None:
-        """Who asks; None without a cookie that we signed."""
+        """Return who asks; None without a cookie that we signed."""
         token = self._cookies.token(request.header("cookie"))
         if token is None:
             return None
@@ -242,7 +242,7 @@ class AccessControl:
         return RequestContext(token, session, now)
 
     def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
-        """Who asks; with a new cookie where there is none yet."""
+        """Return who asks; with a new cookie where there is none yet."""
         context = self._visit(request)
         if context is not None:
             return context, ()
@@ -261,7 +261,7 @@ def _permit(context: RequestContext, permission: str) -> None:
 
 
 def _told(answer: Handler) -> Handler:
-    """The same handler, in the browser's language, whose failures are pages."""
+    """Return the same handler, in the browser's language, whose failures are pages."""
 
     async def tell(request: Request) -> Response:
         with speaking(request.language()):
@@ -291,7 +291,7 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _target(request: Request) -> str:
-    """The page that is asked for, from the folder of the pages."""
+    """Return the page that is asked for, from the folder of the pages."""
     name = request.path.rpartition("/")[2]
     target = f"{name}?{request.query}" if request.query else name
     return target if len(target) <= TARGET_LENGTH else name

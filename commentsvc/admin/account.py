@@ -80,7 +80,7 @@ class Account:
         self._lifetime = authentication.lifetime
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(ACCOUNT, self.page),

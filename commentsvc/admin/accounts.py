@@ -75,7 +75,7 @@ class AccountPages:
         self._limiter = authentication.limiter
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(ACCOUNTS, self.page),
@@ -193,12 +193,12 @@ class AccountPages:
         return await self._database.write(work), cookie
 
     def _number(self, token: str, context: RequestContext) -> int:
-        """The invitation that a link is for. Raises LinkError."""
+        """Return the invitation that a link is for. Raise LinkError."""
         [which] = self._links.read(invitations.PURPOSE, token, context.now)
         return int(which)
 
     def _chosen(self, form: Form) -> list[str]:
-        """The sites that a form names; [] for all. Raises HttpError 400."""
+        """Return the sites that a form names; [] for all. Raise HttpError 400."""
         chosen = list(filter(None, form.get("sites", [])))
         if not {*chosen} <= {*self._sites}:
             raise unreadable_decision()
@@ -254,13 +254,13 @@ class AccountPages:
 
 
 def _address(host: str) -> str:
-    """Where the service is reached: the pages need https, but on one's own machine."""
+    """Return where the service is reached: the pages need https, but on one's own machine."""
     own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
     return f"{'http' if own else 'https'}://{host}"
 
 
 def _problem(error: Exception) -> Text:
-    """What to tell whose account cannot be made."""
+    """Return what to tell whose account cannot be made."""
     match error:
         case NameTaken():
             return _("There is an account of that name already.")

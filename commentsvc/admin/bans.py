@@ -66,7 +66,7 @@ class BanPages:
         self._layout = layout
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(BAN_LIST, self.page),

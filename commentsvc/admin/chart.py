@@ -60,7 +60,7 @@ class Chart(msgspec.Struct, frozen=True):
 
 
 def step(most: int) -> int:
-    """The distance of the lines, 1, 2 or 5 times a power of ten, for bars up to `most`."""
+    """Return the distance of the lines, 1, 2 or 5 times a power of ten, for bars up to `most`."""
     size = 1
     while True:
         for factor in (1, 2, 5):
@@ -70,7 +70,7 @@ def step(most: int) -> int:
 
 
 def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
-    """The chart of the numbers by status of one or more consecutive days (Unix time / 86,400 s)."""
+    """Return the chart of the numbers by status of consecutive days (Unix time / 86,400 s)."""
     most = max(1, *(sum(numbers.values()) for _, numbers in days))
     distance = step(most)
     top = distance * -(-most // distance)
@@ -98,5 +98,5 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
 
 
 def short(number: int) -> str:
-    """A number of comments, in thousands where it is large: ``40``, ``1.5k``."""
+    """Return a number of comments, in thousands where it is large: ``40``, ``1.5k``."""
     return str(number) if number < 1_000 else f"{number / 1_000:g}k"

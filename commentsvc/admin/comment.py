@@ -66,7 +66,7 @@ class CommentPage:
         self._spam_from = service.settings.spam.spam_score
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(COMMENT, self.page),

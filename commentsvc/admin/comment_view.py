@@ -96,11 +96,11 @@ class Viewer:
 
 @lru_cache(REMEMBERED)
 def html(shown: CommentView) -> Markup:
-    """A comment as an item of a list."""
+    """Return a comment as an item of a list."""
     listed: Callable[[CommentView], Markup] = vars(render.template("item.html").module)["listed"]
     return listed(shown)
 
 
 def views(shown: Iterable[CommentView]) -> Markup:
-    """The items of a list: put together here, since jinja2 looks at each of many parts."""
+    """Return the items of a list: put together here, since jinja2 looks at each of many parts."""
     return Markup("".join(map(html, shown)))  # noqa: S704 - each of them is Markup

@@ -61,7 +61,7 @@ class Dashboard:
         self._backups = backups
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(DASHBOARD, self.page),
@@ -106,7 +106,7 @@ class Dashboard:
 
 
 def by_day(found: list[Day], since: int, until: int) -> list[tuple[int, dict[str, int]]]:
-    """The numbers by status of each day from `since` to `until`; {} for days without comments."""
+    """Return the numbers by status of each day from `since` to `until`; {} for an empty day."""
     numbers: dict[int, dict[str, int]] = {day: {} for day in range(since, until + 1)}
     for row in found:
         if row.number and row.day in numbers:
@@ -115,12 +115,12 @@ def by_day(found: list[Day], since: int, until: int) -> list[tuple[int, dict[str
 
 
 def totals(days: Sequence[tuple[int, Mapping[str, int]]]) -> dict[str, int]:
-    """The numbers by status of all days together."""
+    """Return the numbers by status of all days together."""
     return {status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES}
 
 
 def told(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The sections of the settings with their keys and values, as the file writes them."""
+    """Return the sections of the settings with their keys and values, as the file writes them."""
     sections: list[tuple[str, list[tuple[str, str]]]] = []
     for name, struct in SECTIONS.items():
         for section in settings.sites if name == "site" else [getattr(settings, name)]:

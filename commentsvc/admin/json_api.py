@@ -435,7 +435,7 @@ class ModerationApi:
         self._access = access
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return self._access.routes(
             [
                 (COMMENTS, self.comments),
@@ -654,7 +654,7 @@ class ModerationApi:
 
 
 def _named_by(tx: Transaction, number: int) -> Profile:
-    """The account of that id. Raises HttpError 404."""
+    """Return the account of that id. Raise HttpError 404."""
     profile = profiles.find(tx, number)
     if profile is None:
         raise HttpError(404, "not_found", f"There is no account with the id {number}.")

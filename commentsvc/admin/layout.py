@@ -27,7 +27,7 @@ class Layout:
         /,
         **values: Any,  # Any: what the template shows
     ) -> Response:
-        """The page that the template `name` makes of `values` for a moderator."""
+        """Return the page that the template `name` makes of `values` for a moderator."""
         waiting = self._database.read_now(lists.numbers, context.actor.sites)
         return render.render(
             name, code, context=context, waiting=waiting, counted=lists.COUNTED, **values

@@ -30,7 +30,7 @@ NAME_BYTES: Final = 256  # of a name that was tried; no account has one that lon
 
 
 def _too_many(wait: int) -> HttpError:
-    """The answer to who has to wait so many seconds."""
+    """Return the answer to who has to wait so many seconds."""
     message = _("Too many attempts. Try again in %(minutes)s min.", minutes=-(-wait // 60))
     headers = (("Retry-After", str(wait)),)
     return HttpError(429, "too_many_attempts", message, headers=headers)
@@ -53,7 +53,7 @@ class LoginLimiter:
         self._waiting = 0
 
     def count(self, address: str, name: str, now_ms: int, *, known: bool) -> None:
-        """Count an attempt from `address` for `name`. Raises HttpError 429.
+        """Count an attempt from `address` for `name`. Raise HttpError 429.
 
         `known`: from a browser where this name signed in before. `now_ms` is monotonic.
         """
@@ -66,7 +66,7 @@ class LoginLimiter:
             raise _too_many(wait)
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
-        """Whether the password fits. Raises HttpError 503 where too many strangers guess."""
+        """Return whether the password fits. Raise HttpError 503 where too many strangers guess."""
         if self._waiting >= WAITING and not known:
             raise _busy()
         return await self._in_lane(passwords.verify, password, stored)

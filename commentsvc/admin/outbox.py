@@ -44,7 +44,7 @@ class OutboxPages:
         self._layout = layout
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(OUTBOX, self.page),

@@ -55,7 +55,7 @@ class QueueStream:
         self._told: dict[int, bytes] = {}  # by the ids of the tokens that follow
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [route(STREAM, self.stream)]
 
     def stream(self, request: Request) -> Response:
@@ -95,7 +95,7 @@ class QueueStream:
                 self._told[token_id] = event
 
     def _current(self, reader: Reader, token_id: int) -> bytes:
-        """The event for a token; b"" where it may not hear it any more."""
+        """Return the event for a token; b"" where it may not hear it any more."""
         token = api_tokens.by_id(reader, token_id)
         if token is None or token.expires_at <= self._clock.now_ms():
             return b""

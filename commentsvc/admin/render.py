@@ -98,7 +98,7 @@ def exactly(moment: int) -> str:
 
 
 def machine(moment: int) -> str:
-    """A moment as `<time datetime>` wants it."""
+    """Return a moment as `<time datetime>` wants it."""
     return f"{_utc(moment):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -110,7 +110,7 @@ HUES: Final = 8  # colours of authors in the style file
 
 
 def hue(author: str) -> int:
-    """The number of the colour that stands for an author, the same each time."""
+    """Return the number of the colour that stands for an author, the same each time."""
     return zlib.crc32(author.encode(errors="replace")) % HUES
 
 
@@ -138,7 +138,7 @@ def _environment() -> Environment:
 
 
 def template(name: str) -> Template:
-    """The template of that name; compiled once."""
+    """Return the template of that name; compiled once."""
     return _environment().get_template(name)
 
 
@@ -149,7 +149,7 @@ def render(
     /,
     **values: Any,  # Any: what the template shows
 ) -> Response:
-    """The page that the template `name` makes of `values`."""
+    """Return the page that the template `name` makes of `values`."""
     text = templates.render(template(name), spoken(), **values)
     body = text.encode(errors="replace")
     return Response(code, (HTML, *HEADERS, *headers), body)
@@ -161,7 +161,7 @@ def redirect(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
 
 
 def number(text: str) -> int:
-    """The id that a page's address or form gives. Raises HttpError 404."""
+    """Return the id that a page's address or form gives. Raise HttpError 404."""
     found = whole_number(text)
     if found is None:
         raise HttpError(404, "not_found", _("There is no such page."))
@@ -169,5 +169,5 @@ def number(text: str) -> int:
 
 
 def target(wanted: str) -> str:
-    """Where to send a browser that wants to go there: the first page for what is none of ours."""
+    """Return `wanted` if it is a page of ours to redirect to, else the first page."""
     return wanted if _TARGET.fullmatch(wanted) else HOME

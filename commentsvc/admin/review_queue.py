@@ -83,7 +83,7 @@ class ReviewPages:
         self._spam_from = service.settings.spam.spam_score
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(QUEUE, self.queue),
@@ -185,7 +185,7 @@ def unreadable_decision() -> HttpError:
 
 
 def _decision(form: Form) -> tuple[str, list[int]]:
-    """The status to give, or TAKE_BACK, and the ids. Raises HttpError 400."""
+    """Return the status to give, or TAKE_BACK, and the ids. Raise HttpError 400."""
     one = _ONE.fullmatch(first(form, "one"))
     verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), _selected(form))
     ids = [number for text in texts if (number := whole_number(text)) is not None]
@@ -209,7 +209,7 @@ def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
 
 
 def with_flash(back: str, done: str) -> str:
-    """The page `back` of ours, which then says what was `done`; see `flash_message`."""
+    """Return the page `back` of ours, which then says what was `done`; see `flash_message`."""
     return f"{back}{'&' if '?' in back else '?'}done={done}"
 
 
@@ -219,7 +219,7 @@ def done_text(what: str, outcome: ChangeResult) -> str:
 
 
 def flash_message(text: str, last_act: int) -> FlashMessage | None:
-    """What the address of a page says was done; None where it says nothing that we wrote.
+    """Return what the address of a page says was done; None where it says nothing that we wrote.
 
     Anybody can make a moderator open an address, so only the moderator's own last act is offered
     to be undone.
@@ -232,6 +232,6 @@ def flash_message(text: str, last_act: int) -> FlashMessage | None:
 
 
 def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text
-    """A page of ours with those parameters that are not empty."""
+    """Return a page of ours with those parameters that are not empty."""
     query = urlencode({name: value for name, value in parameters.items() if value})
     return f"{page}?{query}" if query else page

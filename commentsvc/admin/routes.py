@@ -50,7 +50,7 @@ class AdminPages:
         )
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [route for part in self._parts for route in part.routes()]
 
 
@@ -64,5 +64,5 @@ class ProgramInterface:
         self._api = ModerationApi(service, access)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [*self._api.routes(), *self.queue.routes()]

@@ -61,7 +61,7 @@ class SignIn:
         self._two_factor = authentication.two_factor
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             route(ENTRY, self.home),

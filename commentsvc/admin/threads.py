@@ -66,7 +66,7 @@ class ThreadPages:
         self._origins = origins(sites)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(THREADS, self.listing),
@@ -118,7 +118,7 @@ class ThreadPages:
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
     def _change(self, thread: ThreadSummary, form: Form) -> ThreadChange:
-        """What a form asks for. Raises UrlError, HttpError."""
+        """Return what a form asks for. Raise UrlError, HttpError."""
         verb, value = first(form, "do"), first(form, "value").strip()
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
@@ -127,7 +127,7 @@ class ThreadPages:
         return decisions.thread_change(self._sites, thread, verb, value)
 
     async def _find(self, context: RequestContext, text: str) -> ThreadSummary:
-        """The thread of that id. Raises HttpError 404."""
+        """Return the thread of that id. Raise HttpError 404."""
         try:
             return await self._database.read(decisions.find_thread, context.actor, number(text))
         except UnknownThread as error:

@@ -65,7 +65,7 @@ class TokenAccess:
         ]
 
     def token(self, request: Request, permission: str) -> tuple[ApiToken, Actor]:
-        """Return the token of a request, and what it may do. Raises HttpError, NotPermitted."""
+        """Return the token of a request, and what it may do. Raise HttpError, NotPermitted."""
         if any(name in request.query for name in IN_ADDRESS):
             raise refuse(400, "token_in_address", "Send the token in a header, never in a URL.")
         scheme, _, sent = (request.header("authorization") or "").partition(" ")
@@ -124,7 +124,7 @@ def answered(value: object, status: int = 200) -> Response:
 
 
 def body(request: Request, kind: type[S]) -> S:
-    """Return what a request sends. Raises HttpError, MalformedError."""
+    """Return what a request sends. Raise HttpError, MalformedError."""
     try:
         sent = msgspec.json.decode(request.json(), type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -35,7 +35,7 @@ class TokenPages:
         self._layout = layout
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [access.page(TOKENS, self.page), access.form(CHANGE, self.change)]
 
@@ -85,5 +85,5 @@ class TokenPages:
 
 
 def _scopes(context: RequestContext) -> list[str]:
-    """The scopes of tokens that an account makes: what it may do itself."""
+    """Return the scopes of tokens that an account makes: what it may do itself."""
     return [scope for scope in SCOPES if context.may(scope)]

@@ -44,7 +44,7 @@ class FactorPages:
         self._issuer = urlsplit(service.settings.server.public_url).hostname or "Comments"
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [
             access.page(FACTOR, self.page),
@@ -112,7 +112,7 @@ class FactorPages:
 
 
 def _picture(text: str) -> str:
-    """A QR code as SVG, to stand in a page."""
+    """Return a QR code as SVG, to stand in a page."""
     import segno  # only who sets an app up needs it
 
     return str(segno.make(text, micro=False, error="m").svg_inline(omitsize=True, light="#fff"))

@@ -165,7 +165,7 @@ class AuthorActions:
         self._serializer = serializer
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(EDIT, self.edit),
             route(DELETE, self.delete),
@@ -266,7 +266,7 @@ class AuthorActions:
     def _claim(self, request: Request) -> AuthorizedComment:
         """Find the comment that a request is about, if the token is its own.
 
-        Raises HttpError 401 or 403, UnknownComment.
+        Raise HttpError 401 or 403, UnknownComment.
         """
         number = request.number()
 
@@ -287,7 +287,7 @@ class AuthorActions:
         return AuthorizedComment(entry, headers)
 
     def _check(self, request: Request, entry: Entry) -> Headers:
-        """Give the CORS fields. Raises HttpError 403, UnknownSiteError for a site of the past."""
+        """Return the CORS fields. Raise HttpError 403, UnknownSiteError for a site of the past."""
         return self._cors.check(request, self._sites.named(entry.site))
 
     def _ballot(self, body: bytes) -> VoteRequest:

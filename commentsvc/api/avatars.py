@@ -88,7 +88,7 @@ class Avatars:
         self._lane = asyncio.Semaphore(AT_ONCE)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [route(AVATAR, self.picture)]
 
     async def picture(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ class Avatars:
         return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
 
     async def _find(self, url: str) -> Fetched | None:
-        """What is kept, or else fetched; None where there is no picture, or not now."""
+        """Return what is kept, or else fetched; None where there is no picture, or not now."""
         if url not in self._kept:
             async with self._lane:
                 if url not in self._kept:  # nobody has fetched it meanwhile

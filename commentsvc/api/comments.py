@@ -186,7 +186,7 @@ class CommentsApi:
         self._list: Headers = (*self._json, NO_SNIFFING)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(PING, self.ping),
             route(COUNT, self.count),

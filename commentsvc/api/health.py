@@ -79,7 +79,7 @@ class Health:
         ProcessCollector(registry=self._registry)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(CLIENT, self.client),
             route(HEALTH, self.health),

@@ -84,7 +84,7 @@ class DatabaseCollector(Collector):
         self._health = database.write_health
 
     def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_database_…``."""
+        """Return the metrics named ``commentsvc_database_…``."""
         yield GaugeMetricFamily(
             "commentsvc_database_failing",
             "1 while nothing can be stored: a full or failing disk, or another program's lock",
@@ -104,7 +104,7 @@ class OutboxCollector(Collector):
         self._outbox = outbox
 
     def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_outbox_…``."""
+        """Return the metrics named ``commentsvc_outbox_…``."""
         for name, text, counts in (
             ("sent", "messages taken by the other side", self._outbox.sent),
             ("errors", "attempts that failed", self._outbox.errors),
@@ -132,7 +132,7 @@ class BackupCollector(Collector):
         self._backups = backups
 
     def collect(self) -> Iterable[Metric]:
-        """Give the metrics named ``commentsvc_backup_…``."""
+        """Return the metrics named ``commentsvc_backup_…``."""
         state = self._backups.state()
         if state is None:
             return
@@ -152,12 +152,12 @@ class BackupCollector(Collector):
 
 
 def _seconds(microseconds: int | None) -> str:
-    """A bucket's bound as Prometheus writes it."""
+    """Return a bucket's bound as Prometheus writes it."""
     return "+Inf" if microseconds is None else f"{microseconds / 1e6:.6f}".rstrip("0")
 
 
 def _group(stats: Stats, first: str) -> dict[str, int]:
-    """The figures whose names begin with the word `first`, by the rest of their names."""
+    """Return the figures whose names begin with the word `first`, by the rest of their names."""
     return {k.removeprefix(f"{first}_"): n for k, n in stats.items() if k.startswith(f"{first}_")}
 
 
@@ -169,7 +169,7 @@ def _labelled(stats: Stats, first: str, label: str, text: str) -> Metric:
 
 
 def _latency(stats: Stats) -> list[tuple[int | None, int]]:
-    """How many misses took at most so many microseconds; None stands for any number of them."""
+    """Return how many misses took at most so many microseconds; None means any number."""
     counts = {k: n for k, n in _group(stats, "latency").items() if k != "sum"}
     bounds = [None if key == "inf" else int(key) for key in counts]
     return list(zip(bounds, accumulate(counts.values()), strict=True))

@@ -203,7 +203,7 @@ class Stacosys:
         )
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(NEW_COMMENT, self.submit_form),
             route(PING, self._api.ping),
@@ -311,7 +311,7 @@ class Stacosys:
 
 
 def stacosys_site(site: str) -> str:
-    """Give the address of an author's web site by the ancestor's rule, `""` if it is none."""
+    """Return the address of an author's web site by the ancestor's rule, `""` if it is none."""
     site = site.strip().lower()
     if site and not site.startswith("http"):
         site = "http://" + site

@@ -69,7 +69,7 @@ ROOT = Operation(
 
 
 def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
-    """Give every file below a folder of the package, with its path from there."""
+    """Return every file below a folder of the package, with its path from there."""
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _below(entry, f"{prefix}{entry.name}/")

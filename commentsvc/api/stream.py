@@ -68,10 +68,10 @@ class Publisher(Protocol):
         """Tell `watcher`, on the loop, of the tags of each purge."""
 
     def purged(self, tag: str) -> int:
-        """The number of the last purge of `tag`."""
+        """Return the number of the last purge of `tag`."""
 
     def is_followed(self, tag: str) -> bool:
-        """Whether a stream may follow `tag`."""
+        """Return whether a stream may follow `tag`."""
 
     def publish(self, tag: str, data: bytes) -> bool:
         """Send `data` on all streams that follow `tag`; False where that must wait."""
@@ -100,7 +100,7 @@ class CommentStream:
         publisher.watch(self.changed)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [route(STREAM, self.stream)]
 
     def stream(self, request: Request) -> Response:

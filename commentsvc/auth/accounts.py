@@ -65,7 +65,7 @@ class Moderator(msgspec.Struct, frozen=True):
 def add(tx: Transaction, name: str, password: str, now: int) -> None:
     """Make an account with the hash `password`; the first is the owner's.
 
-    Raises NameTaken or NameRefused.
+    Raise NameTaken or NameRefused.
     """
     if not _NAME.fullmatch(name):
         raise NameRefused
@@ -77,14 +77,14 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
 
 
 def remove(tx: Transaction, name: str) -> None:
-    """Remove an account; what it decided keeps its name. Raises UnknownModerator."""
+    """Remove an account; what it decided keeps its name. Raise UnknownModerator."""
     if not tx.change(ModeratorTable.delete().where(is_called(name))):
         raise UnknownModerator(name)
     tx.purge(MODERATORS_TAG)
 
 
 def set_password(tx: Transaction, name: str, password: str) -> None:
-    """Store the hash of a new password and end the account's sessions. Raises UnknownModerator."""
+    """Store the hash of a new password and end the account's sessions. Raise UnknownModerator."""
     account = named(tx, name)
     changed = ModeratorTable.update(password_hash=password)
     tx.change(changed.where(ModeratorTable.id == account.id))
@@ -98,13 +98,13 @@ def set_language(tx: Transaction, moderator_id: int, language: str) -> None:
 
 
 def find(reader: Reader, name: str) -> Moderator | None:
-    """The account of that name, in capitals or not; None if there is none."""
+    """Return the account of that name, in capitals or not; None if there is none."""
     row = reader.first(_accounts().where(is_called(name)))
     return Moderator(*row) if row else None
 
 
 def named(reader: Reader, name: str) -> Moderator:
-    """The account of that name, in capitals or not. Raises UnknownModerator."""
+    """Return the account of that name, in capitals or not. Raise UnknownModerator."""
     account = find(reader, name)
     if account is None:
         raise UnknownModerator(name)
@@ -112,7 +112,7 @@ def named(reader: Reader, name: str) -> Moderator:
 
 
 def everyone(reader: Reader) -> list[Moderator]:
-    """All accounts, by name."""
+    """Return all accounts, by name."""
     accounts = _accounts().order_by(fn.LOWER(ModeratorTable.name))
     return [Moderator(*row) for row in reader.query(accounts)]
 

@@ -48,7 +48,7 @@ def new_token(random: bytes) -> tuple[str, bytes]:
 
 
 def digest(token: str) -> bytes:
-    """What the database holds of a token."""
+    """Return what the database holds of a token."""
     text = token[:TOKEN_LENGTH].encode(errors="surrogatepass")
     return hashlib.blake2b(text, digest_size=32, person=b"API token").digest()
 
@@ -87,7 +87,7 @@ def by_id(reader: Reader, token_id: int) -> ApiToken | None:
 
 
 def of_moderator(reader: Reader, moderator_id: int) -> list[ApiToken]:
-    """An account's tokens, the newest first."""
+    """Return an account's tokens, the newest first."""
     query = _tokens().where(ApiTokenTable.moderator == moderator_id)
     return [ApiToken(*row) for row in reader.query(query.order_by(ApiTokenTable.id.desc()))]
 

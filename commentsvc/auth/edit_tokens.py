@@ -41,12 +41,12 @@ class EditTokens:
         self._random = random
 
     def new_token(self) -> tuple[str, bytes]:
-        """A token for the author, and its hash (32 bytes) for the database."""
+        """Return a token for the author, and its hash (32 bytes) for the database."""
         token = base64.urlsafe_b64encode(self._random(TOKEN_SIZE)).rstrip(b"=").decode()
         return token, _hash(self._keys[0], token)
 
     def check(self, token: str, stored: bytes) -> bool:
-        """Whether `stored` is the hash of `token`, in a time that tells nothing about either."""
+        """Return whether `stored` is the hash of `token`, compared in constant time."""
         if len(token) > TOKEN_LENGTH:
             return False
         fits = False
@@ -63,9 +63,9 @@ def _hash(key: bytes, token: str) -> bytes:
 def load_keys(
     path: Path, given: str, random: Callable[[int], bytes] = os.urandom
 ) -> tuple[bytes, ...]:
-    """The keys in `given` (white space between them), else those in the file at `path`.
+    """Return the keys in `given` (white space between them), else those in the file at `path`.
 
-    A file that is not there is made, with mode 0600. Raises KeyUnusable.
+    A file that is not there is made, with mode 0600. Raise KeyUnusable.
     """
     try:
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))

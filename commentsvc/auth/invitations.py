@@ -66,12 +66,12 @@ def add(
 
 
 def listing(reader: Reader, now: int) -> list[AccountInvitation]:
-    """All invitations that can be used, the newest first."""
+    """Return all invitations that can be used, the newest first."""
     return [AccountInvitation(*row) for row in reader.query(_usable(now))]
 
 
 def find(reader: Reader, invitation_id: int, now: int) -> AccountInvitation:
-    """Return an invitation that can be used. Raises InvitationOver."""
+    """Return an invitation that can be used. Raise InvitationOver."""
     row = reader.first(_usable(now).where(InvitationTable.id == invitation_id))
     if row is None:
         raise InvitationOver
@@ -94,7 +94,7 @@ def accept(
 ) -> tuple[Moderator, AccountInvitation]:
     """Use an invitation up: make the account `name` with the hash `password`.
 
-    Its role is still to be given. Raises InvitationOver, NameTaken, NameRefused.
+    Its role is still to be given. Raise InvitationOver, NameTaken, NameRefused.
     """
     invitation = find(tx, invitation_id, now)
     accounts.add(tx, name, password, now)

@@ -31,7 +31,7 @@ class PasswordRefused(Exception):
 
 
 def hash_password(password: str) -> str:
-    """The hash of a new password, with a random salt. Raises PasswordRefused."""
+    """Return the hash of a new password, with a random salt. Raise PasswordRefused."""
     from nacl.pwhash import argon2id
 
     if not SHORTEST <= len(password) <= LONGEST:
@@ -47,7 +47,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(password: str, stored: str) -> bool:
-    """Whether `stored` was made of `password`; takes 8 ms and 7 MiB."""
+    """Return whether `stored` was made of `password`; takes 8 ms and 7 MiB."""
     from nacl.exceptions import CryptoError
     from nacl.pwhash import argon2id
 

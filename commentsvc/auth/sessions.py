@@ -76,21 +76,21 @@ class Cookies:
         self._known = _signer(newest_last, b"commentsvc known browser")
 
     def visit(self, random: bytes) -> tuple[str, str]:
-        """A new token of TOKEN_SIZE `random` bytes, and the Set-Cookie that gives it away."""
+        """Return a new token of TOKEN_SIZE `random` bytes, and the Set-Cookie value with it."""
         token = base64.urlsafe_b64encode(random).rstrip(b"=").decode()
         return token, f"{COOKIE}={self._visit.sign(token).decode()}{_ATTRIBUTES}"
 
     def token(self, header: str | None) -> str | None:
-        """The token in a Cookie header; None where it holds none that we signed."""
+        """Return the token in a Cookie header; None where it holds none that we signed."""
         return _unsign(self._visit, cookie_value(header, COOKIE))
 
     def known(self, moderator: Moderator) -> str:
-        """The Set-Cookie that lets this browser be known as the moderator's."""
+        """Return the Set-Cookie that lets this browser be known as the moderator's."""
         value = self._known.sign(_mark(moderator)).decode()
         return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_SECONDS}"
 
     def is_known(self, header: str | None, moderator: Moderator) -> bool:
-        """Whether the moderator signed in here before, by the present password."""
+        """Return whether the moderator signed in here before, by the present password."""
         return _unsign(self._known, cookie_value(header, KNOWN_COOKIE)) == _mark(moderator)
 
 
@@ -106,7 +106,7 @@ def _unsign(signer: Signer, value: str) -> str | None:
 
 
 def cookie_value(header: str | None, name: str) -> str:
-    """The cookie of that name in a Cookie header (RFC 6265 section 5.4), `""` for none of ours.
+    """Return the cookie of that name in a Cookie header (RFC 6265, section 5.4), `""` if none.
 
     Longer ones and those that are not ASCII are none of ours.
     """
@@ -126,12 +126,12 @@ def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
 
 
 def csrf_token(token: str) -> str:
-    """What each form of a page carries for the cookie's `token`."""
+    """Return what each form of a page carries for the cookie's `token`."""
     return _digest(token, b"CSRF token", 16).hex()
 
 
 def is_csrf_token(sent: str, token: str) -> bool:
-    """Whether `sent` is `csrf_token(token)`, in a time that tells nothing about it."""
+    """Return whether `sent` is `csrf_token(token)`, in a time that tells nothing about it."""
     return hmac.compare_digest(sent.encode(errors="surrogatepass"), csrf_token(token).encode())
 
 
@@ -171,14 +171,14 @@ def _find(digest: Param, created_after: Param, seen_after: Param) -> Select:
 
 
 def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
-    """The session of a cookie's `token`; None if it never was one, ended, or expired."""
+    """Return the session of a cookie's `token`; None if it never was one, ended, or expired."""
     since = (now - lifetime.most, now - lifetime.idle)
     row = reader.first(_find, _digest(token, b"session"), *since)
     return Session(*row) if row else None
 
 
 def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
-    """The moderator's sessions that have not expired, the last seen first."""
+    """Return the moderator's sessions that have not expired, the last seen first."""
     living = _living(now - lifetime.most, now - lifetime.idle)
     own = living.where(SessionTable.moderator == moderator_id)
     rows = reader.query(own.order_by(SessionTable.seen_at.desc(), SessionTable.id))

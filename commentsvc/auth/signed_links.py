@@ -50,11 +50,11 @@ class SignedLinks:
         self._keys = [*reversed(keys)]  # itsdangerous signs with the last one
 
     def make(self, purpose: str, *content: int | str, expires: int) -> str:
-        """A token for `purpose` that works until `expires` (Unix milliseconds)."""
+        """Return a token for `purpose` that works until `expires` (Unix milliseconds)."""
         return str(self._serializer(purpose).dumps([expires // 1_000, *content]))
 
     def read(self, purpose: str, token: str, now: int) -> list[Any]:  # Any: int or str
-        """What a token for `purpose` carries, at the moment `now`. Raises LinkError."""
+        """Return what a token for `purpose` carries, at the moment `now`. Raise LinkError."""
         try:
             if len(token) > LENGTH:
                 raise BadData("too long")
@@ -81,7 +81,7 @@ def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     """Note that the link for `what` did what it is for; after `kept` milliseconds it is forgotten.
 
     `what` is what the token says, not its text: one signature may be written in several ways.
-    Raises LinkOver where it did before: then the caller's transaction must change nothing.
+    Raise LinkOver where it did before: then the caller's transaction must change nothing.
     """
     tx.change(UsedLinkTable.delete().where(UsedLinkTable.expires_at < now))
     digest = hashlib.blake2b(what.encode(), digest_size=16).digest()

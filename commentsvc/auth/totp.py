@@ -14,7 +14,7 @@ SLACK: Final = 1  # steps that a clock may be off, either way (RFC 6238, 5.2)
 
 
 def code(secret: bytes, step: int) -> str:
-    """The code of a step (RFC 4226, 5.3)."""
+    """Return the code of a step (RFC 4226, 5.3)."""
     digest = hmac.digest(secret, step.to_bytes(8, "big"), "sha1")
     start = digest[-1] & 0xF
     number = int.from_bytes(digest[start : start + 4], "big") & 0x7FFFFFFF
@@ -22,7 +22,7 @@ def code(secret: bytes, step: int) -> str:
 
 
 def matching_step(secret: bytes, given: str, now_ms: int) -> int | None:
-    """The newest step about the moment `now_ms` whose code was given; else None."""
+    """Return the newest step about the moment `now_ms` whose code was given; else None."""
     current = now_ms // STEP_MS
     found = None
     for step in range(current - SLACK, current + SLACK + 1):
@@ -32,11 +32,11 @@ def matching_step(secret: bytes, given: str, now_ms: int) -> int | None:
 
 
 def written(secret: bytes) -> str:
-    """The secret as people type it into an app: base32."""
+    """Return the secret as people type it into an app: base32."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 
 def address(secret: bytes, issuer: str, name: str) -> str:
-    """What the QR code holds: https://github.com/google/google-authenticator/wiki/Key-Uri-Format."""
+    """Return the otpauth URI for the QR code, in the Key Uri Format of Google Authenticator."""
     label = f"{quote(issuer, safe='')}:{quote(name, safe='')}"
     return f"otpauth://totp/{label}?secret={written(secret)}&issuer={quote(issuer, safe='')}"

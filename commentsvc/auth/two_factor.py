@@ -44,7 +44,7 @@ class TwoFactor:
         self._keys = [hashlib.blake2b(key).digest() for key in keys]
 
     def secrets(self, salt: bytes) -> list[bytes]:
-        """The secret that belongs to a salt, by each key; the first is that of the present one."""
+        """Return the secret for a salt, one for each key; the first is that of the current key."""
         return [
             hashlib.blake2b(
                 salt, digest_size=SECRET_SIZE, key=key, person=b"second factor"
@@ -66,7 +66,7 @@ class TwoFactor:
         )
 
     def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
-        """The secret that waits for its first code; None where none does."""
+        """Return the secret that waits for its first code; None where none does."""
         row = reader.first(_salt(moderator_id, 0))
         return self.secrets(row[0])[0] if row else None
 
@@ -116,12 +116,12 @@ class TwoFactor:
 
 
 def is_on(reader: Reader, moderator_id: int) -> bool:
-    """Whether the moderator needs a code to sign in."""
+    """Return whether the moderator needs a code to sign in."""
     return reader.first(_salt(moderator_id, 1)) is not None
 
 
 def codes_left(reader: Reader, moderator_id: int) -> int:
-    """How many recovery codes are left."""
+    """Return how many recovery codes are left."""
     codes = RecoveryCodeTable.select(fn.COUNT(RecoveryCodeTable.id))
     [(count,)] = reader.query(codes.where(RecoveryCodeTable.moderator == moderator_id))
     return int(count)

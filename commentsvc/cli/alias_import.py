@@ -53,7 +53,7 @@ _decode = msgspec.json.Decoder(_List).decode
 
 
 def read(text: bytes) -> tuple[AliasedPage, ...]:
-    """Give the pages of a list, JSON of at most `LIMIT` bytes. Raises BadList."""
+    """Return the pages of a list, JSON of at most `LIMIT` bytes. Raise BadList."""
     if len(text) > LIMIT:
         raise InvalidAliasList(f"The list is larger than {LIMIT} bytes.")
     try:
@@ -68,9 +68,9 @@ def read(text: bytes) -> tuple[AliasedPage, ...]:
 def plan(
     reader: Reader, sites: Sites, name: str, pages: Sequence[AliasedPage]
 ) -> Iterator[Alias | Move | Close | Clash]:
-    """Give what is to be done so that comments are where `pages` says, of the site `name`.
+    """Yield what is to be done so that comments are where `pages` says, of the site `name`.
 
-    Pages under which nothing was ever said are left out. Raises UrlError for an address that is
+    Pages under which nothing was ever said are left out. Raise UrlError for an address that is
     none of the site's.
     """
     for page in pages:
@@ -93,6 +93,6 @@ def plan(
 
 
 def _talked(reader: Reader, site: str, url: str) -> Thread | None:
-    """The thread that `url` leads to; None where nothing was said under it."""
+    """Return the thread that `url` leads to; None where nothing was said under it."""
     thread = queries.thread(reader, site, url)
     return thread if threads.has_comments(reader, thread.id) else None

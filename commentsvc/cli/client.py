@@ -65,7 +65,7 @@ LINE_LENGTH: Final = 60
 def write(data: Path, order: Order) -> CommandResult:
     """Have `order` written, by the running server or alone; returns what changed.
 
-    Raises ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
+    Raise ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
     """
     with Writer(data) as writer:
         return writer.write(order)
@@ -78,7 +78,7 @@ class Writer:
     """
 
     def __init__(self, data: Path) -> None:
-        """Raises DatabaseUnusable where there is no database."""
+        """Raise DatabaseUnusable where there is no database."""
         self._data = data
         self._path = database_file(data)
         self._held = contextlib.ExitStack()
@@ -98,7 +98,7 @@ class Writer:
     def write(self, order: Order) -> CommandResult:
         """Have `order` written, in one transaction; returns what changed.
 
-        Raises ControlError, CommentsError, ModeratorError or DatabaseError.
+        Raise ControlError, CommentsError, ModeratorError or DatabaseError.
         """
         end = SYSTEM_CLOCK.monotonic_ms() + START_PATIENCE_MS
         while self._database is None:
@@ -127,7 +127,7 @@ class Writer:
 def ensure_database(data: Path) -> Path:
     """Return the file of the database in the folder `data`; make it where it is missing.
 
-    Raises DataUnusable and DatabaseError.
+    Raise DataUnusable and DatabaseError.
     """
     path = data / data_dir.DATABASE
     if not path.exists():
@@ -139,7 +139,7 @@ def ensure_database(data: Path) -> Path:
 
 
 def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[str]:
-    """The faults of the database, one line each. Raises DatabaseError.
+    """Return the faults of the database, one line each. Raise DatabaseError.
 
     `told` is called with the share that is done.
     """
@@ -150,49 +150,49 @@ def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[st
 
 
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
-    """The newest `limit` comments, those with `status` where one is given. Raises DatabaseError."""
+    """Return the newest `limit` comments, with `status` only if given. Raise DatabaseError."""
     return _read(data, queries.listing, status, limit)
 
 
 def history(data: Path, comment_id: int) -> list[HistoryEntry]:
-    """What happened to a comment, the newest first. Raises DatabaseError."""
+    """Return what happened to a comment, the newest first. Raise DatabaseError."""
     return _read(data, actions.history, comment_id)
 
 
 def everyone(data: Path) -> list[Moderator]:
-    """All moderators, by name. Raises DatabaseError."""
+    """Return all moderators, by name. Raise DatabaseError."""
     return _read(data, accounts.everyone)
 
 
 def import_runs(data: Path) -> list[ImportRun]:
-    """All imports, the newest first. Raises DatabaseError."""
+    """Return all imports, the newest first. Raise DatabaseError."""
     return _read(data, store.runs)
 
 
 def is_imported(data: Path, source: str, digest: bytes) -> bool:
-    """Whether files of that format and digest were imported before. Raises DatabaseError."""
+    """Return whether files of that format and digest were imported before. Raise DatabaseError."""
     return _read(data, store.is_done, source, digest)
 
 
 def author_rules(
     data: Path, settings: Settings, moderators: Sequence[tuple[str, str]]
 ) -> AuthorRules:
-    """What an import knows of authors. Raises DatabaseError and ProfileRefused."""
+    """Return what an import knows of authors. Raise DatabaseError and ProfileRefused."""
     return _read(data, authors.read, settings, moderators)
 
 
 def profiles_by_name(data: Path) -> dict[str, Profile]:
-    """The profiles of all moderators by the names of their accounts. Raises DatabaseError."""
+    """Return the profiles of all moderators by the names of their accounts. Raise DatabaseError."""
     return {profile.name: profile for profile in _read(data, profiles.everyone)}
 
 
 def bans_listing(data: Path) -> list[Ban]:
-    """All bans, the newest first. Raises DatabaseError."""
+    """Return all bans, the newest first. Raise DatabaseError."""
     return _read(data, bans.listing)
 
 
 def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
-    """The newest `limit` comments with the words of `query`. Raises DatabaseError."""
+    """Return the newest `limit` comments with the words of `query`. Raise DatabaseError."""
     return _read(
         data,
         search.find,
@@ -205,7 +205,7 @@ def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchRe
 
 
 def tokens_of(data: Path, name: str) -> list[ApiToken]:
-    """The tokens of a moderator. Raises DatabaseError, UnknownModerator."""
+    """Return the tokens of a moderator. Raise DatabaseError, UnknownModerator."""
 
     def work(reader: Reader) -> list[ApiToken]:
         return api_tokens.of_moderator(reader, accounts.named(reader, name).id)
@@ -214,14 +214,14 @@ def tokens_of(data: Path, name: str) -> list[ApiToken]:
 
 
 def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:
-    """The newest `limit` threads whose url or title contains a text. Raises DatabaseError."""
+    """Return the newest `limit` threads whose url or title contains a text. Raise DatabaseError."""
     return _read(data, threads.listing, containing, limit, None)
 
 
 def aliases_plan(
     data: Path, sites: Sites, site: str, pages: Sequence[alias_import.AliasedPage]
 ) -> list[Alias | Move | Close | alias_import.Clash]:
-    """What is to be done so that comments are where a blog's list says. Raises DatabaseError."""
+    """Return the moves of comments that a blog's list of pages asks for. Raise DatabaseError."""
     return _read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
 
 
@@ -236,7 +236,7 @@ def _read(
 def read_snapshot(
     data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Run `work` on one state of the database, however long it takes. Raises DatabaseError.
+    """Run `work` on one state of the database, however long it takes. Raise DatabaseError.
 
     It holds up no server, whose log cannot be brought into the file meanwhile.
     """
@@ -251,7 +251,7 @@ def read_snapshot(
 
 
 def database_file(data: Path) -> Path:
-    """The file of the database in the folder `data`. Raises DatabaseUnusable where it is not."""
+    """Return the database file in the folder `data`. Raise DatabaseUnusable if there is none."""
     path = data / data_dir.DATABASE
     if not path.exists():
         raise DatabaseUnusable(f"{data} holds no database; the first start of the server makes it.")
@@ -259,7 +259,7 @@ def database_file(data: Path) -> Path:
 
 
 def as_line(entry: Entry) -> str:
-    """One line for a terminal: id, status, date, page, author, the first line of the text."""
+    """Return a comment as a line for a terminal: id, status, date, page, author, first line."""
     comment = entry.comment
     date = timestamps.local(comment.created_at).rpartition(":")[0]
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
@@ -271,7 +271,7 @@ def as_line(entry: Entry) -> str:
 
 
 def change_line(change: HistoryEntry) -> str:
-    """One line for a terminal: when, from what to what, who, and who took it back."""
+    """Return one line for a terminal: when, from what to what, who, and who took it back."""
     what = "another text" if change.field == TEXT else f"{change.old} -> {change.new}"
     line = f"{timestamps.local(change.created_at)}  {what}  by {change.actor}"
     if change.undone_at is not None:
@@ -280,13 +280,13 @@ def change_line(change: HistoryEntry) -> str:
 
 
 def thread_line(thread: ThreadSummary) -> str:
-    """One line for a terminal: comments, state, page, its aliases, title."""
+    """Return one line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
     return _printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
 
 
 def ban_line(ban: Ban) -> str:
-    """One line for a terminal: id, kind, what is banned, by whom, until when."""
+    """Return one line for a terminal: id, kind, what is banned, by whom, until when."""
     end = "for good" if ban.expires_at is None else f"until {timestamps.local(ban.expires_at)}"
     return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
 
@@ -299,7 +299,7 @@ def _printable(text: str) -> str:
 
 
 def as_json(entry: Entry) -> str:
-    """One line for a program; times are RFC 3339."""
+    """Return one line for a program; times are RFC 3339."""
     comment = entry.comment
     when = {
         "created": comment.created_at,
@@ -325,9 +325,9 @@ def as_json(entry: Entry) -> str:
 
 
 def probe(data: Path) -> str:
-    """The address of the server on `data`, which has just answered GET /healthz with 200.
+    """Return the address of the server on `data`, which has just answered GET /healthz with 200.
 
-    Raises ControlError with the reason where it does not.
+    Raise ControlError with the reason where it does not.
     """
     server = control.ask(data / data_dir.CONTROL, Ping())
     address = server.address

@@ -89,7 +89,7 @@ def progress(label: str) -> Iterator[Callable[[float], None]]:
 
 
 def expected() -> tuple[type[Exception], ...]:
-    """What may fail for reasons outside the program."""
+    """Return what may fail for reasons outside the program."""
     from commentsvc.auth.accounts import ModeratorError
     from commentsvc.auth.edit_tokens import KeyUnusable
     from commentsvc.auth.passwords import PasswordRefused
@@ -119,7 +119,7 @@ def expected() -> tuple[type[Exception], ...]:
 
 
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """The option, else its variable; --data is needed."""
+    """Return the option, else its variable; --data is needed."""
     value = value or loader.place(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
     if value is None and param.name == "data":
         raise click.MissingParameter(ctx=ctx, param=param)
@@ -145,7 +145,7 @@ config_option = click.option(
 
 
 def find_settings(given: Path | None, data: Path) -> Path | None:
-    """The settings file: the one that was given, else that in the data folder if it is there."""
+    """Return the given settings file, else that in the data folder, if there is one."""
     usual = data / data_dir.SETTINGS
     try:
         return given or (usual if usual.exists() else None)

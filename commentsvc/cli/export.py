@@ -18,7 +18,7 @@ PART: Final = ".part"
 
 
 def _origins(data: Path, settings_file: Path | None) -> dict[str, str]:
-    """Return where the pages of each site are. Raises SettingsError."""
+    """Return where the pages of each site are. Raise SettingsError."""
     from commentsvc.settings import loader, schema
 
     return schema.origins(loader.load(find_settings(settings_file, data)).sites)
@@ -144,7 +144,7 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
 def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
     """Open what is written to. A file gets its name, and may be read by its owner only, at the end.
 
-    Raises Failure where the file is there and may not be replaced.
+    Raise Failure where the file is there and may not be replaced.
     """
     if file == STDOUT:
         yield sys.stdout.buffer

@@ -321,7 +321,7 @@ def _store(
 
 
 def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:
-    """Give the first and the last of each piece of `number` rows.
+    """Yield the first and the last of each piece of `number` rows.
 
     While a server runs, its readers and submissions get as much time as the import.
     """

@@ -134,7 +134,7 @@ def _pin(data: Path, id_: int, *, pinned: bool) -> None:
 
 
 def _message(data: Path, settings_file: Path | None) -> str:
-    """The text of a comment that stdin holds, within the bounds of the settings."""
+    """Return the text of a comment that stdin holds, within the bounds of the settings."""
     from commentsvc.comments.submission import SubmissionError, message_from_text
     from commentsvc.settings import loader
     from commentsvc.util.i18n import translate

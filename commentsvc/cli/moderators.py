@@ -191,7 +191,7 @@ def _write(
 
 
 def _new_hash() -> str:
-    """The hash of a password from the terminal or the standard input."""
+    """Return the hash of a password from the terminal or the standard input."""
     from commentsvc.auth import passwords
 
     if sys.stdin.isatty():

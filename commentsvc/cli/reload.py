@@ -27,14 +27,14 @@ State = dict[str, tuple[int, int]]
 
 
 def sources(package: Path, settings_file: Path | None) -> list[Path]:
-    """What to watch: the package, in a checkout also what lies beside it, and the settings."""
+    """Return what to watch: the package, the settings, and in a checkout the sources beside it."""
     checkout = package.parent
     beside = [checkout / "core", checkout / "static"] if (checkout / "meson.build").exists() else []
     return [package, *beside, *([settings_file] if settings_file else [])]
 
 
 def look(paths: Sequence[Path]) -> State:
-    """The modification time and size of every file in and below `paths`."""
+    """Return the modification time and size of every file in and below `paths`."""
     state: State = {}
     for path in paths:
         for file in _walk(path):

@@ -16,7 +16,7 @@ _site = click.option("--site", default="", metavar="NAME", help="Of which site; 
 
 
 def _of_page(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the parameters `data`, `settings_file`, `site` and `url`."""
+    """Return a command the parameters `data`, `settings_file`, `site` and `url`."""
     url = click.argument("url", metavar="URL")
     return data_option(config_option(_site(url(command))))
 
@@ -27,7 +27,7 @@ def thread() -> None:
 
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
-    """The site's name and the canonical urls. Raises UrlError, SettingsError."""
+    """Return the site's name and the canonical urls. Raise UrlError, SettingsError."""
     from commentsvc.comments.urls import Sites, UrlError
     from commentsvc.settings import loader
 

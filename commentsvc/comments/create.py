@@ -102,7 +102,7 @@ class InsertResult(msgspec.Struct, frozen=True, gc=False):
 def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
 
-    Raises UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
+    Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
     untitled: set[ThreadRef] = set()
     ref, closed = _thread(tx, new, now, untitled)
@@ -157,7 +157,7 @@ def _tell(
 
 
 def digest(key: str, derived: bool) -> bytes:
-    """What is stored of a key: no secret, and a derived key never equals an explicit one."""
+    """Return what is stored of a key: no secret, and a derived key never equals an explicit one."""
     kind = b"derived" if derived else b"explicit"
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
@@ -222,14 +222,14 @@ def last_published(tx: Transaction, site_id: int) -> int:
 
 
 def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
-    """Whether what `new` answers to, if anything, is there."""
+    """Return whether what `new` answers to, if anything, is there."""
     return new.parent is None or bool(
         tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone()
     )
 
 
 def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> Row:
-    """The parameters of INSERT_COMMENT; `newest` is as of `last_published`."""
+    """Return the parameters of INSERT_COMMENT; `newest` is as of `last_published`."""
     return (
         ref.site_id,
         ref.thread_id,
@@ -255,7 +255,7 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
-    """The comment that INSERT_COMMENT with `row` has made."""
+    """Return the comment that INSERT_COMMENT with `row` has made."""
     return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE]))
 
 
@@ -287,7 +287,7 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
 
 
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
-    """As `add` for each of `items`. Raises NotPlain or UnknownSite, then nothing may be kept."""
+    """As `add` for each of `items`. Raise NotPlain or UnknownSite, then nothing may be kept."""
     places: dict[tuple[str, str], ThreadRef] = {}
     untitled: set[ThreadRef] = set()
     rows: list[Row] = []

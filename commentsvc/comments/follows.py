@@ -71,7 +71,7 @@ def _followers() -> Select:
 
 
 def _news() -> Select:
-    """The comments that a follower was not told of, whoever wrote them but the follower."""
+    """Return the comments that a follower was not told of, whoever wrote them but the follower."""
     return CommentTable.select(CommentTable.id).where(
         CommentTable.status == literal(APPROVED),
         CommentTable.published_at > FollowerTable.until_at,
@@ -81,7 +81,7 @@ def _news() -> Select:
 
 @prepared
 def find_behind(now: Param, most: Param) -> Select:
-    """Those who are to be mailed now, of whom no mail waits."""
+    """Return those who are to be mailed now, of whom no mail waits."""
     of_page = _news().where(
         CommentTable.thread == FollowerTable.thread, CommentTable.published_at < now
     )
@@ -104,7 +104,7 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     """Ask an address whether it wants mails about a page, or with the url "" about a site.
 
     `place` is the site's name and a canonical url, `language` a tag, `now` in Unix milliseconds.
-    Raises UnknownSite.
+    Raise UnknownSite.
     """
     site_id, thread_id = _find_place(tx, *place)
     same_page = (

@@ -35,9 +35,9 @@ def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
 
 
 def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
-    """The parameters by which `statements.LIST[sort]` goes on, and what it leaves out.
+    """Return the parameters by which `statements.LIST[sort]` goes on, and what it leaves out.
 
-    None begins. What is left out is the id of the pinned comment, 0 for none. Raises BadCursor.
+    None begins. What is left out is the id of the pinned comment, 0 for none. Raise BadCursor.
     """
     place = _BEGIN[sort] if after is None else _read(after)
     votes, published, comment_id, *pinned = place

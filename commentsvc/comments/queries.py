@@ -101,7 +101,7 @@ def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
 
 
 def pending_ids(reader: Reader) -> list[int]:
-    """The ids of the comments in the queue, oldest first."""
+    """Return the ids of the comments in the queue, oldest first."""
     query = CommentTable.select(CommentTable.id).where(
         CommentTable.status == PENDING, CommentTable.status != literal(APPROVED)
     )
@@ -109,7 +109,7 @@ def pending_ids(reader: Reader) -> list[int]:
 
 
 def thread(reader: Reader, site: str, url: str) -> Thread:
-    """The thread of a page, which may have moved; one without comments for an unknown page."""
+    """Return the thread of a page, also after a move; an empty one for an unknown page."""
     row = reader.execute(statements.THREAD, (site, url)).fetchone()
     if row is None:
         return Thread(0, url, 0, AGING)
@@ -125,7 +125,7 @@ def page_title(reader: Reader, thread_id: int) -> str:
 
 
 def site_count(reader: Reader, site: str) -> int:
-    """The number of approved comments of a whole site."""
+    """Return the number of approved comments of a whole site."""
     row = reader.execute(statements.SITE_COUNT, (site,)).fetchone()
     return row[0] if row else 0
 
@@ -138,12 +138,12 @@ def list_comments(
     after: str | None,
     open_for: int = 0,
 ) -> CommentList:
-    """At most `limit` approved comments of a thread, those behind the cursor `after` if given.
+    """Return at most `limit` approved comments of a thread, those after the cursor if given.
 
     The pinned comment comes first; the cursors of all further pieces tell which one that was, so
     that none is lost or comes twice when another is pinned meanwhile. `place` names its site and
     url, `open_for` is how long the site's threads take comments, in milliseconds; 0: for good.
-    Raises BadCursor.
+    Raise BadCursor.
     """
     begin, above = pagination.decode(sort, after)
     found = thread(reader, *place)
@@ -167,7 +167,7 @@ def list_comments(
 def changed(
     reader: Reader, place: tuple[str, str], since: int, limit: int, open_for: int = 0
 ) -> CommentList:
-    """At most `limit` approved comments of a thread that are new or changed, the oldest first.
+    """Return at most `limit` new or changed approved comments of a thread, oldest first.
 
     Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
     their places, has as many as the thread counts, unless some are shown no more. A vote is no
@@ -225,7 +225,7 @@ def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
 
 
 def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:
-    """The newest approved comments of a page, or of the whole site, newest first."""
+    """Return the newest approved comments of a page, or of the whole site, newest first."""
     if url is None:
         rows = reader.execute(statements.LATEST_OF_SITE, (site, limit))
     else:
@@ -234,13 +234,13 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
 
 
 def find(reader: Reader, comment_id: int) -> Entry | None:
-    """The comment with that id, whatever its status; None if there is none."""
+    """Return the comment with that id, whatever its status; None if there is none."""
     row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()
     return entry(row) if row else None
 
 
 def get(reader: Reader, comment_id: int) -> Entry:
-    """The comment with that id, whatever its status. Raises UnknownComment."""
+    """Return the comment with that id, whatever its status. Raise UnknownComment."""
     found = find(reader, comment_id)
     if found is None:
         raise UnknownComment([comment_id])
@@ -248,7 +248,7 @@ def get(reader: Reader, comment_id: int) -> Entry:
 
 
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
-    """The newest comments, those with `status` where one is given, for a moderator."""
+    """Return the newest comments, those with `status` where one is given, for a moderator."""
     if status is None:
         rows = reader.execute(statements.LISTING, (limit,))
     elif status == APPROVED:
@@ -259,6 +259,6 @@ def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
 
 
 def entry(row: Row) -> Entry:
-    """The Entry that a row of `statements.ENTRY` holds."""
+    """Return the Entry that a row of `statements.ENTRY` holds."""
     *columns, site, url, title = row
     return Entry(Comment(*columns), site, url, title)

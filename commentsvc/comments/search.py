@@ -79,7 +79,7 @@ def find(
     limit: int,
     before: int | None,
 ) -> SearchResult:
-    """At most `limit` comments with the words of `query`, those with ids below `before`.
+    """Return at most `limit` comments with the words of `query`, those with ids below `before`.
 
     `status` and `sites` narrow it down, "" and None do not.
     """
@@ -107,7 +107,7 @@ def find_ids(
 
 
 def parse(query: str) -> str:
-    """What FTS5 is asked for; "" where there is no word to look for."""
+    """Return what FTS5 is asked for; "" where there is no word to look for."""
     clean = query[:LENGTH].encode(errors="replace").decode().replace("\0", " ")
     terms = []
     for field, phrase, word in _TERM.findall(clean)[:TERMS]:
@@ -132,7 +132,7 @@ def _whole(text: str) -> str:
 
 
 def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
-    """The numbers of each day from the day `since` on, of those `sites` or of all for None."""
+    """Return the numbers of each day since the day `since`, of those `sites` or of all for None."""
     query = (
         DailyStatsTable.select(
             DailyStatsTable.day, DailyStatsTable.status, fn.SUM(DailyStatsTable.count)
@@ -147,12 +147,12 @@ def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
 
 
 def last(reader: Reader) -> int:
-    """The greatest id that a comment was ever given; 0 before the first."""
+    """Return the greatest id that a comment was ever given; 0 before the first."""
     return reader.last_id("comment")
 
 
 def unindexed(reader: Reader) -> int:
-    """How many comments are neither searched nor counted by day yet, at most."""
+    """Return how many comments are neither searched nor counted by day yet, at most."""
     return reader.last_id("comment") - _indexed_until(reader)
 
 

@@ -170,7 +170,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     language: str = ""
 
     def fingerprint(self) -> int:
-        """Give a number that a retry of this submission has too, and hardly another one."""
+        """Return a number that a retry of this submission has too, and hardly another one."""
         return hash((self.key or (self.author, self.message), self.place))
 
 
@@ -197,7 +197,7 @@ _KEY = re.compile(KEY)
 
 
 def avatar(email: str) -> str:
-    """Give the key of the picture that belongs to an e-mail address, as Gravatar forms it.
+    """Return the key of the picture that belongs to an e-mail address, as Gravatar forms it.
 
     The MD5 digest in hex of the address, without spaces around and in lower case; `""` for `""`.
     """
@@ -226,7 +226,7 @@ def is_key(text: str) -> bool:
 
 
 def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submission:
-    """Read a submission from a JSON body; `locate` finds its page. Raises SubmissionError."""
+    """Read a submission from a JSON body; `locate` finds its page. Raise SubmissionError."""
     problems: dict[str, Text] = {}
     try:
         fields = _decode_fields(body)
@@ -263,7 +263,7 @@ def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
 
 
 def message_from_text(text: str, bounds: CommentsSettings) -> str:
-    """Read a message that a moderator wrote. Raises SubmissionError."""
+    """Read a message that a moderator wrote. Raise SubmissionError."""
     return _checked(text, bounds, {})
 
 
@@ -317,7 +317,7 @@ def check(
     locate: Locate,
     problems: dict[str, Text] | None = None,
 ) -> Submission:
-    """Clean and check `fields`; `problems` are those found before. Raises SubmissionError."""
+    """Clean and check `fields`; `problems` are those found before. Raise SubmissionError."""
     wrong = {} if problems is None else problems
     author, email = one_line(fields.author), (fields.email or "").strip()
     sent_message = _with_plain_lines(fields.message)

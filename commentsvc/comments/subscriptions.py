@@ -197,7 +197,7 @@ def language_of(reader: Reader, comment_id: int, kind: str) -> str:
 
 
 def site_of(reader: Reader, subscriber_id: int) -> str | None:
-    """The name of the site that a subscriber is told of; None for one who is gone."""
+    """Return the name of the site that a subscriber is told of; None for one who is gone."""
     sites = SubscriberTable.select(SiteTable.name).join(SiteTable)
     row = reader.first(sites.where(SubscriberTable.id == subscriber_id))
     return row[0] if row else None

@@ -67,7 +67,7 @@ class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 def find(reader: Reader, site: str, url: str) -> ThreadRef:
-    """Where the thread is that `url`, canonical, leads to. Raises UnknownThread."""
+    """Return where the thread is that `url`, canonical, leads to. Raise UnknownThread."""
     named, found = ThreadTable.alias("named"), ThreadTable.alias("found")
     row = reader.first(
         named.select(found.url, found.site, found.id)
@@ -83,7 +83,7 @@ def find(reader: Reader, site: str, url: str) -> ThreadRef:
 
 
 def has_comments(reader: Reader, thread_id: int) -> bool:
-    """Whether a thread has comments of any status."""
+    """Return whether a thread has comments of any status."""
     return any(
         reader.first(CommentTable.select(CommentTable.id).where(condition).limit(1))
         for condition in _comments_of(thread_id)
@@ -91,7 +91,7 @@ def has_comments(reader: Reader, thread_id: int) -> bool:
 
 
 def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
-    """Let a thread close by its age, keep it open, or close it. Raises UnknownThread."""
+    """Let a thread close by its age, keep it open, or close it. Raise UnknownThread."""
     ref = find(tx, site, url)
     tx.change(ThreadTable.update(state=state).where(ThreadTable.id == ref.thread_id))
     tx.purge(thread_tag(site, ref.url))
@@ -100,7 +100,7 @@ def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
 def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
     """Give a page a title, which stays whatever comments say; "" lets them say it again.
 
-    Raises UnknownThread.
+    Raise UnknownThread.
     """
     ref = find(tx, site, url)
     tx.execute(statements.TITLE_THREAD, (page_title(title), ref.thread_id))
@@ -113,7 +113,7 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
 def move(tx: Transaction, site: str, url: str, to: str) -> None:
     """Put the thread of a page under the url `to`; the old url stays as an alias.
 
-    Raises UnknownThread, and UrlTaken where another thread is at `to`.
+    Raise UnknownThread, and UrlTaken where another thread is at `to`.
     """
     ref = find(tx, site, url)
     if ref.url == to:
@@ -128,7 +128,7 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
 def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
     """Let the url `alias` lead to the thread of `url`.
 
-    Raises UnknownThread, and UrlTaken where another thread is at `alias`.
+    Raise UnknownThread, and UrlTaken where another thread is at `alias`.
     """
     ref = find(tx, site, url)
     if ref.url == alias:
@@ -138,7 +138,7 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
 
 
 def remove_alias(tx: Transaction, site: str, alias: str) -> None:
-    """Let the url `alias` stand for itself, without comments. Raises UnknownThread if it does.
+    """Let the url `alias` stand for itself, without comments. Raise UnknownThread if it does.
 
     The row stays: to take it away, SQLite would look through all comments for one that needs it.
     """
@@ -159,7 +159,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     """Put all comments of a page under the page `into`, of which it becomes an alias.
 
     Returns how many comments moved, whatever their status; each has it in its history, at the
-    moment `now` (Unix milliseconds). It cannot be undone. Raises UnknownThread for either url.
+    moment `now` (Unix milliseconds). It cannot be undone. Raise UnknownThread for either url.
     """
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
@@ -206,7 +206,7 @@ def listing(
     before: int | None,
     sites: Sequence[str] | None = None,
 ) -> list[ThreadSummary]:
-    """The newest threads whose url or title contains a text, those made before the id `before`.
+    """Return the newest threads whose url or title contains a text, of ids below `before`.
 
     They are of those `sites`, of all for None. ASCII's letters match in any case.
     """
@@ -244,9 +244,9 @@ def listing(
 
 
 def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
-    """The row of `url` that may become an alias of `spot`, None where there is none.
+    """Return the row of `url` that may become an alias of `spot`, None where there is none.
 
-    Raises UrlTaken where it holds comments, or is an alias of another thread.
+    Raise UrlTaken where it holds comments, or is an alias of another thread.
     """
     rows = ThreadTable.select(ThreadTable.id, ThreadTable.aliased).where(
         ThreadTable.site == ref.site_id, ThreadTable.url == url

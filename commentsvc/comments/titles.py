@@ -22,7 +22,7 @@ def _propose(comment_id: Param, title: Param) -> Select:
 
 @prepared
 def _refresh(comment_id: Param) -> Select:
-    """The thread has no title yet, or has that of this comment, which may have become spam.
+    """Return the thread has no title yet, or has that of this comment, which may have become spam.
 
     Its title is then that of the approved comment that was published first and came with one.
     """

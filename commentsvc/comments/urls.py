@@ -78,14 +78,14 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def canonical(url: str, trailing_slash: str = "keep") -> str:
-    """Give the canonical form of `url`, a path with or without a query. Raises UrlError."""
+    """Return the canonical form of `url`, a path with or without a query. Raise UrlError."""
     if len(url) <= LENGTH and "index.htm" not in url and _PLAIN(url) and url:
         return _slashed(url, trailing_slash) if trailing_slash != "keep" else url
     return canonical_by_rule(url, trailing_slash)
 
 
 def canonical_by_rule(url: str, trailing_slash: str) -> str:
-    """Give what `canonical` gives, without its short cut for urls that are canonical already."""
+    """Return what `canonical` gives, without its short cut for urls that are canonical already."""
     path, _, query = _clean(url).partition("?")
     segments: list[str] = []
     parts = _ESCAPES(_escape, path.replace("\\", "/")).split("/")
@@ -137,7 +137,7 @@ def _query(query: str) -> str:
 
 
 def _loose(exact: str) -> str:
-    """Give an origin without what rule 4 forgives: the scheme and a leading ``www.``."""
+    """Return an origin without what rule 4 forgives: the scheme and a leading ``www.``."""
     return exact.partition("://")[2].removeprefix("www.")
 
 
@@ -156,16 +156,16 @@ class Sites:
                 self._near.setdefault(_loose(exact), site)
 
     def named(self, name: str) -> str:
-        """Give the name of the site that a parameter ``site=`` means; without one the first site.
+        """Return the name of the site that a parameter ``site=`` means; without one the first site.
 
-        Raises UnknownSiteError.
+        Raise UnknownSiteError.
         """
         return self._named(name).name
 
     def locate(self, url: str, name: str = "") -> PageRef:
         """Find the thread that `url` names: site by `name`, else by origin, else the first.
 
-        Raises UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
+        Raise UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
         name that no site has.
         """
         if url[:1] != "/" and _SCHEME(url.strip(" ")):
@@ -183,11 +183,11 @@ class Sites:
         return self.locate(url, name) if url else PageRef(self.named(name), "")
 
     def open_for(self, name: str) -> int:
-        """How long a thread of the site `name` takes comments, in milliseconds; 0: for good."""
+        """Return how long threads of the site `name` take comments, in milliseconds; 0: always."""
         return self._sites[name].close_days * DAY_MS
 
     def pictures(self, name: str) -> str:
-        """The address of an author's picture on the site `name`, for `item`; "" without any."""
+        """Return the URL of an author's picture for `item` on the site `name`; "" without any."""
         site = self._sites[name]
         query = "" if site is self._first else f"?site={quote(name, safe='')}"
         return f"api/avatar/*{query}" if site.avatar_url else ""

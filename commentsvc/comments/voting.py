@@ -104,7 +104,7 @@ def vote(
     """Let the reader with that `word` vote for (1), against (-1) or neither (0).
 
     `networks` are the hashes that the reader's network may have, the present one first; `now` is in
-    Unix milliseconds. Returns the comment's votes. Raises UnknownComment, for one that is not shown
+    Unix milliseconds. Returns the comment's votes. Raise UnknownComment, for one that is not shown
     too, and TooManyVotes.
     """
     row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
@@ -141,7 +141,7 @@ def vote_once(
 
 
 def is_due(reader: Reader, before: int) -> bool:
-    """Whether a vote from before that moment (Unix milliseconds) still has a network's hash."""
+    """Return whether a vote older than that moment (Unix milliseconds) has a network hash."""
     return reader.first(find_networked, before) is not None
 
 

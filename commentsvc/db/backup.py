@@ -76,7 +76,7 @@ def write(
 
     An older backup at `target` is replaced when the new one is whole; anything else is left alone,
     unless it is to `replace`. Ends soon when it is `unwanted`. `told` is called with the share that
-    is done. Nobody writes an `idle` database meanwhile. Raises BackupError, DatabaseError.
+    is done. Nobody writes an `idle` database meanwhile. Raise BackupError, DatabaseError.
     """
     if os.path.lexists(target):
         if target.exists() and target.samefile(database):
@@ -180,7 +180,7 @@ def _damage(path: Path, unwanted: Callable[[], bool]) -> list[str]:
 
 
 def _place(part: Path, target: Path, *, replace: bool) -> None:
-    """Give the file its name, which nobody else must have taken meanwhile. Raises OSError."""
+    """Give the file its name, which nobody else must have taken meanwhile. Raise OSError."""
     if replace:
         part.replace(target)
         return
@@ -193,7 +193,7 @@ def _place(part: Path, target: Path, *, replace: bool) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have the file or folder on the disk before this returns. Raises OSError."""
+    """Have the file or folder on the disk before this returns. Raise OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -242,7 +242,7 @@ def restore(
 
 
 def _hold(path: Path) -> int:
-    """Let nothing be sent that waits in the database at `path`; how much. Raises DatabaseError."""
+    """Let nothing be sent that waits in the database at `path`; how much. Raise DatabaseError."""
     connection = sqlite.connect(path, PATIENCE)
     try:
         return outbox.hold(Transaction(connection, []), HELD, SYSTEM_CLOCK.now_ms())
@@ -260,12 +260,12 @@ def _summary(reader: Reader) -> tuple[int, int | None]:
 
 
 def _ask(path: Path, work: Callable[[Reader], T]) -> T:
-    """Read in a file that nobody writes. Raises DatabaseError and what `work` raises."""
+    """Read in a file that nobody writes. Raise DatabaseError and what `work` raises."""
     return sqlite.ask(path, lambda: sqlite.connect_reading(path, PATIENCE, idle=True), work)
 
 
 def _free_name(current: Path) -> Path:
-    """The name of `current` with the moment, and a number where that second has a name already."""
+    """Return the name of `current` with the time appended, and a number if that is taken."""
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     endings = itertools.chain([moment], (f"{moment}-{number}" for number in itertools.count(2)))
     names = (current.with_name(f"{current.name}.{ending}") for ending in endings)
@@ -273,7 +273,7 @@ def _free_name(current: Path) -> Path:
 
 
 def _exchange(current: Path, new: Path) -> Path | None:
-    """Put `new` in the place of `current`; where that is kept. Raises OSError.
+    """Put `new` in the place of `current`; where that is kept. Raise OSError.
 
     The log of a database must never meet another one: so it is brought into its file first, or,
     where the file is too damaged for that, it is kept beside it.

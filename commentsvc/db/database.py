@@ -75,7 +75,7 @@ class Database:
         self._inline: Reader | None = None
 
     def open(self, *, cache: int = WRITER_CACHE) -> None:
-        """Connect, and start the writer and the readers. Raises DatabaseError.
+        """Connect, and start the writer and the readers. Raise DatabaseError.
 
         `cache` is how much of the file the writer keeps in memory, in KiB.
         """
@@ -113,7 +113,7 @@ class Database:
     ) -> T:
         """Run `work` in the next transaction; return after its COMMIT and its purge.
 
-        What `work` raises undoes `work` alone and is raised here. Raises DatabaseError.
+        What `work` raises undoes `work` alone and is raised here. Raise DatabaseError.
         """
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._writes.put(job)
@@ -142,7 +142,7 @@ class Database:
     async def read(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on a reader, all of it on one state of the database. Raises DatabaseError.
+        """Run `work` on a reader, all of it on one state of the database. Raise DatabaseError.
 
         It is for moderators, submissions and our own work.
         """

@@ -29,7 +29,7 @@ _MAIL: Final = (
 
 @prepared
 def find_waiting() -> Select:
-    """The oldest mail that was not acted on."""
+    """Return the oldest mail that was not acted on."""
     waiting = ReceivedMailTable.select(ReceivedMailTable.id, *_MAIL)
     return (
         waiting.where(ReceivedMailTable.done_at.is_null()).order_by(ReceivedMailTable.id).limit(1)

@@ -70,7 +70,7 @@ _REFERENCES: Final = (
 
 
 def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> list[str]:
-    """What is wrong with the file, and with counts and places against the rows; [] if nothing.
+    """Return what is wrong with the file, and which counts and places do not fit the rows.
 
     `told` is called with the share that is done. Raises sqlite3.Error where the file cannot be read
     just now.
@@ -92,7 +92,7 @@ def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> lis
 
 
 def damaged_texts(reader: Reader) -> list[str]:
-    """Which texts are not UTF-8, which SQLite does not look at; a text for each row and column."""
+    """Return which texts are not UTF-8, one line for each row and column; SQLite does not check."""
     faults = []
     for table in _tables(reader):
         columns = _texts(reader, table)
@@ -109,7 +109,7 @@ def damaged_texts(reader: Reader) -> list[str]:
 
 
 def _tables(reader: Reader) -> list[str]:
-    """All tables but SQLite's own and those of the search index, which is made of the others."""
+    """Return all tables but those of SQLite and those of the search index."""
     rows = reader.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
         " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT wr"
@@ -131,7 +131,7 @@ def _is_utf8(text: bytes | None) -> bool:
 
 
 def damage(reader: Reader) -> list[str]:
-    """What SQLite finds wrong with the file itself; [] if nothing. Raises as `check` does."""
+    """Return what SQLite finds wrong with the file; [] if nothing. Raise as `check` does."""
     try:
         found = reader.execute(f"PRAGMA integrity_check({FAULTS})").fetchall()
     except sqlite3.Error as error:

@@ -19,7 +19,7 @@ class Lock:
         self._fd = held
 
     def __enter__(self) -> "Lock":
-        """Take the lock. Raises DatabaseBusy, naming the holder; DatabaseFull; OSError."""
+        """Take the lock. Raise DatabaseBusy, naming the holder; DatabaseFull; OSError."""
         fd = self._fd
         if fd < 0:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -43,7 +43,7 @@ class Lock:
         return self
 
     def fileno(self) -> int:
-        """The descriptor that is locked; whoever has a copy of it holds the lock, too."""
+        """Return the descriptor that is locked; whoever has a copy of it holds the lock, too."""
         return self._fd
 
     def __exit__(self, *_: object) -> None:

@@ -106,7 +106,7 @@ def _wants_changes() -> Select:
 
 @prepared
 def _tell_change(comment_id: Param, now: Param) -> Select:
-    """One row tells of several changes: it says what the comment is by the time it is sent."""
+    """Return the INSERT of a row about a changed comment, unless one is waiting already."""
     row = {
         OutboxTable.channel: TargetTable.channel,
         OutboxTable.kind: "changed",
@@ -129,7 +129,7 @@ def _tell_change(comment_id: Param, now: Param) -> Select:
 
 @prepared
 def find_told(channel: Param, recipient: Param, since: Param, most: Param) -> Select:
-    """The mails of single comments to a recipient that were sent since then, at most so many."""
+    """Return at most `most` mails about single comments sent to a recipient since then."""
     sent = OutboxTable.select(OutboxTable.id).where(
         OutboxTable.state == literal(SENT),
         IS_DONE,
@@ -143,7 +143,7 @@ def find_told(channel: Param, recipient: Param, since: Param, most: Param) -> Se
 
 @prepared
 def find_due(channel: Param, now: Param, most: Param) -> Select:
-    """The rows that a channel has to send by now."""
+    """Return the rows that a channel has to send by now."""
     waiting = OutboxTable.select(*_ROW).where(
         IS_QUEUED, OutboxTable.channel == channel, OutboxTable.due_at <= now
     )
@@ -178,7 +178,7 @@ def done_before(state: str, moment: int) -> Select:
 
 @prepared
 def count_waiting() -> Select:
-    """How many rows wait on each channel, and since when."""
+    """Return how many rows wait on each channel, and since when."""
     queued = OutboxTable.select(
         OutboxTable.channel, fn.COUNT(OutboxTable.id), fn.MIN(OutboxTable.created_at)
     )
@@ -187,7 +187,7 @@ def count_waiting() -> Select:
 
 @prepared
 def count_failed() -> Select:
-    """How many rows failed on each channel."""
+    """Return how many rows failed on each channel."""
     failed = OutboxTable.select(OutboxTable.channel, fn.COUNT(OutboxTable.id))
     is_failed = OutboxTable.state == literal(FAILED)
     return failed.where(is_failed, IS_DONE).group_by(OutboxTable.channel)
@@ -319,7 +319,7 @@ def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int)
 
 
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
-    """The rows that `channel` has to send by now, at most `limit`, the longest due first."""
+    """Return the rows that `channel` has to send by now, at most `limit`, the longest due first."""
     return [OutboxRow(*row) for row in reader.query(find_due, channel, now, limit)]
 
 
@@ -404,7 +404,7 @@ def delete_old(tx: Transaction, now: int) -> None:
 
 
 def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
-    """What each channel has not sent; those that have sent everything are not in it."""
+    """Return what each channel has not sent; those that have sent everything are not in it."""
     failed: dict[str, int] = dict(reader.query(count_failed))
     waiting = {
         channel: ChannelBacklog(queued, failed.pop(channel, 0), oldest)
@@ -414,7 +414,7 @@ def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
 
 
 def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[OutboxRow]:
-    """The newest rows with an id below `before`, those in `state` where one is given."""
+    """Return the newest rows with an id below `before`, those in `state` where one is given."""
     rows = OutboxTable.select(*_ROW).where(OutboxTable.id < before)
     if state is not None:
         rows = rows.where(OutboxTable.state == state)
@@ -448,6 +448,6 @@ def _send_again(post_id: Param, now: Param, expires: Param) -> Select:
 
 
 def _bounded(error: str) -> str:
-    """One line of an error; a server may say anything."""
+    """Return one line of an error; a server may say anything."""
     text = "".join(c if c.isprintable() else " " for c in error[: 4 * ERROR_LENGTH])
     return " ".join(text.split())[:ERROR_LENGTH]

@@ -133,7 +133,7 @@ class ScheduledBackup:
 
 
 def _made(folder: Path) -> list[Path]:
-    """The backups in `folder`, the oldest first."""
+    """Return the backups in `folder`, the oldest first."""
     try:
         return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
     except OSError:

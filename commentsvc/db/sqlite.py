@@ -62,7 +62,7 @@ class DatabaseUnusable(DatabaseError):
 
 
 def fault(error: Exception) -> DatabaseError | None:
-    """What a failure of SQLite means to us; None if it is no fault of the file or machine."""
+    """Return the DatabaseError for a failure of SQLite; None if file and machine are sound."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
     if code in _BUSY:
         return DatabaseBusy(f"another program holds the database ({error})")
@@ -177,7 +177,7 @@ class Reader:
         return row
 
     def last_id(self, table: str) -> int:
-        """The greatest id that a row of `table` was ever given, if it gives none twice; or 0."""
+        """Return the greatest id that `table` ever gave to a row; 0 without AUTOINCREMENT."""
         sql = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?"
         return int(self.execute(sql, (table,)).fetchone()[0])
 
@@ -193,9 +193,9 @@ def ask(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Give what `work` reads in the file at `path`, on a connection of its own, which `dial` opens.
+    """Return what `work` reads from the file at `path`, on a connection opened by `dial`.
 
-    Raises DatabaseError and what `work` raises.
+    Raise DatabaseError and what `work` raises.
     """
     try:
         with closing(dial()) as connection:
@@ -243,7 +243,7 @@ class Transaction(Reader):
         self._tags.extend(tags)
 
     def mark(self) -> int:
-        """How many tags are named so far, for `forget`."""
+        """Return how many tags are named so far, for `forget`."""
         return len(self._tags)
 
     def forget(self, mark: int) -> None:

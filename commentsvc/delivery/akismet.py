@@ -106,7 +106,7 @@ class Akismet:
 
 
 def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
-    """What is to be said of a comment, "" for nothing; `history` has the newest change first."""
+    """Return what to report about a comment, "" for nothing; `history` is newest first."""
     decisions = [
         one
         for one in history

@@ -33,14 +33,14 @@ class Connection(Protocol):
     """A conversation with the other side."""
 
     async def send(self, message: Any) -> None:  # Any: what its channel's `compose` made
-        """Return when the other side has taken the message. Raises DeliveryError."""
+        """Return when the other side has taken the message. Raise DeliveryError."""
 
 
 class Channel(Protocol):
     """A way out of the service."""
 
     def compose(self, reader: Reader, post: OutboxRow) -> Any | None:
-        """The message that a row of the outbox stands for; None if it has nothing to tell."""
+        """Return the message for a row of the outbox; None if there is nothing to send."""
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Begin a conversation, which is for several messages. Raises Unreachable."""
+        """Begin a conversation, which is for several messages. Raise Unreachable."""

@@ -53,7 +53,7 @@ class MailChannel:
 
 
 def targets(settings: Settings) -> list[Target]:
-    """Who is told of every new comment."""
+    """Return who is told of every new comment."""
     mail = settings.mail
     told = mail.moderators if mail.host else ()
     by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
@@ -67,7 +67,7 @@ def targets(settings: Settings) -> list[Target]:
 def channels(
     settings: Settings, links: SignedLinks, clock: Clock, database: Database
 ) -> dict[str, Channel]:
-    """The channels of the outbox, by name. Raises OSError where `mail.ca_file` cannot be used."""
+    """Return the outbox's channels by name. Raise OSError if `mail.ca_file` is unusable."""
     programs, decisions = _webhooks(settings.hooks), DecisionLinks(settings, links)
     found: dict[str, Channel] = {
         name: Webhook(settings, form, clock, None if name in programs else decisions)
@@ -88,7 +88,7 @@ def channels(
 
 
 def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], WebhookRequest]]:
-    """What is sent to each hook of the settings, by the name of its channel."""
+    """Return what is sent to each hook of the settings, by the name of its channel."""
     forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
     for name, wanted, form in (
         ("ntfy", settings.ntfy, hooks.ntfy),
@@ -102,7 +102,7 @@ def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], Webhoo
 
 
 def _webhooks(settings: HooksSettings) -> dict[str, str]:
-    """The webhooks' addresses by channel, named so that a secret path is not shown."""
+    """Return the webhooks' addresses by channel, named so that a secret path is not shown."""
     return {
         f"webhook {urlsplit(url).hostname} {hashlib.sha256(url.encode()).hexdigest()[:6]}": url
         for url in settings.webhooks

@@ -91,7 +91,7 @@ class Classifier:
 
 
 def _is_open(reader: Reader, entry: Entry) -> bool:
-    """Whether there is no opinion on a comment yet, nor a moderator's decision."""
+    """Return whether there is no opinion on a comment yet, nor a moderator's decision."""
     comment = entry.comment
     if comment.status != PENDING or comment.role or not comment.source:
         return False

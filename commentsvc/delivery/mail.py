@@ -122,7 +122,7 @@ class MailComposer:
         return urlsplit(self._base).hostname or "localhost"
 
     def compose(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The letter that a row of the outbox stands for; None if it has nothing to tell.
+        """Return the letter that a row of the outbox stands for; None if it has nothing to tell.
 
         Moderators get theirs in the language of the settings, authors in the one they wrote in.
         """
@@ -136,13 +136,13 @@ class MailComposer:
             return self._kinds[post.kind](reader, post)
 
     def test(self, recipient: str, number: int, now: int) -> Envelope:
-        """A letter that shows that mail works; `number` makes it unlike others."""
+        """Return a letter that shows that mail works; `number` makes it unlike others."""
         with speaking(find_language(self._mail.language)):
             subject = _("Mail from commentsvc works")
             return self._letter("test", recipient, subject, number, now, None, base=self._base)
 
     def _submitted(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """A new comment, to a moderator."""
+        """Return a new comment, to a moderator."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -166,7 +166,7 @@ class MailComposer:
         return self._answerable(letter, MODERATE, post, expires)
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """All comments of a time, to a moderator."""
+        """Return all comments of a time, to a moderator."""
         rows = reader.query(
             CommentTable.select(CommentTable.id)
             .where(
@@ -195,7 +195,7 @@ class MailComposer:
         )
 
     def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The question whether an address wants to be told of answers: nothing a reader wrote."""
+        """Return the mail that asks an address to confirm; it holds no reader's words."""
         found = self._watched(reader, post.comment_id or 0, ASKED)
         if found is None:
             return None
@@ -214,7 +214,7 @@ class MailComposer:
         )
 
     def _reply(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """An answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
+        """Return an answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or entry.comment.status != APPROVED:
             return None
@@ -247,7 +247,7 @@ class MailComposer:
         return self._answerable(letter, REPLY, post, post.created_at + REPLY_DAYS * DAY_MS)
 
     def _own(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The links to all that was written with an address, to that address."""
+        """Return the links to all that was written with an address, to that address."""
         if not personal_data.is_known(reader, post.recipient):
             return None
         expires = post.created_at + OWN_DAYS * DAY_MS
@@ -264,7 +264,7 @@ class MailComposer:
         )
 
     def _invitation(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The link to make an account, to whom an owner invites."""
+        """Return the link to make an account, to whom an owner invites."""
         invitation = invitations.mailed_to(reader, post.recipient, post.created_at)
         if invitation is None:  # it was revoked
             return None
@@ -283,7 +283,7 @@ class MailComposer:
         )
 
     def _follow(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """The question whether an address wants to be told of new comments."""
+        """Return the question whether an address wants to be told of new comments."""
         follower = follows.asked(reader, post.recipient, post.created_at)
         if follower is None:
             return None
@@ -334,7 +334,7 @@ class MailComposer:
         return origin + follower.url or follower.site
 
     def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """What an answer by mail did, to the one who wrote it."""
+        """Return what an answer by mail did, to the one who wrote it."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -356,14 +356,14 @@ class MailComposer:
     def _watched(
         self, reader: Reader, comment_id: int, consent: str
     ) -> tuple[Entry, int, str] | None:
-        """A comment that is shown, and the number and address of who waits for answers to it."""
+        """Return a visible comment, and the id and address of who waits for answers to it."""
         entry, row = queries.find(reader, comment_id), subscriptions.subscriber(reader, comment_id)
         if entry is None or entry.comment.status != APPROVED or row is None or row[2] != consent:
             return None
         return entry, row[0], row[1]
 
     def _quote(self, entry: Entry) -> dict[str, Any]:  # Any: what templates show
-        """What a template shows of a comment."""
+        """Return what a template shows of a comment."""
         comment = entry.comment
         return {
             "comment": comment,
@@ -376,7 +376,7 @@ class MailComposer:
     def _told(
         self, reader: Reader, entry: Entry, post: OutboxRow
     ) -> dict[str, Any]:  # Any: what templates show
-        """What a template shows a moderator of a comment, and what can be done with it."""
+        """Return what a template shows a moderator of a comment, and what can be done with it."""
         comment = entry.comment
         actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):
@@ -385,7 +385,7 @@ class MailComposer:
         return self._quote(entry) | {"actions": actions}
 
     def _answer_link(self, reader: Reader, entry: Entry, post: OutboxRow, expires: int) -> str:
-        """Where a moderator answers: at once, where the account has the address of the mail."""
+        """Return the link for a moderator's answer; it needs no sign-in if the address fits."""
         comment_id = entry.comment.id
         profile = profiles.of_address(reader, post.recipient)
         if profile is None or not profile.actor.may_decide(entry.site):
@@ -395,7 +395,7 @@ class MailComposer:
     def _answerable(
         self, letter: Envelope, purpose: int, post: OutboxRow, expires: int
     ) -> Envelope:
-        """The same mail, with an address of its own for answers where the settings have one."""
+        """Return the mail with a Reply-To address of its own if the settings have one."""
         if self._answered_to:
             letter.message["Reply-To"] = self._reply_addresses.make(
                 purpose, post.comment_id or 0, post.id, letter.recipient, expires
@@ -449,13 +449,13 @@ def _header_text(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as mails quote it, so that no line of it passes for one of ours."""
+    """Return a text as mails quote it, so that no line of it passes for one of ours."""
     return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
 
 
 @cache
 def _environment(form: str) -> Environment:
-    """Give the templates as they write text (`txt`) or HTML: each mail is one of them."""
+    """Return the templates as they write text (`txt`) or HTML: each mail is one of them."""
     environment = templates.environment("mail", autoescape=form == "html")
     environment.filters["quoted"] = _quoted
     environment.globals |= {"layout": f"layout.{form}", "parts": f"parts.{form}"}

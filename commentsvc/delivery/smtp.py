@@ -86,7 +86,7 @@ class Smtp:
     """The way to one server."""
 
     def __init__(self, mail: MailSettings, hostname: str, deadlines: Deadlines = PATIENT) -> None:
-        """Take the settings, and the name by which we greet. Raises OSError for the `ca_file`."""
+        """Take the settings, and the name by which we greet. Raise OSError for the `ca_file`."""
         self._mail = mail
         self._hostname = hostname
         self._deadlines = deadlines
@@ -94,7 +94,7 @@ class Smtp:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["SmtpConnection"]:
-        """Connect, encrypt and log in as the settings say. Raises Unreachable."""
+        """Connect, encrypt and log in as the settings say. Raise Unreachable."""
         mail = self._mail
         client = aiosmtplib.SMTP(
             hostname=mail.host,
@@ -129,7 +129,7 @@ class SmtpConnection:
         self._deadline = deadline
 
     async def send(self, letter: Envelope) -> None:
-        """Return when the server has taken the letter. Raises DeliveryError."""
+        """Return when the server has taken the letter. Raise DeliveryError."""
         for address in (letter.sender, letter.recipient):
             if not _ADDRESS(address):
                 raise DeliveryRejected(f"{address!r} is no address")
@@ -149,7 +149,7 @@ class SmtpConnection:
 
 
 def _meaning(error: Exception) -> DeliveryError:
-    """What a failure to send means to us."""
+    """Return what a failure to send means to us."""
     text = _tell(error)
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
@@ -168,7 +168,7 @@ def _by_code(code: int, text: str) -> DeliveryError:
 
 
 def _tell(error: BaseException) -> str:
-    """What an error says, with the server's code where it has one."""
+    """Return what an error says, with the server's code where it has one."""
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
             return _tell(refused)

@@ -153,7 +153,7 @@ class Notification(NamedTuple):
 
 
 def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
-    """The form of a webhook at `url`, signed with `secret`."""
+    """Return the form of a webhook at `url`, signed with `secret`."""
 
     def form(told: Notification) -> WebhookRequest:
         body = msgspec.json.encode(_event(told))
@@ -203,7 +203,7 @@ def _event(told: Notification) -> Json:
 
 
 def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """The form of ntfy, published as JSON."""
+    """Return the form of ntfy, published as JSON."""
     base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
     return lambda told: _json(
@@ -224,7 +224,7 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
 def telegram(
     hooks: HooksSettings, base: str = TELEGRAM
 ) -> Callable[[Notification], WebhookRequest]:
-    """The form of a Telegram bot: plain text, no parse_mode."""
+    """Return the form of a Telegram bot: plain text, no parse_mode."""
     url = f"{base}/bot{hooks.telegram_token}/sendMessage"
     return lambda told: _json(
         url,
@@ -240,7 +240,7 @@ def telegram(
 
 
 def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """The form of a Slack webhook: its three signs are escaped, markup is off."""
+    """Return the form of a Slack webhook: its three signs are escaped, markup is off."""
 
     def form(told: Notification) -> WebhookRequest:
         text = f"{told.text()}\n{told.page}"
@@ -267,7 +267,7 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
 
 
 def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """The form of a Discord webhook: the words stand in a code block, nobody is mentioned."""
+    """Return the JSON for Discord: the text is in a code block, and nobody is mentioned."""
 
     def form(told: Notification) -> WebhookRequest:
         text = told.text().replace("`", "\u02cb")  # nothing ends the block

@@ -94,7 +94,7 @@ class OutboxWorker:
         return [*self._channels]
 
     def states(self) -> dict[str, dict[str, float]]:
-        """What waits and failed, by channel, as of the last round; for /metrics."""
+        """Return what waits and failed, by channel, as of the last round; for /metrics."""
         return {
             name: {
                 "queued": backlog.queued,
@@ -149,7 +149,7 @@ class OutboxWorker:
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
-        """Send what is due on the channel `name`. Raises DatabaseError."""
+        """Send what is due on the channel `name`. Raise DatabaseError."""
         now = self._clock.now_ms()
         if now < self._rests_until.get(name, 0):
             return
@@ -168,7 +168,7 @@ class OutboxWorker:
             await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
-        """Send what is due on one connection. Raises Unreachable, DatabaseError."""
+        """Send what is due on one connection. Raise Unreachable, DatabaseError."""
         posts = await self._database.read(outbox.due, name, now, BATCH)
         for post in posts:
             if self._stopping:
@@ -180,7 +180,7 @@ class OutboxWorker:
                 self._sending.discard(asyncio.current_task())
 
     async def _send(self, connection: Connection, post: OutboxRow) -> Note:
-        """Send one row; give what there is to note. Raises Unreachable, DatabaseError."""
+        """Send one row; give what there is to note. Raise Unreachable, DatabaseError."""
         name = post.channel
         try:
             now = self._clock.now_ms()

@@ -124,7 +124,7 @@ def write(
     """Bring the files in `folder` in line with the comments of a site.
 
     `site` may be "" where only one has comments. `advance` is told how many comments were written.
-    Raises DataFilesError, UnknownSiteError and OSError.
+    Raise DataFilesError, UnknownSiteError and OSError.
     """
     site = _site(reader, site)
     folder.mkdir(parents=True, exist_ok=True)

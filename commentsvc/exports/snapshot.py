@@ -214,7 +214,7 @@ def comment_count(reader: Reader) -> int:
 def records(reader: Reader, selection: Selection) -> Iterator[Record]:
     """Read all records of an export, in their order; `reader` keeps to one state meanwhile.
 
-    Raises UnknownSiteError.
+    Raise UnknownSiteError.
     """
     _check_site(reader, selection)
     yield HeaderRecord(
@@ -276,7 +276,7 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
     """Read the comments that are shown, and those that wait, page by page, without their history.
 
     Those of a page are to be read before the next page. A comment whose parent is not among them
-    answers none. Raises UnknownSiteError.
+    answers none. Raise UnknownSiteError.
     """
     _check_site(reader, selection)
     for thread_id, rows in itertools.groupby(
@@ -291,7 +291,7 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
 
 
 def address(thread: ThreadRecord, origins: Mapping[str, str]) -> str:
-    """Return the whole address of a page; `origins` are by site. Raises UrlError without one."""
+    """Return the whole address of a page; `origins` are by site. Raise UrlError without one."""
     origin = origins.get(thread.site, "")
     if not origin:
         raise UrlError(

@@ -82,7 +82,7 @@ class RequestHandler(Protocol):
     """What the Bridge asks of a router."""
 
     def handle(self, request: messages.Request) -> Answer:
-        """The response, or what will give it; raises only what nobody foresaw."""
+        """Return the response, or what will give it; raises only what nobody foresaw."""
 
 
 class CoreOptions(TypedDict):
@@ -175,11 +175,11 @@ class Bridge:
         self._watcher = watcher
 
     def purged(self, tag: str) -> int:
-        """The number of the last purge of `tag`; it grows with each."""
+        """Return the number of the last purge of `tag`; it grows with each."""
         return self._core.purged(tag)
 
     def is_followed(self, tag: str) -> bool:
-        """Whether a stream may follow `tag`."""
+        """Return whether a stream may follow `tag`."""
         return self._core.is_followed(tag)
 
     def publish(self, tag: str, data: bytes) -> bool:
@@ -187,11 +187,11 @@ class Bridge:
         return self._core.publish(tag, data)
 
     def stats(self) -> dict[str, int]:
-        """The core's counters and gauges by name."""
+        """Return the core's counters and gauges by name."""
         return self._core.stats()
 
     def take_trace(self) -> bytes:
-        """Some lines about requests, whole ones, or none; for one thread at a time."""
+        """Return some lines about requests, whole ones, or none; for one thread at a time."""
         return self._core.take_trace()
 
     def serve(
@@ -199,7 +199,7 @@ class Bridge:
         answering: RequestHandler,
         sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
     ) -> None:
-        """Listen, and answer by it from now on. Raises OSError when the address is taken.
+        """Listen, and answer by it from now on. Raise OSError when the address is taken.
 
         `sockets` are open already, and taken, also when it raises.
         """
@@ -258,7 +258,7 @@ class Bridge:
         self._starved, self._starved_at = count, now
 
     def _answer(self, request: messages.Request, shared: Shared) -> Answer:
-        """Give what another one of this turn was given, or ask for an answer."""
+        """Return what another one of this turn was given, or ask for an answer."""
         assert self._answering is not None
         if request.method not in STORABLE:
             return self._answering.handle(request)

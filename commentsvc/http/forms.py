@@ -33,7 +33,7 @@ class FormError(Exception):
 
 
 def parse_urlencoded(text: str) -> Form:
-    """Read a query string or urlencoded body, one character per byte. Raises FormError."""
+    """Read a query string or urlencoded body, one character per byte. Raise FormError."""
     form: Form = {}
     if text.count("&") >= FIELDS:
         raise FormError(f"There are more than {FIELDS} fields.")
@@ -67,7 +67,7 @@ def is_multipart(content_type: str) -> bool:
 
 
 def parse_multipart(content_type: str, body: bytes) -> Form:
-    """Read a multipart/form-data body (RFC 7578) that holds no files. Raises FormError."""
+    """Read a multipart/form-data body (RFC 7578) that holds no files. Raise FormError."""
     match = _BOUNDARY.match(content_type)
     if match is None:
         raise FormError("The multipart body has no boundary.")

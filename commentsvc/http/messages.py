@@ -133,7 +133,7 @@ class Deferred:
         self._listener(self._mend(outcome) if isinstance(outcome, Exception) else outcome)
 
     def map_error(self, mend: Callable[[Exception], Response | Exception]) -> "Deferred":
-        """The same, with `mend` to make answers of errors that it knows."""
+        """Return the same, with `mend` to make answers of errors that it knows."""
         self._mend = mend
         return self
 
@@ -154,22 +154,22 @@ class Request(msgspec.Struct, frozen=True):
     client: str | None = None  # for whom the peer speaks by the PROXY protocol; "": for itself
 
     def parameters(self) -> Form:
-        """Read the query. Raises HttpError 400, naming the parameter at fault."""
+        """Read the query. Raise HttpError 400, naming the parameter at fault."""
         try:
             return parse_urlencoded(self.query)
         except FormError as error:
             raise unreadable(error) from None
 
     def number(self) -> int:
-        """Give the number in the path of a route that has ``{id}`` in its pattern."""
+        """Return the number in the path of a route that has ``{id}`` in its pattern."""
         return int(re.findall(NUMBER, unquote(self.path))[0])
 
     def media_type(self) -> str:
-        """Give the body's media type in lower case, without parameters."""
+        """Return the body's media type in lower case, without parameters."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
     def json(self) -> bytes:
-        """Give the body of a request that must be JSON. Raises HttpError 415."""
+        """Return the body of a request that must be JSON. Raise HttpError 415."""
         self._refuse_coding()
         if self.media_type() != JSON:
             raise HttpError(
@@ -183,12 +183,12 @@ class Request(msgspec.Struct, frozen=True):
             raise HttpError(415, "unsupported_media_type", message)
 
     def language(self) -> Language:
-        """Give the language that `lang` in the query names, or else the browser prefers."""
+        """Return the language that `lang` in the query names, or else the browser prefers."""
         tag = requested_language(self.query)
         return find_language(tag or accepted_language(self.header("accept-language") or ""))
 
     def form(self) -> Form:
-        """Read the body of a posted form. Raises HttpError 415 or 400."""
+        """Read the body of a posted form. Raise HttpError 415 or 400."""
         self._refuse_coding()
         content_type = self.header("content-type") or ""
         try:
@@ -206,7 +206,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def first(form: Form, name: str) -> str:
-    """Give the first value of a field, `""` if it is absent."""
+    """Return the first value of a field, `""` if it is absent."""
     values = form.get(name)
     return values[0] if values else ""
 
@@ -248,7 +248,7 @@ class TrustedProxies:
         self._is_trusted = AddressList(trusted).names
 
     def client(self, request: Request) -> str:
-        """Give the address of the client: the right-most one that is no trusted proxy.
+        """Return the address of the client: the right-most one that is no trusted proxy.
 
         It is the peer's own unless the peer is trusted; `""` for a unix socket without a word of
         whom it speaks for. Who passes on bytes and says by the PROXY protocol whose they are, has
@@ -279,7 +279,7 @@ class TrustedProxies:
 
 
 def _without_port(text: str) -> str:
-    """Give the IP address of ``ADDRESS``, ``IPV4:PORT`` or ``[IPV6]:PORT``, `""` for all else."""
+    """Return the IP address of ``ADDRESS``, ``IPV4:PORT`` or ``[IPV6]:PORT``, `""` for all else."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -301,7 +301,7 @@ class CorsPolicy:
         self._refused: set[str] = set()
 
     def check(self, request: Request, site: str) -> Headers:
-        """Give the CORS fields for the answer to a write on `site`. Raises HttpError 403."""
+        """Return the CORS fields for the answer to a write on `site`. Raise HttpError 403."""
         sent = request.header("origin")
         if sent is None:
             return ()
@@ -320,7 +320,7 @@ class CorsPolicy:
         return (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
 
     def preflight(self, request: Request, methods: str) -> Headers:
-        """Give the CORS fields for the answer to a preflight request (Fetch standard, 3.2.2)."""
+        """Return the CORS fields for the answer to a preflight request (Fetch standard, 3.2.2)."""
         sent = request.header("origin") or ""
         wanted = request.header("access-control-request-method")
         if wanted in ("GET", "HEAD"):

@@ -142,6 +142,6 @@ class Router:
         return outcome
 
     def _mend(self, request: Request, error: Exception) -> Response | Exception:
-        """Give the answer to a foreseen error, in the language that the request names."""
+        """Return the answer to a foreseen error, in the language that the request names."""
         known = self._to_http(error)
         return refusal(known, requested_language(request.query)) if known else error

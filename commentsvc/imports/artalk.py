@@ -17,7 +17,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     for number, comment in enumerate(json_source.items(source, "item", options.skip), 1):
         url = _url(comment)

@@ -75,7 +75,7 @@ class AuthorRules:
 def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
     """Read what is protected; `known` are who somebody was there, and the moderator's name here.
 
-    The name "" is that of the only owner. Raises ProfileRefused.
+    The name "" is that of the only owner. Raise ProfileRefused.
     """
     names = ProtectedNames(settings)
     names.load(reader)

@@ -26,7 +26,7 @@ def read(place: str, networks: Sequence[str]) -> set[str]:
     """Return the urls of all pages of the blog at `place`.
 
     That is the address or the file of its sitemap, or the folder of its build. `networks` may be
-    asked although they are not public. Raises ImportFailed and OSError.
+    asked although they are not public. Raise ImportFailed and OSError.
     """
     folder = Path(place)
     if folder.is_dir():
@@ -47,7 +47,7 @@ def read(place: str, networks: Sequence[str]) -> set[str]:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Give the urls of the HTML files in a folder."""
+    """Yield the urls of the HTML files in a folder."""
     for path in folder.rglob("*.html"):
         name = path.relative_to(folder).as_posix()
         yield "/" + (name.removesuffix(_INDEX) if path.name == _INDEX else name)

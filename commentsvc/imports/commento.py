@@ -49,7 +49,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     version = json_source.first_number(source, "version")
     if not version:
         raise ImportFailed(f"{source.name} is no export of Commento or Comentario: no version.")

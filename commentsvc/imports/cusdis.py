@@ -26,7 +26,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     for number, page in enumerate(_rows(source, "pages", options), 1):
         yield ImportedPage(
             page.text("id"), page.text("url", "slug"), f"page {number}", page.text("title")

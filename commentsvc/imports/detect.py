@@ -32,7 +32,7 @@ class Format(Protocol):
         """Return by what the file is seen to have this format, "" where it has not."""
 
     def parse(self, source: SourceFile, options: ParseOptions) -> Records:
-        """Give the pages and comments of `source`. Raises ImportFailed."""
+        """Return the pages and comments of `source`. Raise ImportFailed."""
 
 
 _MODULES: Final[tuple[Format, ...]] = (
@@ -56,7 +56,7 @@ FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in _MODULES}
 def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
     """Return the format of that name, or with `AUTO` that of the files, and by what it was seen.
 
-    Raises ImportFailed.
+    Raise ImportFailed.
     """
     if name != AUTO:
         return FORMATS[name], ""

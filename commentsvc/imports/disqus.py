@@ -29,7 +29,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     deleted: set[str] = set()
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name == "thread":

@@ -20,7 +20,7 @@ ToUtf8 = Callable[[bytes, bool], bytes]
 def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
     """Return what makes UTF-8 of a file that begins with `head`, and names that encoding.
 
-    Raises ImportFailed where there is no such encoding.
+    Raise ImportFailed where there is no such encoding.
     """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = "utf-16"

@@ -40,7 +40,7 @@ class BoundedStream:
         self._left = limit
 
     def read(self, size: int) -> bytes:
-        """Return at most `size` bytes, none at the end. Raises ImportFailed."""
+        """Return at most `size` bytes, none at the end. Raise ImportFailed."""
         try:
             data = self._stream.read(size)
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
@@ -77,7 +77,7 @@ class SourceFile:
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
-        """Give the unpacked bytes. Raises ImportFailed and OSError."""
+        """Give the unpacked bytes. Raise ImportFailed and OSError."""
         with self.path.open("rb") as file:
             self._open = file
             if self.packed:
@@ -93,7 +93,7 @@ class SourceFile:
         return to_utf8(data)(data, False) if data.startswith(MARKS) else data
 
     def read_all(self, limit: int) -> bytes:
-        """Return all bytes, unpacked. Raises ImportFailed where they are more than `limit`."""
+        """Return all bytes, unpacked. Raise ImportFailed where they are more than `limit`."""
         with self.open() as stream:
             parts, total = [], 0
             while data := stream.read(1024 * 1024):
@@ -125,7 +125,7 @@ class ZippedFile(SourceFile):
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
-        """Give the unpacked bytes. Raises ImportFailed."""
+        """Give the unpacked bytes. Raise ImportFailed."""
         try:
             part = self._archive.open(self._member)
         except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -137,7 +137,7 @@ class ZippedFile(SourceFile):
 def sources(paths: list[Path]) -> list[SourceFile]:
     """Return what there is to import in `paths`: each file, also in folders and zip files.
 
-    Raises ImportFailed and OSError.
+    Raise ImportFailed and OSError.
     """
     found: list[SourceFile] = []
     for path in paths:

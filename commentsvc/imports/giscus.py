@@ -33,7 +33,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     number = 0
     for answer in json_source.documents(source, options.skip):
         for discussion in _discussions(answer, 0):
@@ -54,7 +54,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _discussions(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
-    """Give the objects with comments that are in `value`."""
+    """Yield the objects with comments that are in `value`."""
     if depth > _DEPTH:
         return
     if isinstance(value, list):

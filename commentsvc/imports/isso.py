@@ -37,7 +37,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     if source.head().startswith(sqlite_source.MAGIC):
         return _database(source, options)
     return _generic(source, options)

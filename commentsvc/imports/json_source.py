@@ -66,9 +66,9 @@ class Value:
 
 
 def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
-    """Give the objects at `prefix`, as ijson names it: ``item``, ``comments.item``.
+    """Yield the objects at `prefix`, as ijson names it: ``item``, ``comments.item``.
 
-    Raises ImportFailed, or what `skip` raises.
+    Raise ImportFailed, or what `skip` raises.
     """
     number = 0
     with source.open() as stream:
@@ -85,7 +85,7 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
 
 
 def first_number(source: SourceFile, prefix: str) -> int:
-    """Return the number at `prefix`, 0 where there is none. Raises ImportFailed."""
+    """Return the number at `prefix`, 0 where there is none. Raise ImportFailed."""
     with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
         for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
             return found if isinstance(found, int) else 0
@@ -93,9 +93,9 @@ def first_number(source: SourceFile, prefix: str) -> int:
 
 
 def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[Any]:
-    """Give the JSON values of a file that has one or several of them, whole.
+    """Yield the JSON values of a file that has one or several of them, whole.
 
-    Raises ImportFailed where they are too large, or what `skip` raises.
+    Raise ImportFailed where they are too large, or what `skip` raises.
     """
     text = source.read_all(WHOLE_LIMIT)
     text = to_utf8(text)(text, True)
@@ -124,9 +124,9 @@ class _Text:
 
 
 def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:
-    """Give the objects of a file with one on each line, with the line's number.
+    """Yield the objects of a file with one on each line, with the line's number.
 
-    Raises ImportFailed, or what `skip` raises.
+    Raise ImportFailed, or what `skip` raises.
     """
     for number, line in raw_lines(source, skip):
         try:
@@ -143,9 +143,9 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
 def raw_lines(
     source: SourceFile, skip: Callable[[InvalidInput], None]
 ) -> Iterator[tuple[int, bytes]]:
-    """Give the lines of a file that are not empty, with their numbers.
+    """Yield the lines of a file that are not empty, with their numbers.
 
-    Raises ImportFailed, or what `skip` raises.
+    Raise ImportFailed, or what `skip` raises.
     """
     number, rest, too_long = 0, b"", False
     with source.open() as stream:

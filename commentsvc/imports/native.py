@@ -32,7 +32,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages, the comments and all else in `source`. Raises ImportFailed."""
+    """Return the pages, the comments and all else in `source`. Raise ImportFailed."""
     number, ended = 0, False
     for number, line in json_source.raw_lines(source, options.skip):
         try:

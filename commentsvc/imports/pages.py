@@ -23,7 +23,7 @@ class PageFinder:
     """Finds pages for an import into the site `name`, or into each url's own where it is ""."""
 
     def __init__(self, sites: Sequence[Site], name: str, moved: Mapping[str, str]) -> None:
-        """Take the settings' sites, and for old urls the new ones. Raises UnknownSiteError."""
+        """Take the settings' sites, and for old urls the new ones. Raise UnknownSiteError."""
         self._sites = Sites(sites)
         self._name = self._sites.named(name) if name else ""
         self._has_origins = any(site.origins for site in sites)
@@ -69,7 +69,7 @@ def _form(url: str) -> str:
 
 
 def read_map(path: Path) -> dict[str, str]:
-    """Read a CSV file of old and new urls. Raises ImportFailed and OSError."""
+    """Read a CSV file of old and new urls. Raise ImportFailed and OSError."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             return dict(_pairs(path.name, csv.reader(file)))

@@ -41,7 +41,7 @@ class ImportSource(msgspec.Struct, frozen=True):
 
 
 def open_source(name: str, paths: Sequence[Path]) -> ImportSource:
-    """Find the format called `name`, or that of the files. Raises ImportFailed and OSError."""
+    """Find the format called `name`, or that of the files. Raise ImportFailed and OSError."""
     found = files.sources(list(paths))
     chosen, reason = detect.choose(name, found)
     return ImportSource(chosen, found, reason)
@@ -58,7 +58,7 @@ def read(
     """Put all that is in the files on the stage.
 
     `advance` is told, now and then, how many bytes and comments were read. What cannot be read
-    is noted where the import is to `keep_going`; else it raises InvalidInput. Raises ImportFailed.
+    is noted where the import is to `keep_going`; else it raises InvalidInput. Raise ImportFailed.
     """
 
     def skip(problem: InvalidInput) -> None:

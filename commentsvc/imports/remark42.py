@@ -30,7 +30,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     closed: set[str] = set()
     known: set[str] = set()
     for number, line in json_source.lines(source, options.skip):

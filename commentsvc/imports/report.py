@@ -18,7 +18,7 @@ _HEADINGS: Final = {
 
 
 def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -> Iterator[str]:
-    """Give the lines of the summary of an import; where it is `dry`, nothing was stored.
+    """Yield the lines of the summary of an import; where it is `dry`, nothing was stored.
 
     `on_blog` are the pages of the blog, if they are known: those that it has not are told.
     """
@@ -54,7 +54,7 @@ def _missing(stage: Stage, on_blog: Container[str]) -> Iterator[str]:
 
 
 def write(path: Path, rows: Iterable[StagedRow], on_blog: Container[str] | None = None) -> None:
-    """Write what became of each row to the CSV file `path`. Raises OSError."""
+    """Write what became of each row to the CSV file `path`. Raise OSError."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(StagedRow._fields)

@@ -24,7 +24,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, _options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     with sqlite_source.opened(source) as database:
         site = ", u.url" if "url" in database.columns("user") else ""

@@ -41,7 +41,7 @@ class SourceDatabase:
         return {name.lower() for (name,) in rows}
 
     def rows(self, sql: str) -> Iterator[Columns]:
-        """Give the rows of a query, by the names of its columns. Raises ImportFailed."""
+        """Yield the rows of a query, by the names of its columns. Raise ImportFailed."""
         try:
             cursor = self._connection.execute(sql)
             names = [column[0].lower() for column in cursor.description]
@@ -53,7 +53,7 @@ class SourceDatabase:
 
 @contextmanager
 def opened(source: SourceFile) -> Iterator[SourceDatabase]:
-    """Open the database in `source`. Raises ImportFailed where it is none, damaged or locked."""
+    """Open the database in `source`. Raise ImportFailed where it is none, damaged or locked."""
     if source.packed:
         raise ImportFailed(f"{source.name} is packed. Unpack the database first.")
     try:

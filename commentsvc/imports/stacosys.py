@@ -27,7 +27,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     with sqlite_source.opened(source) as database:
         has_sites = "site_id" in database.columns("comment") and database.columns("site")

@@ -245,7 +245,7 @@ class Stage:
     def _item(
         self, file: int, comment: ImportedComment, dropped: str, status: str
     ) -> tuple[Any, ...]:
-        """The row of `item` of a comment, with `dropped`, why it is not stored."""
+        """Return the row of `item` of a comment, with `dropped`, why it is not stored."""
         created = comment.created
         if created is None:
             created = self._last_moment or self._modified[file]
@@ -270,7 +270,7 @@ class Stage:
     def _body(
         self, comment: ImportedComment, author: _Whose, text: CommentText | None
     ) -> tuple[Any, ...]:
-        """The row of `body` of a comment; of one that is dropped, hardly anything is kept."""
+        """Return the row of `body` of a comment; of a dropped one hardly anything is kept."""
         moment, who = self._last_moment, author[:-1]
         if author is _NOBODY:
             return (self._number, moment, None, None, 0, *who, "", "", 0, comment.anchor, 0, b"")
@@ -506,7 +506,7 @@ class Stage:
         ).fetchall()
 
     def rows(self, database: Path | None) -> Iterator[StagedRow]:
-        """Give what became of each row of the source, in its order."""
+        """Yield what became of each row of the source, in its order."""
         if database is not None:
             self._attach(database)
         ids = "service.imported_comment" if database else "(SELECT NULL AS key, NULL AS comment_id)"

@@ -40,7 +40,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the page and the comment of `source`. Raises ImportFailed."""
+    """Return the page and the comment of `source`. Raise ImportFailed."""
     try:
         fields = _fields(source.read_all(LIMIT).decode("utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

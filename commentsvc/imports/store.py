@@ -233,7 +233,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
 
     What another system dates later than `now` (Unix milliseconds) gets that date: it would stay
     the newest.
-    Raises UnknownSite.
+    Raise UnknownSite.
     """
     rows = [row for row in staged.ready(path, first, last) if not tx.first(_has_key, row.key)]
     pages = _Pages(tx, import_id)
@@ -398,7 +398,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
     """Take back at most `most` comments of an import, of those with an id below `before`.
 
     Return how many were taken back, and before which id to go on: 0 at the end. A comment that
-    others have answered since becomes an empty, deleted one. Raises UnknownImport.
+    others have answered since becomes an empty, deleted one. Raise UnknownImport.
     """
     rows = tx.query(_placed_before(import_id, before, most))
     if not rows:

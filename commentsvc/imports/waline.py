@@ -39,7 +39,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Give the pages and comments of `source`. Raises ImportFailed."""
+    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     admins = {
         user.text("objectId", "objectid", "id", "_id")

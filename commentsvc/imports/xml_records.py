@@ -60,7 +60,7 @@ class XmlRecord(msgspec.Struct, frozen=True, gc=False):
 def read(
     source: SourceFile, nesting: Nesting, skip: Callable[[InvalidInput], None]
 ) -> Iterator[XmlRecord]:
-    """Give the records of `source`, each as it ends. Raises ImportFailed, or what `skip` raises."""
+    """Yield the records of `source`, each as it ends. Raise ImportFailed, or what `skip` raises."""
     reader = _Reader(nesting, skip)
     with source.open() as stream:
         piece = stream.read(PIECE)

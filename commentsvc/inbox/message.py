@@ -132,7 +132,7 @@ class MailReader:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """Each part that is not made of others, however deep; not those of a mail that is attached."""
+    """Yield each part that has no parts of its own; not those of an attached mail."""
     waiting = [message]
     while waiting:
         part = waiting.pop()

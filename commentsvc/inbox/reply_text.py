@@ -74,7 +74,7 @@ def _above_the_cut(lines: list[str], names: Sequence[str]) -> tuple[list[str], b
 
 
 def _is_followed_by_quote(lines: list[str], number: int, names: Sequence[str]) -> bool:
-    """Whether what a separator parts from an answer is our mail."""
+    """Return whether what a separator parts from an answer is our mail."""
     while number < len(lines) and not lines[number]:
         number += 1
     rest = lines[number : number + 12]
@@ -84,14 +84,14 @@ def _is_followed_by_quote(lines: list[str], number: int, names: Sequence[str]) -
 
 
 def _begins_fields(lines: list[str], number: int, names: Sequence[str]) -> bool:
-    """Whether header fields of our mail begin there, as Outlook quotes them."""
+    """Return whether header fields of our mail begin there, as Outlook quotes them."""
     block = lines[number : number + 8]
     length = next((n for n, line in enumerate(block) if not _FIELD.match(line)), len(block))
     return length >= 3 and any(_names_us(line, names) for line in block[:length])
 
 
 def _begins_unmarked_quote(lines: list[str], number: int, names: Sequence[str]) -> bool:
-    """Whether a line says who wrote what follows, which is not quoted by ">", as Yahoo does it."""
+    """Return whether a line introduces a quotation without ">" marks, as Yahoo writes it."""
     line = lines[number]
     if not (_ENDS_ATTRIBUTION.search(line) and _MOMENT.search(line) and _names_us(line, names)):
         return False

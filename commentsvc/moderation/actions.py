@@ -57,10 +57,10 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> ChangeResult:
-    """Give the comments `ids` the status `to`, at the moment `now` (Unix milliseconds).
+    """Set the status of the comments `ids` to `to`, at the moment `now` (Unix milliseconds).
 
     `who` decided is a moderator's name or what stands for one. Those that may not become `to` (see
-    MOVES) stay as they are. Their reports are settled. Raises UnknownComment with all unknown ids;
+    MOVES) stay as they are. Their reports are settled. Raise UnknownComment with all unknown ids;
     then nothing is changed.
     """
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
@@ -88,9 +88,9 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
 
 
 def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:
-    """Give a comment another text, Markdown within the bounds of a message, at the moment `now`.
+    """Replace the text of a comment, Markdown within the bounds of a message, at the moment `now`.
 
-    Its author's first words stay in its history. Raises UnknownComment.
+    Its author's first words stay in its history. Raise UnknownComment.
     """
     [(_, ref, status, _)] = _find(tx, [comment_id])
     [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
@@ -109,7 +109,7 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
 def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
     """Take back what `act` changed, at the moment `now` (Unix milliseconds).
 
-    Comments that were changed again since then stay as they are. Raises NothingToUndo.
+    Comments that were changed again since then stay as they are. Raise NothingToUndo.
     """
     rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
     if not rows:
@@ -120,7 +120,7 @@ def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
 def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> ChangeResult:
     """Take back the last change of each of the comments `ids`, at the moment `now`.
 
-    Raises UnknownComment, and NothingToUndo for the first that was never changed.
+    Raise UnknownComment, and NothingToUndo for the first that was never changed.
     """
     rows = []
     for comment_id, *_rest in _find(tx, ids):
@@ -134,20 +134,20 @@ def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Change
 
 
 def last_act(reader: Reader, who: str) -> int:
-    """The newest act of `who` that is not undone; 0 if there is none."""
+    """Return the newest act of `who` that is not undone; 0 if there is none."""
     row = reader.execute(statements.LAST_ACT, (who,)).fetchone()
     return row[0] if row else 0
 
 
 def history(reader: Reader, comment_id: int) -> list[HistoryEntry]:
-    """What happened to a comment, the newest first; [] for one we never heard of."""
+    """Return what happened to a comment, the newest first; [] for one we never heard of."""
     return [
         HistoryEntry(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()
     ]
 
 
 def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:
-    """Each comment once: its id, spot, status and moment of publication. Raises UnknownComment."""
+    """Return id, place, status and publication time of each comment, each once."""
     found, unknown = [], []
     for comment_id in dict.fromkeys(ids):
         row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()

@@ -31,7 +31,7 @@ def answer(
     """Publish `source`, Markdown within the bounds of a message, as an answer of `profile`.
 
     The same answer again within an hour is the same comment. `now` is in Unix milliseconds.
-    Raises UnknownComment, and NotAnswerable for spam and what is deleted.
+    Raise UnknownComment, and NotAnswerable for spam and what is deleted.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status not in (PENDING, APPROVED):

@@ -36,7 +36,7 @@ class EditCredentials(msgspec.Struct, frozen=True, gc=False):
 
 
 def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
-    """What the token of a comment must fit; None for one we never heard of."""
+    """Return what the token of a comment must fit; None for one we never heard of."""
     row = reader.first(
         CommentTable.select(CommentTable.token_hash, CommentTable.token_expires_at).where(
             CommentTable.id == comment_id
@@ -46,9 +46,9 @@ def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
 
 
 def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
-    """Give a comment another text, on which `verdict` is, at the moment `now` (Unix milliseconds).
+    """Replace the text of a comment, which was judged by `verdict`, at `now` (Unix ms).
 
-    Returns it as it is then. Raises UnknownComment, for a deleted one too.
+    Returns it as it is then. Raise UnknownComment, for a deleted one too.
     """
     known = CommentTable.select(CommentTable.status, CommentTable.reasons)
     row = tx.first(known.where(CommentTable.id == comment_id))
@@ -74,6 +74,6 @@ def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: i
 def delete(tx: Transaction, comment_id: int, now: int) -> None:
     """Delete a comment at the moment `now` (Unix milliseconds), if it is not; answers to it stay.
 
-    Raises UnknownComment.
+    Raise UnknownComment.
     """
     actions.change(tx, [comment_id], DELETED, AUTHOR, now)

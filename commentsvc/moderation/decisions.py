@@ -37,7 +37,7 @@ class ThreadChange(msgspec.Struct, frozen=True):
 def decide(tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int) -> ChangeResult:
     """Give comments the status `to`, or take back the last change of each (TAKE_BACK).
 
-    `now` is in Unix milliseconds. Raises UnknownComment, NothingToUndo.
+    `now` is in Unix milliseconds. Raise UnknownComment, NothingToUndo.
     """
     permissions.confine(tx, who, ids)
     if to == TAKE_BACK:
@@ -46,7 +46,7 @@ def decide(tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int) -
 
 
 def undo(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResult:
-    """Take back a decision. Raises NothingToUndo."""
+    """Take back a decision. Raise NothingToUndo."""
     ids = tx.query(
         ChangeTable.select(ChangeTable.comment).where(ChangeTable.decision_id == decision_id)
     )
@@ -60,13 +60,13 @@ def undo(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResul
 
 
 def edit(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -> ChangeResult:
-    """Give a comment another text. Raises UnknownComment."""
+    """Replace the text of a comment. Raise UnknownComment."""
     permissions.confine(tx, who, [comment_id])
     return actions.edit(tx, comment_id, message, who.name, now)
 
 
 def answer(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -> AnswerResult:
-    """Publish an answer to a comment. Raises UnknownComment, NotAnswerable, NotPermitted."""
+    """Publish an answer to a comment. Raise UnknownComment, NotAnswerable, NotPermitted."""
     if not who.may(Permission.DECIDE):  # by a link or a command, which no route guards
         raise NotPermitted(f"{who.name} may only read")
     permissions.confine(tx, who, [comment_id])
@@ -76,19 +76,19 @@ def answer(tx: Transaction, who: Actor, comment_id: int, message: str, now: int)
 
 
 def pin(tx: Transaction, who: Actor, comment_id: int, *, pinned: bool) -> None:
-    """Let a comment stand first on its page, or no more. Raises UnknownComment, NotPinnable."""
+    """Let a comment stand first on its page, or no more. Raise UnknownComment, NotPinnable."""
     permissions.confine(tx, who, [comment_id])
     (pins.pin if pinned else pins.unpin)(tx, comment_id)
 
 
 def ban_comments(tx: Transaction, who: Actor, ban_id: int, limit: int, now: int) -> ChangeResult:
-    """Mark what a ban covers, at most `limit` comments, as spam. Raises UnknownBan."""
+    """Mark what a ban covers, at most `limit` comments, as spam. Raise UnknownBan."""
     ids = lists.ids_of_banned(tx, bans.find(tx, ban_id), limit)
     return decide(tx, who, ids, "spam", now)
 
 
 def find_comment(reader: Reader, who: Actor, comment_id: int) -> Entry:
-    """Return a comment. Raises UnknownComment."""
+    """Return a comment. Raise UnknownComment."""
     entry = queries.find(reader, comment_id)
     if entry is None or not who.sees(entry.site):
         raise UnknownComment([comment_id])
@@ -96,7 +96,7 @@ def find_comment(reader: Reader, who: Actor, comment_id: int) -> Entry:
 
 
 def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
-    """Return the thread of that id. Raises UnknownThread."""
+    """Return the thread of that id. Raise UnknownThread."""
     rows = threads.listing(reader, "", 1, thread_id + 1, who.sites)
     if not rows or rows[0].id != thread_id:
         raise UnknownThread(_("no page has the id %(id)s", id=thread_id))
@@ -104,7 +104,7 @@ def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
 
 
 def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) -> ThreadChange:
-    """Return what is to become of a page. Raises UrlError.
+    """Return what is to become of a page. Raise UrlError.
 
     A url is brought to its canonical form here, so that it names what readers see.
     """
@@ -121,7 +121,7 @@ def change_thread(
 ) -> int:
     """Do a verb of THREAD_VERBS with a thread; return the id of the thread to show then.
 
-    Raises UnknownThread, UrlTaken.
+    Raise UnknownThread, UrlTaken.
     """
     thread = find_thread(tx, who, thread_id)
     site, url, value = thread.site, thread.url, change.value

@@ -103,9 +103,9 @@ class ReviewPage(msgspec.Struct, frozen=True):
 def list_page(
     reader: Reader, status: str, sites: Sequence[str] | None, limit: int, after: str | None
 ) -> ReviewPage:
-    """At most `limit` comments with a status, of those `sites` or of all for None.
+    """Return at most `limit` comments with a status, of those `sites` or of all for None.
 
-    Raises BadCursor where `after` is not from the page before.
+    Raise BadCursor where `after` is not from the page before.
     """
     place = (_LAST, _LAST) if after is None else position(after)
     if status == APPROVED:
@@ -129,7 +129,7 @@ def list_page(
 
 
 def position(cursor: str) -> tuple[int, int]:
-    """Return the moment and the id at which a page ended. Raises BadCursor."""
+    """Return the moment and the id at which a page ended. Raise BadCursor."""
     if not re.fullmatch(CURSOR, cursor):
         raise BadCursor("this is not where a page ended")
     moment, _, comment_id = cursor.partition(".")
@@ -165,7 +165,7 @@ def _published(row: Row) -> tuple[int, int]:
 
 
 def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int]:
-    """How many comments are pending, and how many are spam; of more than COUNTED, one more."""
+    """Return how many comments are pending and how many are spam, at most COUNTED + 1 each."""
     if sites is not None:
         return {s: len(newest_ids(reader, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
     return {
@@ -181,7 +181,7 @@ class StoredVerdict(msgspec.Struct, frozen=True):
 
 
 def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
-    """The verdicts on those of the comments `ids` that had reasons."""
+    """Return the verdicts on those of the comments `ids` that had reasons."""
     query = CommentTable.select(CommentTable.id, CommentTable.score, CommentTable.reasons).where(
         CommentTable.id.in_(ids), CommentTable.reasons != ""
     )

@@ -60,15 +60,15 @@ class Actor(msgspec.Struct, frozen=True):
     sites: tuple[str, ...] | None = None
 
     def may(self, permission: str) -> bool:
-        """Whether that is permitted."""
+        """Return whether that is permitted."""
         return permission in self.permissions
 
     def sees(self, site: str) -> bool:
-        """Whether a site is one of the account's."""
+        """Return whether a site is one of the account's."""
         return self.sites is None or site in self.sites
 
     def may_decide(self, site: str) -> bool:
-        """Whether the account may decide on comments of that site."""
+        """Return whether the account may decide on comments of that site."""
         return self.may(Permission.DECIDE) and self.sees(site)
 
     def limited(self, scope: str, sites: str) -> "Actor":

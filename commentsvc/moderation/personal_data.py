@@ -21,7 +21,7 @@ from commentsvc.util.timestamps import rfc3339
 
 
 def own_comments(email: str) -> Iterator[Select]:
-    """Give queries that find the ids of all comments with that address together."""
+    """Yield queries that find the ids of all comments with that address together."""
     word = f'email:"{email.encode().lower().hex()}"'
     for among in found_or_new(word):
         query = CommentTable.select(CommentTable.id)
@@ -72,17 +72,17 @@ class Export(msgspec.Struct, frozen=True):
 
 
 def ids(reader: Reader, email: str) -> list[int]:
-    """The ids of all comments with that address, in whatever status."""
+    """Return the ids of all comments with that address, in whatever status."""
     return sorted({number for query in own_comments(email) for (number,) in reader.query(query)})
 
 
 def is_known(reader: Reader, email: str) -> bool:
-    """Whether anything is kept of that address."""
+    """Return whether anything is kept of that address."""
     return bool(ids(reader, email) or reader.first(_consents(email)))
 
 
 def export(reader: Reader, email: str, now: int) -> Export:
-    """All that is kept of that address at the moment `now` (Unix milliseconds).
+    """Return all that is kept of that address at the moment `now` (Unix milliseconds).
 
     Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
     """

@@ -11,7 +11,7 @@ from commentsvc.util.i18n import gettext as _
 def pin(tx: Transaction, comment_id: int) -> None:
     """Pin a comment, instead of the one that is pinned on its page.
 
-    Raises UnknownComment, and NotPinnable for a reply and for what readers do not see.
+    Raise UnknownComment, and NotPinnable for a reply and for what readers do not see.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status != APPROVED or entry.comment.parent_id is not None:
@@ -20,14 +20,14 @@ def pin(tx: Transaction, comment_id: int) -> None:
 
 
 def unpin(tx: Transaction, comment_id: int) -> None:
-    """Let a comment stand in its place again, if it is pinned. Raises UnknownComment."""
+    """Let a comment stand in its place again, if it is pinned. Raise UnknownComment."""
     entry = queries.get(tx, comment_id)
     if is_pinned(tx, comment_id):
         _set(tx, entry, None)
 
 
 def is_pinned(reader: Reader, comment_id: int) -> bool:
-    """Whether a comment is pinned."""
+    """Return whether a comment is pinned."""
     pinned = CommentTable.select(CommentTable.id).join(ThreadTable)
     return (
         reader.first(

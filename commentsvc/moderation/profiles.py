@@ -66,19 +66,19 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 def everyone(reader: Reader) -> list[Profile]:
-    """All profiles, by the names of the accounts."""
+    """Return all profiles, by the names of the accounts."""
     by_name = _profiles().order_by(fn.LOWER(ModeratorTable.name))
     return [Profile(*row) for row in reader.query(by_name)]
 
 
 def find(reader: Reader, moderator_id: int) -> Profile | None:
-    """The profile of the account with that id; None if there is none."""
+    """Return the profile of the account with that id; None if there is none."""
     row = reader.first(_profiles().where(ModeratorTable.id == moderator_id))
     return Profile(*row) if row else None
 
 
 def named(reader: Reader, name: str) -> Profile:
-    """The profile of the account of that name, of the only owner for "". Raises ProfileRefused."""
+    """Return the profile of that name; "" means the only owner. Raise ProfileRefused."""
     wanted = is_called(name) if name else ModeratorTable.role == OWNER
     rows = reader.query(_profiles().where(wanted))
     if len(rows) != 1:
@@ -88,7 +88,7 @@ def named(reader: Reader, name: str) -> Profile:
 
 
 def of_address(reader: Reader, email: str) -> Profile | None:
-    """The profile with that e-mail address, in any case; None if there is none."""
+    """Return the profile with that e-mail address, in any case; None if there is none."""
     if not email:
         return None
     has_it = fn.LOWER(ModeratorTable.email) == fn.LOWER(email)
@@ -97,7 +97,7 @@ def of_address(reader: Reader, email: str) -> Profile | None:
 
 
 def save(tx: Transaction, profile: Profile) -> Profile:
-    """Store a profile, and let the comments of its account follow it. Raises ProfileRefused."""
+    """Store a profile, and let the comments of its account follow it. Raise ProfileRefused."""
     tidy = replace(
         profile,
         public_name=one_line(profile.public_name),
@@ -128,7 +128,7 @@ def save(tx: Transaction, profile: Profile) -> Profile:
 def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profile:
     """Give the account of that name a role on those `sites`, on all for none.
 
-    Raises ProfileRefused, also for the last owner of all sites: nobody could manage accounts.
+    Raise ProfileRefused, also for the last owner of all sites: nobody could manage accounts.
     """
     given = [*dict.fromkeys(sites)]
     check_sites(tx, given)
@@ -160,7 +160,7 @@ def _is_owner(profile: Profile) -> bool:
 def retire(tx: Transaction, name: str) -> None:
     """Take the badge from all comments of the account of that name, which is about to be removed.
 
-    Raises ProfileRefused.
+    Raise ProfileRefused.
     """
     profile = named(tx, name)
     keep_an_owner(tx, None, removed=profile.name)

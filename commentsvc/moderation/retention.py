@@ -79,7 +79,7 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
 
 
 def is_due(reader: Reader, before: int) -> bool:
-    """Whether a comment from before that moment (Unix milliseconds) still has a network's hash."""
+    """Return whether a comment older than that moment (Unix ms) still has a network hash."""
     return reader.first(networked(before, 1)) is not None
 
 
@@ -90,7 +90,7 @@ def drop_networks(tx: Transaction, before: int, most: int) -> None:
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:
-    """The ids of at most `most` comments that are spam since before that moment, oldest first."""
+    """Return the ids of at most `most` spam comments older than that moment, oldest first."""
     return [number for (number,) in reader.query(spam_since(before, most))]
 
 
@@ -110,7 +110,7 @@ def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
 
 
 def removed(reader: Reader, since: int) -> int:
-    """How much spam was removed on the day `since` (of Unix time) and later."""
+    """Return how much spam was removed on the day `since` (of Unix time) and later."""
     total = RemovedSpamTable.select(fn.COALESCE(fn.SUM(RemovedSpamTable.count), 0))
     [(number,)] = reader.query(total.where(RemovedSpamTable.day >= since))
     return int(number)

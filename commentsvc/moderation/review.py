@@ -45,7 +45,7 @@ class ReviewPiece(msgspec.Struct, frozen=True):
 
 
 def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
-    """Return at most `limit` comments of a list, of the sites of `who`. Raises BadCursor."""
+    """Return at most `limit` comments of a list, of the sites of `who`. Raise BadCursor."""
     status, query, sites = chosen.status, chosen.query, who.narrowed(chosen.site)
     if query:
         before = lists.position(chosen.after)[1] if chosen.after else None

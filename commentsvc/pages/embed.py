@@ -98,7 +98,7 @@ def _moment(published: str) -> str:
 
 
 def _known(comment: Item | DeletedComment) -> str:
-    """What the widget needs of a comment, besides its HTML, which stands below it: JSON."""
+    """Return what the widget needs of a comment, besides its HTML, which stands below it: JSON."""
     shown = msgspec.structs.asdict(comment)
     if isinstance(comment, DeletedComment):
         return encode(shown).decode()
@@ -106,7 +106,7 @@ def _known(comment: Item | DeletedComment) -> str:
 
 
 def _since(page: CommentList) -> str:
-    """The moment from which on a reader of all of `page` has to ask for more; "" without any."""
+    """Return the time from which a reader who has all of `page` asks for more; "" if none."""
     newest = max(
         (max(each.published_at or 0, each.edited_at or 0) for each in page.items), default=0
     )
@@ -115,7 +115,7 @@ def _since(page: CommentList) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Give the templates; compiling them takes 20 ms."""
+    """Return the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
     environment.filters["translate"] = translate
@@ -231,7 +231,7 @@ class Embed:
         self._result = templates.get_template("result.html")
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(THREAD, self.thread),
             route(SUBMIT, self.submit),
@@ -365,7 +365,7 @@ class Embed:
         return Response(error.status, headers, html.encode())
 
     def _is_past(self, moment: int | None) -> bool:
-        """Whether `moment` (Unix milliseconds) has come; None never does."""
+        """Return whether `moment` (Unix milliseconds) has come; None never does."""
         return moment is not None and moment <= self._clock.now_ms()
 
     def _page(self, site: str, url: str) -> str:

@@ -68,7 +68,7 @@ class FollowPages:
         self._clock = service.clock
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(PAGE, errors_as_pages(self.page)),
             route(ASK, errors_as_pages(self.ask)),
@@ -124,7 +124,7 @@ class FollowPages:
         return rendered("link.html", 200, title=_("No more mails about new comments"))
 
     async def _follower(self, purpose: str, request: Request) -> Follower:
-        """Whom a link is about. Raises LinkError."""
+        """Return whom a link is about. Raise LinkError."""
         token = ASK_TO_FOLLOW.read(request).t
         number, *_rest = self._links.read(purpose, token, self._clock.now_ms())
         follower = await self._database.read(follows.find, number)
@@ -133,7 +133,7 @@ class FollowPages:
         return follower
 
     def _place(self, request: Request) -> tuple[str, str]:
-        """Return what is to be followed. Raises HttpError 404, UrlError."""
+        """Return what is to be followed. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
         query = PAGE.read(request)
         return self._sites.place(query.url, query.site)

@@ -115,7 +115,7 @@ class LinkPages:
         self._origins = origins(settings.sites)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(ASK, errors_as_pages(self.ask)),
             route(ACT, errors_as_pages(self.act)),
@@ -207,7 +207,7 @@ class LinkPages:
         )
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
-        """Whom a link is about, and the title of the site. Raises LinkError."""
+        """Return whom a link is about, and the title of the site. Raise LinkError."""
         token = ASK.read(request).t
         [number] = self._links.read(purpose, token, self._clock.now_ms())
         name = await self._database.read(subscriptions.site_of, number)
@@ -216,13 +216,13 @@ class LinkPages:
         return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:
-        """The status that a link gives, its comment's id and its mail's. Raises LinkError."""
+        """Return the status that a link gives, its comment's id and its mail's. Raise LinkError."""
         token = ASK.read(request).t
         action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id
 
     async def _answered(self, request: Request) -> AnswerTo:
-        """What a link to answer is about. Raises LinkError."""
+        """Return what a link to answer is about. Raise LinkError."""
         token = ASK_ANSWER.read(request).t
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
         profile = await self._database.read(profiles.of_address, email)
@@ -266,7 +266,7 @@ class LinkPages:
 
 
 def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
-    """The same handler, in the language of the request, whose failures are pages."""
+    """Return the same handler, in the language of the request, whose failures are pages."""
 
     async def tell(request: Request) -> Response:
         with speaking(request.language()):
@@ -289,7 +289,7 @@ def _failed(error: HttpError) -> Response:
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
-    """A page by a template."""
+    """Return a page by a template."""
     html = templates.render(_environment().get_template(template), spoken(), **values)
     return Response(status, HEADERS, html.encode(errors="replace"))
 

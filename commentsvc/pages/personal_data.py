@@ -108,7 +108,7 @@ class MailRequests:
             raise HttpError(404, "no_mail", message)
 
     def count(self, request: Request, email: str) -> None:
-        """Count a question. Raises HttpError 429."""
+        """Count a question. Raise HttpError 429."""
         now_ms = self._clock.monotonic_ms()
         place = network(self._proxies.client(request))
         wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
@@ -130,7 +130,7 @@ class PersonalDataPages:
         self._clock = service.clock
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [
             route(PAGE, errors_as_pages(self.page)),
             route(ASK, errors_as_pages(self.ask)),

@@ -111,7 +111,7 @@ class Control:
     async def start(self) -> None:
         """Listen. What lies at the path is replaced: the caller holds the lock on the data.
 
-        Raises OSError.
+        Raise OSError.
         """
         self._path.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -187,7 +187,7 @@ class Control:
 def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket]:
     """A connection to the server at the socket `path`, to which `request` was sent.
 
-    Raises ControlError, NoServer where none runs.
+    Raise ControlError, NoServer where none runs.
     """
     line = msgspec.json.encode(request) + b"\n"
     if len(line) > LINE_LIMIT:
@@ -208,7 +208,7 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
 def ask(path: Path, request: Ping | Order) -> CommandResult:
     """Send `request` to the server at the socket `path` and wait for its answer.
 
-    Raises ControlError, NoServer where none runs.
+    Raise ControlError, NoServer where none runs.
     """
     try:
         with dial(path, request) as client:
@@ -221,7 +221,7 @@ def ask(path: Path, request: Ping | Order) -> CommandResult:
 
 
 def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
-    """Return the answer of a server, of which `begun` was read. Raises ControlError, OSError."""
+    """Return the answer of a server, of which `begun` was read. Raise ControlError, OSError."""
     try:
         with client.makefile("rb") as file:
             return msgspec.json.decode(begun + file.readline(ANSWER_LIMIT), type=CommandResult)
@@ -230,7 +230,7 @@ def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
 
 
 def connect(server: CommandResult, deadline: float) -> socket.socket:
-    """A connection to the server that a Ping told of, ready for HTTP. Raises OSError.
+    """Return a connection to the server that a Ping told of, ready for HTTP. Raise OSError.
 
     `deadline` is in seconds, for each step.
     """

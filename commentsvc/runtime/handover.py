@@ -190,7 +190,7 @@ def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.soc
     """Ask the server at the control socket `path` for its place, and wait until it is ours.
 
     `manager` is the address of the service manager that started us. The server waits for READY on
-    the socket that is given, too. Raises NoServer where none runs, ControlError where it cannot
+    the socket that is given, too. Raise NoServer where none runs, ControlError where it cannot
     give it.
     """
     taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}

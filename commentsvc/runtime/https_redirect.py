@@ -35,7 +35,7 @@ class Redirect:
 
 @asynccontextmanager
 async def redirecting(server: schema.ServerSettings, succession: Handover) -> AsyncIterator[None]:
-    """Answer at `server.redirect_listen` during the block, where it is set. Raises OSError.
+    """Answer at `server.redirect_listen` during the block, where it is set. Raise OSError.
 
     The listener and its clients come from the server before us, and go to the next one.
     """

@@ -49,7 +49,7 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
 
 
 def _ago(days: int, now_ms: int) -> int:
-    """The moment so many days before `now_ms`, both in Unix milliseconds."""
+    """Return the moment so many days before `now_ms`, both in Unix milliseconds."""
     return now_ms - days * DAY_MS
 
 

@@ -20,7 +20,7 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def expect_stop() -> asyncio.Event:
-    """An event that the first signal sets, on this loop."""
+    """Return an event that the first signal sets, on this loop."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
 
@@ -60,7 +60,7 @@ class OneLine(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line for `record`."""
+        """Return the line for `record`."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
         line = f"{moment} {record.levelname.lower()} {record.name}: {record.getMessage()}"
         if record.exc_info and record.exc_info[1]:

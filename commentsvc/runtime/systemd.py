@@ -37,7 +37,7 @@ class Notifier:
         self._watchdog = environ.get("WATCHDOG_USEC", "") if watched else ""
 
     def sockets(self) -> tuple[int, ...]:
-        """The listening sockets that were passed to us, none as a rule. Raises SocketsUnusable."""
+        """Return the listening sockets that systemd passed; often none. Raise SocketsUnusable."""
         if not self._count:
             return ()
         if not self._count.isascii() or not self._count.isdigit() or int(self._count) > MOST:

@@ -32,7 +32,7 @@ def must_exist(data: Path) -> None:
 
 
 def prepare(data: Path) -> None:
-    """Make the folder `data` (mode 0700) where it is missing. Raises DataUnusable."""
+    """Make the folder `data` (mode 0700) where it is missing. Raise DataUnusable."""
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError as error:

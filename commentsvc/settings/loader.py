@@ -33,7 +33,7 @@ LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The path in `variable`, one of PLACES; None if it is not set or empty."""
+    """Return the path in `variable`, one of PLACES; None if it is not set or empty."""
     value = environ.get(variable)
     return Path(value) if value else None
 
@@ -80,7 +80,7 @@ def load(
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    """What is wrong with settings that are each right, one line for each."""
+    """Yield what is wrong with settings that are each right, one line for each."""
     server, mail, hooks = settings.server, settings.mail, settings.hooks
     if server.hsts and not server.proxy_protocol:
         yield (

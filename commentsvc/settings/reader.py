@@ -167,7 +167,7 @@ class SettingsReader:
         self.tables[section][key] = GivenValue(value, f"--{key}", from_text=True)
 
     def build(self, struct: type[S], table: Table) -> S:
-        """The struct with what is given in `table`; a wrong value leaves its default there."""
+        """Return the struct for `table`; an invalid value leaves the default in its place."""
         values: dict[str, Any] = {}
         for field in msgspec.structs.fields(struct):
             if field.name not in table:
@@ -193,7 +193,7 @@ def _is_list_of_tables(value: object) -> bool:
 
 
 def _read_text(path: Path) -> str:
-    """The content of a UTF-8 file. Raises OSError, or ValueError with the reason."""
+    """Return the content of a UTF-8 file. Raise OSError, or ValueError with the reason."""
     with path.open("rb") as file:
         content = file.read(FILE_LIMIT + 1)
     if len(content) > FILE_LIMIT:
@@ -202,7 +202,7 @@ def _read_text(path: Path) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """The one of `known` that looks most like `word`."""
+    """Return the one of `known` that looks most like `word`."""
     import difflib  # only for a message, and not small
 
     return difflib.get_close_matches(word, known, n=1, cutoff=0.0)[0]

@@ -78,7 +78,7 @@ def add(
 ) -> int:
     """Ban a `value` of a `kind` (see model.BANS) at the moment `now`; return the ban's id.
 
-    One that is there gets the new end. Raises BanRefused.
+    One that is there gets the new end. Raise BanRefused.
     """
     shape, refusal = _SHAPES[kind]
     plain = fold(value).strip()
@@ -100,7 +100,7 @@ def add(
 
 
 def remove(tx: Transaction, ban_id: int) -> None:
-    """Lift a ban. Raises UnknownBan."""
+    """Lift a ban. Raise UnknownBan."""
     if not tx.change(BanTable.delete().where(BanTable.id == ban_id)):
         raise UnknownBan(_("no ban has the id %(id)s", id=ban_id))
     tx.purge(TAG)
@@ -115,7 +115,7 @@ def find(reader: Reader, ban_id: int) -> Ban:
 
 
 def listing(reader: Reader) -> list[Ban]:
-    """All bans, the newest first, those that have ended too."""
+    """Return all bans, the newest first, those that have ended too."""
     columns = (getattr(BanTable, name) for name in Ban.__struct_fields__)
     return [
         Ban(*row) for row in reader.query(BanTable.select(*columns).order_by(BanTable.id.desc()))
@@ -123,7 +123,7 @@ def listing(reader: Reader) -> list[Ban]:
 
 
 def network_of(reader: Reader, comment_id: int) -> str:
-    """What to ban for a comment's network; "" where its hash is forgotten, or never was."""
+    """Return what to ban for a comment's network; "" where its hash is forgotten, or never was."""
     row = reader.first(
         CommentTable.select(CommentTable.network).where(CommentTable.id == comment_id)
     )
@@ -163,7 +163,7 @@ class Bans:
     def check(
         self, submission: Submission, html: str, hashes: Callable[[], Sequence[bytes]]
     ) -> list[Signal]:
-        """What of a submission is banned; `hashes` gives those of its network."""
+        """Return what of a submission is banned; `hashes` gives those of its network."""
         if not self._any:
             return []
         values = self._values
@@ -188,6 +188,6 @@ def _domain(host: str) -> str:
 
 
 def _above(host: str) -> list[str]:
-    """A host and the domains that it is in."""
+    """Return a host and the domains that it is in."""
     parts = _domain(host).split(".")
     return [".".join(parts[number:]) for number in range(len(parts))]

@@ -42,7 +42,7 @@ _LINKS: Final = re.compile(r"https?://[^\s\"'<>()\[\]]*").sub
 
 
 def tokens(author: str, site: str, text: str) -> dict[int, str]:
-    """The tokens of a comment, each with its number: of 32 bits, the same in every process."""
+    """Return the tokens of a comment with their 32-bit numbers, equal in all processes."""
     words = fold(text)
     found = [f"name:{word}" for word in _words(fold(author))]
     if site or "://" in words:
@@ -55,7 +55,7 @@ def tokens(author: str, site: str, text: str) -> dict[int, str]:
 
 
 def _words(plain: str) -> list[str]:
-    """The words of a plain text; the pattern that knows ASCII alone is twice as fast."""
+    """Return the words of a plain text; the pattern that knows ASCII alone is twice as fast."""
     words: list[str] = (_ASCII_WORD if plain.isascii() else _WORD)(plain)
     return words
 
@@ -103,7 +103,7 @@ def spamminess(odds: Sequence[float]) -> float:
 
 
 def _chance(square: float, pairs: int) -> float:
-    """The chance that chi-square with two degrees of freedom for each of `pairs` is above `square`.
+    """Return the probability that chi-square of 2 * `pairs` degrees of freedom exceeds `square`.
 
     That is e^-m (1 + m + m²/2! + …) with m half of it, so many terms.
     """

@@ -48,7 +48,7 @@ class SpamChecker:
         self._work = ProofOfWork(keys, wanted.proof_of_work) if wanted.proof_of_work else None
 
     def form_token(self, site: str, now_ms: int) -> str:
-        """Give a form of `site` a form token, at the moment `now_ms` (Unix milliseconds)."""
+        """Return a form token for a form of `site`, at the moment `now_ms` (Unix milliseconds)."""
         return self._form_tokens.make(site, now_ms)
 
     def invite(

@@ -47,7 +47,7 @@ class FormTokens:
         self._used: FIFOCache[str, int] = FIFOCache(REMEMBERED)
 
     def make(self, site: str, now_ms: int) -> str:
-        """Give a form token for a form of `site`, at the moment `now_ms`."""
+        """Return a form token for a form of `site`, at the moment `now_ms`."""
         return self._signer.sign(f"{now_ms}.{self._random(12).hex()}.{site}").decode()
 
     def check(self, form_token: str, site: str, submission: int, now_ms: int) -> TokenCheck:

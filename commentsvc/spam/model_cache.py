@@ -51,5 +51,5 @@ class ModelCache:
 
 
 def _read(reader: Reader) -> tuple[int, dict[int, float]]:
-    """The version first: what is taught between both reads is read again."""
+    """Return the version first: what is taught between both reads is read again."""
     return training.version(reader), training.odds(reader)

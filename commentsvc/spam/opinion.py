@@ -29,10 +29,10 @@ def with_opinion(lines: Sequence[str], opinion: str) -> tuple[str, ...]:
 
 
 def waits(lines: Sequence[str]) -> bool:
-    """Whether a comment waits for the classifier and for nothing else."""
+    """Return whether a comment waits for the classifier and for nothing else."""
     return _WAITS in lines
 
 
 def is_given(lines: Sequence[str]) -> bool:
-    """Whether the classifier has given its opinion."""
+    """Return whether the classifier has given its opinion."""
     return any(each.startswith(f"{_SAYS} ") for each in lines)

@@ -49,7 +49,7 @@ class TextRules:
         return signals
 
     def _foreign(self, message: str) -> str:
-        """Give the script of most letters where none of the readers' has half of them."""
+        """Return the script of most letters where none of the readers' has half of them."""
         scripts = Counter(filter(None, map(_script, message[:SAMPLE])))
         if scripts.total() < LETTERS:
             return ""
@@ -59,7 +59,7 @@ class TextRules:
 
 @lru_cache(maxsize=4_096)
 def _script(letter: str) -> str:
-    """Give a letter's script, `""` for all that is no letter."""
+    """Return a letter's script, `""` for all that is no letter."""
     if not letter.isalpha():
         return ""
     first = unicodedata.name(letter, "").partition(" ")[0].lower()

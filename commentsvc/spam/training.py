@@ -36,7 +36,7 @@ DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
 
 @prepared
 def _decided(comment_id: Param) -> Select:
-    """A comment's texts, what was last decided on it, and what it has taught."""
+    """Return a comment's texts, what was last decided on it, and what it has taught."""
     decision = (
         ChangeTable.select(ChangeTable.new)
         .where(
@@ -183,7 +183,7 @@ def _remember(
 
 
 def version(reader: Reader) -> int:
-    """A number that changes whenever something was taught or taken back."""
+    """Return a number that changes whenever something was taught or taken back."""
     row = reader.first(_version)
     return row[0] if row else 0
 

@@ -22,7 +22,7 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses
 
 @lru_cache(KNOWN)
 def network(address: str) -> bytes:
-    """Give the network of an IP address: its IPv4 /24 or IPv6 /56.
+    """Return the network of an IP address: its IPv4 /24 or IPv6 /56.
 
     What is no address, as the ``""`` of a unix socket, is one network of its own, ``b""``.
     """
@@ -52,13 +52,13 @@ class NetworkHashes:
         self._known: dict[tuple[bytes, int], bytes] = {}
 
     def hash(self, network: bytes, now_ms: int) -> bytes | None:
-        """What a comment of `now_ms` (Unix milliseconds) keeps; None where nothing is kept."""
+        """Return the hash stored with a comment of `now_ms` (Unix ms); None if none is kept."""
         if not self._period or not network:
             return None
         return self._hash(network, now_ms // self._period)
 
     def hashes(self, network: bytes, now_ms: int) -> tuple[bytes, ...]:
-        """Every hash of `network` that a comment may still have at the moment `now_ms`."""
+        """Return every hash of `network` that a comment may still have at the moment `now_ms`."""
         if not self._period or not network:
             return ()
         period = now_ms // self._period

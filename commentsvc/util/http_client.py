@@ -45,7 +45,7 @@ class HttpResponse(NamedTuple):
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address, and each one inside it, is one of the public Internet."""
+    """Return whether an IP address, and each one inside it, is one of the public Internet."""
     ip = ip_address(address.partition("%")[0])
     return all(map(_is_public, _within(ip)))
 
@@ -58,7 +58,7 @@ def _is_public(ip: IPv4Address | IPv6Address) -> bool:
 
 
 def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """An address, and the IPv4 addresses that it carries."""
+    """Return an address, and the IPv4 addresses that it carries."""
     if isinstance(ip, IPv4Address):
         return [ip]
     if ip.ipv4_mapped:
@@ -86,7 +86,7 @@ async def post(
 ) -> HttpResponse:
     """POST `body` to `url`, and wait for the answer for `deadline` seconds at most.
 
-    `networks` are allowed although not public. Raises RemoteError.
+    `networks` are allowed although not public. Raise RemoteError.
     """
     request = ("POST", url, body, headers)
     found = await _ask(request, ANSWER, networks, deadline)
@@ -96,7 +96,7 @@ async def post(
 async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:
     """GET `url`, of which at most so many bytes are taken; `networks` as for `post`.
 
-    Raises RemoteError, for a longer answer too.
+    Raise RemoteError, for a longer answer too.
     """
     found = await _ask(("GET", url, b"", {}), most + 1, networks, DEADLINE)
     if len(found.body) > most:
@@ -160,7 +160,7 @@ async def _send(
 
 
 async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
-    """An address of `host`, all of whose addresses may be reached. Raises RemoteError."""
+    """Return an address of `host`, all of whose addresses may be reached. Raise RemoteError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(entry[4][0]) for entry in found]

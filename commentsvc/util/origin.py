@@ -14,7 +14,7 @@ _MATCH = re.compile(
 
 
 def origin(address: str) -> str:
-    """Give the origin of an http(s) address as browsers write it, `""` where there is none.
+    """Return the origin of an http(s) address as browsers write it, `""` where there is none.
 
     Lower case, IDNA, without the default port and without what follows the authority (RFC 6454, 6).
     """

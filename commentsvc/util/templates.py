@@ -17,7 +17,7 @@ from commentsvc.util.i18n import Language
 def environment(
     folder: str, undefined: type[Undefined] = StrictUndefined, *, autoescape: bool = True
 ) -> Environment:
-    """Give the templates in a folder of the package's, `""` for all; compiling one takes 20 ms."""
+    """Return the Environment for a folder of templates; compiling a template takes 20 ms."""
     templates = files("commentsvc").joinpath("templates", *folder.split())
     made = Environment(
         loader=FunctionLoader(lambda name: (templates / name).read_text("utf-8")),

@@ -6,7 +6,7 @@ from typing import Final
 
 
 def whole_number(text: str) -> int | None:
-    """Give the whole number that a text is, of those that SQLite can hold; None for all else."""
+    """Return the whole number that a text is, of those that SQLite can hold; None for all else."""
     return int(text) if _WHOLE(text) else None
 
 
@@ -28,7 +28,7 @@ VISIBLE: Final = (
 
 
 def one_line(text: str) -> str:
-    """Give `text` as one visible line: no control or invisible characters, no runs of spaces."""
+    """Return `text` as one visible line: no control or invisible characters, no runs of spaces."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())

@@ -21,19 +21,19 @@ _Moment = Annotated[datetime, msgspec.Meta(tz=True)]  # with an offset from UTC
 
 
 def rfc3339(moment: int) -> str:
-    """Give Unix milliseconds as RFC 3339 in UTC, to the second: ``2017-07-14T02:40:00Z``."""
+    """Return Unix milliseconds as RFC 3339 in UTC, to the second: ``2017-07-14T02:40:00Z``."""
     return _rfc3339(moment // 1_000)
 
 
 def rfc3339_ms(moment: int) -> str:
-    """Give Unix milliseconds as RFC 3339 in UTC, exactly: ``2017-07-14T02:40:00.123Z``."""
+    """Return Unix milliseconds as RFC 3339 in UTC, exactly: ``2017-07-14T02:40:00.123Z``."""
     hour, rest = divmod(moment, HOUR_MS)
     minute, rest = divmod(rest, MINUTE_MS)
     return f"{_hour(hour)}:{minute:02}:{rest // 1_000:02}.{rest % 1_000:03}Z"
 
 
 def local(moment: int) -> str:
-    """Give Unix milliseconds in the server's time zone, as Stacosys: ``2017-07-14 04:40:00``."""
+    """Return Unix milliseconds in the server's time zone, as Stacosys: ``2017-07-14 04:40:00``."""
     return _local(moment // 1_000)
 
 

@@ -69,7 +69,7 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
 
 
 def lines(check: str, proxy: str) -> list[str]:
-    """What to change, for one of PROXIES, or for all of them where `proxy` is another text."""
+    """Return what to change for one of PROXIES, or for all of them if `proxy` is none of them."""
     advice = ADVICE.get(check, {})
     if isinstance(advice, str):
         return [advice]

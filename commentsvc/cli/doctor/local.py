@@ -30,7 +30,7 @@ _ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MUL
 
 
 def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Finding]:
-    """All checks that need the machine, but for mail."""
+    """Yield all checks that need the machine, but for mail."""
     yield permissions(data)
     yield public_url(visitor, settings)
     try:
@@ -40,7 +40,7 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
 
 
 def permissions(data: Path) -> Finding:
-    """Whether only the service's own user may read what is not for others."""
+    """Return whether only the service's own user may read what is not for others."""
     for path in (data, *(data / name for name in PRIVATE)):
         try:
             mode = path.stat().st_mode & 0o777
@@ -53,7 +53,7 @@ def permissions(data: Path) -> Finding:
 
 
 def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
-    """Whether links in mails and feeds lead to the address that was given."""
+    """Return whether links in mails and feeds lead to the address that was given."""
     told = settings.server.public_url.rstrip("/")
     if not told:
         return Finding("public-url", None, "server.public_url is not set; mails need it")
@@ -93,7 +93,7 @@ def _group(number: int) -> str:
 
 
 def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
-    """Whether the proxy keeps its connections to the service, which a Ping told of."""
+    """Return whether the proxy keeps its connections to the service, which a Ping told of."""
     before = _accepted(server)
     connection = visitor.dial()
     try:
@@ -108,7 +108,7 @@ def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
 
 
 def _accepted(server: CommandResult) -> int:
-    """How many connections the service has accepted so far. Raises OSError, HTTPException."""
+    """Return how many connections the service has accepted so far. Raise OSError, HTTPException."""
     connection = http.client.HTTPConnection("localhost")
     connection.sock = control.connect(server, remote.PATIENCE)
     try:
@@ -120,7 +120,7 @@ def _accepted(server: CommandResult) -> int:
 
 
 async def mail(settings: Settings) -> Finding:
-    """Whether the mail server lets us in; nothing is sent."""
+    """Return whether the mail server lets us in; nothing is sent."""
     if not settings.mail.host:
         return Finding("mail", None, "mail.host is not set, so nothing is mailed")
     where = f"{settings.mail.host}:{settings.mail.port}"

@@ -52,11 +52,11 @@ class ProbeResponse(NamedTuple):
     certificate: dict[str, Any]  # Any: as ssl gives it
 
     def all(self, name: str) -> list[str]:
-        """Every header of that name."""
+        """Return every header of that name."""
         return [value for given, value in self.headers if given.lower() == name]
 
     def json(self) -> dict[str, Any]:
-        """The object in the body, {} where there is none."""
+        """Return the object in the body, {} where there is none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -86,7 +86,7 @@ class ProbeClient:
         self._trust = trust
 
     def dial(self, *, plainly: bool = False) -> http.client.HTTPConnection:
-        """A connection. Raises OSError."""
+        """Return a connection. Raise OSError."""
         plainly = plainly and self.secure
         port = self._plain if plainly else self._port
         connection = http.client.HTTPConnection(self.host, port)
@@ -106,7 +106,7 @@ class ProbeClient:
         plainly: bool = False,
         **more: str,
     ) -> ProbeResponse:
-        """One request on a connection of its own. Raises OSError or HTTPException."""
+        """Return one request on a connection of its own. Raise OSError or HTTPException."""
         connection = self.dial(plainly=plainly)
         try:
             ours = connection.sock.getsockname()[0]
@@ -125,7 +125,7 @@ class ProbeClient:
 def examine(
     visitor: ProbeClient, origins: tuple[str, ...], local: Clock = SYSTEM_CLOCK
 ) -> Iterator[Finding]:
-    """All checks from outside; `origins` are those of the blogs. Raises Unreachable."""
+    """Yield all checks from outside; `origins` are those of the blogs. Raise Unreachable."""
     first = _reach(visitor)
     yield Finding("answer", True, f"{visitor.netloc} answers")
     if visitor.secure:
@@ -180,7 +180,7 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
 
 
 def certificate(seen: ProbeResponse, now_ms: int) -> Finding:
-    """Whether it is renewed in time."""
+    """Return whether it is renewed in time."""
     until = ssl.cert_time_to_seconds(seen.certificate["notAfter"]) * 1_000
     days = (until - now_ms) // DAY_MS
     return Finding("certificate", days >= DAYS_LEFT, f"the certificate is good for {days} days")
@@ -199,7 +199,7 @@ def hsts(seen: ProbeResponse) -> Finding:
 
 
 def redirect(visitor: ProbeClient) -> Finding:
-    """Whether who comes by HTTP is sent to the same place by HTTPS, for good."""
+    """Return whether who comes by HTTP is sent to the same place by HTTPS, for good."""
     try:
         seen = visitor.ask("GET", "/api/ping", plainly=True)
     except (OSError, http.client.HTTPException) as error:
@@ -215,7 +215,7 @@ def redirect(visitor: ProbeClient) -> Finding:
 
 
 def host(visitor: ProbeClient) -> Finding:
-    """Whether the proxy passes the name on: a form of our own pages is known by it."""
+    """Return whether the proxy passes the name on: a form of our own pages is known by it."""
     told = visitor.ask("GET", "/api/client").json().get("host")
     text = f"the service is asked as {told or 'nobody'}"
     good = told in (visitor.netloc, visitor.host)
@@ -223,7 +223,7 @@ def host(visitor: ProbeClient) -> Finding:
 
 
 def address(visitor: ProbeClient) -> Finding:
-    """Whether the service knows who asks, and nobody can claim to be somebody else."""
+    """Return whether the service knows who asks, and nobody can claim to be somebody else."""
     seen = visitor.ask("GET", "/api/client")
     told = str(seen.json().get("address"))
     claimed = [
@@ -245,14 +245,14 @@ def address(visitor: ProbeClient) -> Finding:
 def _unmapped(address: str) -> IPv4Address | IPv6Address:
     """Return an address; an IPv4 address written as IPv6, ::ffff:192.0.2.1, as the IPv4 address.
 
-    A proxy that listens for both at one socket writes it so. Raises ValueError.
+    A proxy that listens for both at one socket writes it so. Raise ValueError.
     """
     read = ip_address(address)
     return getattr(read, "ipv4_mapped", None) or read
 
 
 def cors(visitor: ProbeClient, origin: str) -> Finding:
-    """Whether a page at `origin` may read and write, as a browser sees it (Fetch standard, 3.2)."""
+    """Return whether a page at `origin` may read and write (CORS; Fetch standard, 3.2)."""
     read = visitor.ask("GET", "/api/comments/count", Origin=origin)
     before = visitor.ask(
         "OPTIONS",
@@ -273,7 +273,7 @@ def cors(visitor: ProbeClient, origin: str) -> Finding:
 
 
 def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
-    """Whether what the service takes gets to it."""
+    """Return whether what the service takes gets to it."""
     message = json.dumps({"message": "x" * size}).encode()
     try:
         seen = visitor.ask("POST", "/api/preview", message, Content_Type="application/json")
@@ -286,7 +286,7 @@ def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
 
 
 def monitoring(visitor: ProbeClient) -> Finding:
-    """Whether the service's figures are for its operator alone."""
+    """Return whether the service's figures are for its operator alone."""
     seen = visitor.ask("GET", "/metrics")
     if seen.status == 200:
         return Finding("monitoring", False, "you can read /metrics from here; can everybody?")
@@ -294,7 +294,7 @@ def monitoring(visitor: ProbeClient) -> Finding:
 
 
 def clock(visitor: ProbeClient, local: Clock) -> Finding:
-    """Whether its time is ours."""
+    """Return whether its time is ours."""
     told = visitor.ask("GET", "/api/client").json().get("time")
     try:
         apart = datetime.fromisoformat(str(told)).timestamp() - local.now_ms() / 1_000

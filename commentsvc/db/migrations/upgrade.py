@@ -47,7 +47,7 @@ Step = Callable[[Any, peewee.SqliteDatabase], None]
 
 
 def _running(statements: tuple[str, ...]) -> Step:
-    """The step that runs `statements`."""
+    """Return the step that runs `statements`."""
 
     def step(_: Any, database: peewee.SqliteDatabase) -> None:  # Any: as in Step
         for sql in statements:
@@ -66,7 +66,7 @@ UNRELEASED: Final = "0001_first"
 def upgrade(path: Path) -> None:
     """Make the database at `path` (mode 0600), or bring it up to date; quick where it is.
 
-    The caller holds the lock on its directory. Raises DatabaseError: DatabaseUnusable with one line
+    The caller holds the lock on its directory. Raise DatabaseError: DatabaseUnusable with one line
     that tells what to do where the file is not ours, damaged or newer; then it is left as it was.
     """
     if _ensure_file(path) and not look(path):
@@ -114,7 +114,7 @@ def _run(database: peewee.SqliteDatabase) -> None:
 
 
 def _reason(error: BaseException, path: Path) -> DatabaseError:
-    """What SQLite had to say, behind what peewee said of it and of the attempt to undo it."""
+    """Return the DatabaseError for a failed upgrade, with SQLite's own message."""
     known: DatabaseError | None = None
     behind: BaseException = error
     while known is None and behind.__context__ is not None:
@@ -129,7 +129,7 @@ def _reason(error: BaseException, path: Path) -> DatabaseError:
 
 
 def refuse_empty(path: Path) -> None:
-    """Refuse a file of no bytes where there was data before. Raises DatabaseUnusable.
+    """Refuse a file of no bytes where there was data before. Raise DatabaseUnusable.
 
     The secret key is made after the first database, and a log belongs to one.
     """
@@ -143,7 +143,7 @@ def refuse_empty(path: Path) -> None:
 
 
 def _ensure_file(path: Path) -> bool:
-    """Whether there is something in the file; an empty one is made where there is none."""
+    """Return whether there is something in the file; an empty one is made where there is none."""
     refuse_empty(path)
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -159,7 +159,7 @@ def _ensure_file(path: Path) -> bool:
 
 
 def look(path: Path) -> bool:
-    """Whether steps are missing. Raises DatabaseError where the file must be left alone."""
+    """Return whether steps are missing. Raise DatabaseError where the file must be left alone."""
     connection = connect_reading(path, PATIENCE, idle=True)
     try:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
@@ -193,7 +193,7 @@ def look(path: Path) -> bool:
 
 
 def _damage(connection: sqlite3.Connection) -> str:
-    """The first damage that is found within LOOK seconds, else "".
+    """Return the first damage that is found within LOOK seconds, else "".
 
     A progress handler would be called between two trees only, before SQLite 3.41: a large one took
     a minute.
