@@ -54,7 +54,7 @@ NOT_RUN = {
 BEFORE = {
     "commentsvc init --data /var": ["rm DIR/commentsvc.toml"],
     "commentsvc init --data /srv": ["rm DIR/commentsvc.toml"],
-    "commentsvc moderator role ": [
+    "commentsvc moderator profile ": [
         "for who in kim rosa mo; do echo 'some good words' | commentsvc moderator add $who"
         " --data DIR; done"
     ],
