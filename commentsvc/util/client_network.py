@@ -1,11 +1,12 @@
-"""Client networks: what we keep of an address, which is never the address.
+"""Client networks: the service stores a keyed hash of a client's network, never its address.
 
-One person has a whole IPv6 /56 and providers share an IPv4 /24, so limits and bans count
-networks. A comment keeps a keyed hash of its network, 64 bits of BLAKE2b (RFC 7693): enough to see
-that two comments came from one place, and nothing to somebody who has the database without the
-key. The hash's key is another one in each period and hashes are forgotten a period after they were
-made (see `moderation.retention`), so nobody is known again for longer than two periods. Periods are
-made from the secret key: nothing has to be stored, and rotating that key parts all ties.
+Limits and bans apply to networks: one person often has a whole IPv6 /56, and the customers of a
+provider share an IPv4 /24. A comment is stored with a keyed hash of its network, 64 bits of
+BLAKE2b (RFC 7693). It shows that two comments came from the same network, but says nothing to
+somebody who has the database without the key. The key of the hash changes with each period, and
+`moderation.retention` deletes a hash one period after it was made, so nobody is recognised for
+longer than two periods. The keys are derived from the secret key: they need not be stored, and a
+new secret key makes all older hashes useless.
 """
 
 import hashlib
@@ -15,8 +16,8 @@ from typing import Final
 
 from commentsvc.util.timestamps import DAY_MS
 
-KNOWN: Final = 1_000  # networks and hashes that need not be made again
-HASH_SIZE: Final = 8  # bytes: among a million networks no two are taken for one
+KNOWN: Final = 1_000  # networks, and hashes, that are cached
+HASH_SIZE: Final = 8  # bytes: two of a million networks hardly ever have the same hash
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses (RFC 4291)
 
 
@@ -24,7 +25,7 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses
 def network(address: str) -> bytes:
     """Return the network of an IP address: its IPv4 /24 or IPv6 /56.
 
-    What is no address, as the ``""`` of a unix socket, is one network of its own, ``b""``.
+    Everything that is not an IP address, such as the ``""`` of a Unix socket, gives ``b""``.
     """
     try:
         if ":" not in address:
@@ -36,15 +37,16 @@ def network(address: str) -> bytes:
 
 
 def wide_network(network: bytes) -> bytes:
-    """Return the IPv6 /48 of a `network`, as an organisation may have; an IPv4 /24 is itself.
+    """Return the IPv6 /48 that holds `network`; an IPv4 /24 is returned as it is.
 
-    It has 256 networks of the usual size, so what must not be multiplied is bounded by it too.
+    Organisations get a /48, which holds 256 networks of the usual size. Limits that such an
+    organisation must not multiply by 256 apply to the /48 as well.
     """
     return network[:6]
 
 
 class NetworkHashes:
-    """Hashes networks by a key that changes every `days` days; with 0 there are no hashes."""
+    """Hashes networks with a key that changes every `days` days; with 0, it makes no hashes."""
 
     def __init__(self, secret: bytes, days: int) -> None:
         self._secret = hashlib.blake2b(secret, person=b"network key").digest()
@@ -58,7 +60,7 @@ class NetworkHashes:
         return self._hash(network, now_ms // self._period)
 
     def hashes(self, network: bytes, now_ms: int) -> tuple[bytes, ...]:
-        """Return every hash of `network` that a comment may still have at the moment `now_ms`."""
+        """Return the hashes of `network` that stored comments may have at the time `now_ms`."""
         if not self._period or not network:
             return ()
         period = now_ms // self._period

@@ -1,4 +1,4 @@
-"""Where the program takes its time from, so that tests can set it."""
+"""The clock of the program, which tests replace by one that they set."""
 
 import time
 from typing import Final
@@ -14,7 +14,7 @@ class Clock:
         return time.time_ns() // 1_000_000
 
     def monotonic_ms(self) -> int:
-        """Return the milliseconds since some moment; they never go back."""
+        """Return the milliseconds since an arbitrary moment; they never decrease."""
         return time.monotonic_ns() // 1_000_000
 
 

@@ -1,13 +1,15 @@
-"""HTTP client: a request to another server, to a public address only, and bounded.
+"""HTTP client with protection against server-side request forgery (SSRF).
 
-An address that an operator has typed, or copied from somewhere, must not become a way into
-the machine's own network. So the name is resolved here; where any of its addresses is not public
-(private, loopback, link-local, metadata, multicast, or such a one inside an IPv6 address) nothing
-is sent, unless the operator allows that network; and the connection goes to the address that was
-looked at, whatever the name means a moment later. TLS still verifies the name (certifi). No
-redirect is followed, no proxy of the environment used, and little of the answer is read.
+A URL from the settings must not give access to the machine's own network. So the host name is
+resolved here. If any of its addresses is not public (private, loopback, link-local, a cloud's
+metadata address, multicast, or one of these inside an IPv6 address), nothing is sent, unless the
+operator allows that network. The connection goes to the address that was checked, even if the
+name resolves to another one a moment later. TLS still verifies the name, with the certificates of
+certifi. Redirects and the proxies of the environment are ignored, and the time and the size of
+the answer are bounded.
 
-The HTTP client is loaded at its first use, for 1.6 MiB and 20 ms: most services ask nobody.
+httpx2 is imported at the first request, since it takes 1.6 MiB and 20 ms, and most services send
+no requests.
 """
 
 import asyncio
@@ -21,31 +23,32 @@ from urllib.parse import urlsplit
 
 import certifi
 
-DEADLINE: Final = 20.0  # seconds for all of it, unless another one is given
-ANSWER: Final = 2_048  # bytes of an answer that are read: an error's first words
+DEADLINE: Final = 20.0  # seconds for the whole request, by default
+ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
-# All that IANA has given out of IPv6 is in here; outside are old and local ways to carry IPv4
-# (::/96, ::ffff:0:0:0/96, 64:ff9b:1::/48) and site-local addresses, which `ipaddress` calls global.
+# IANA has allocated global unicast IPv6 addresses from this block only. Outside of it `ipaddress`
+# calls some addresses global that are not: site-local ones, and obsolete or local forms that carry
+# an IPv4 address (::/96, ::ffff:0:0:0/96, 64:ff9b:1::/48).
 _UNICAST: Final = IPv6Network("2000::/3")
-# Not public either, and not known to every version of `ipaddress`: RFC 6890, RFC 9637.
+# These are not public either, but not every version of `ipaddress` knows: RFC 6890, RFC 9637.
 _RESERVED: Final = (ip_network("192.0.0.0/24"), ip_network("3fff::/20"))
 
 
 class RemoteError(Exception):
-    """There is no answer; the text says why, for the operator."""
+    """The request failed; the text tells the operator why."""
 
 
 class HttpResponse(NamedTuple):
-    """What the other server said: its status, and the first words of its answer."""
+    """The status and the first ANSWER bytes of the answer, decoded as UTF-8."""
 
     status: int
     text: str
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address, and each one inside it, is one of the public Internet."""
+    """Return whether an IP address, and every IPv4 address inside it, is public."""
     ip = ip_address(address.partition("%")[0])
     return all(map(_is_public, _within(ip)))
 
@@ -58,7 +61,7 @@ def _is_public(ip: IPv4Address | IPv6Address) -> bool:
 
 
 def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """Return an address, and the IPv4 addresses that it carries."""
+    """Return an address and the IPv4 addresses that it embeds."""
     if isinstance(ip, IPv4Address):
         return [ip]
     if ip.ipv4_mapped:
@@ -70,7 +73,7 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
 
 
 class Fetched(NamedTuple):
-    """What the other server gave: its status, the media type without parameters, all bytes."""
+    """An answer: its status, the media type without parameters, and the whole body."""
 
     status: int
     type: str
@@ -86,7 +89,7 @@ async def post(
 ) -> HttpResponse:
     """POST `body` to `url`, and wait for the answer for `deadline` seconds at most.
 
-    `networks` are allowed although not public. Raise RemoteError.
+    Addresses in `networks` (CIDR) are allowed although they are not public. Raise RemoteError.
     """
     request = ("POST", url, body, headers)
     found = await _ask(request, ANSWER, networks, deadline)
@@ -94,9 +97,9 @@ async def post(
 
 
 async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:
-    """GET `url`, of which at most so many bytes are taken; `networks` as for `post`.
+    """GET `url`; `networks` are as for `post`.
 
-    Raise RemoteError, for a longer answer too.
+    Raise RemoteError, also if the answer has more than `most` bytes.
     """
     found = await _ask(("GET", url, b"", {}), most + 1, networks, DEADLINE)
     if len(found.body) > most:
@@ -110,7 +113,7 @@ async def _ask(
     networks: Sequence[str],
     deadline: float,
 ) -> Fetched:
-    """Send a method, url, body and headers; `most` bytes are read, or a few more."""
+    """Send a request (method, url, body, headers) and read `most` bytes, or a few more."""
     import httpx2
 
     try:
@@ -160,7 +163,7 @@ async def _send(
 
 
 async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
-    """Return an address of `host`, all of whose addresses may be reached. Raise RemoteError."""
+    """Return an address of `host`. Raise RemoteError if any address of it is not allowed."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(entry[4][0]) for entry in found]

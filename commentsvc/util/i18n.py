@@ -1,11 +1,11 @@
-"""Internationalisation: what people see of the service, in their language.
+"""Internationalisation: the texts that people see, in their language.
 
-The texts stand in English where they are used, and in po/, one file for each other language; the
-build compiles those into one archive, with what the widget needs of each. Python marks a text by
-`gettext`, `ngettext` or `pgettext` (imported as `_` where there are many), which give a Message;
-templates have {% trans %}. Both are said in the language that `speaking` names. A language is
-chosen as the widget does it, so both speak the same on one page. What only a programmer can cause
-is said in English.
+English texts stand in the code where they are used. Their translations are in po/, one file for
+each language; the build compiles these into one archive, together with the widget's texts. Python
+code marks a text with `gettext`, `ngettext` or `pgettext` (imported as `_` in modules with many
+texts), which return a Message; templates use {% trans %}. Both are translated into the language
+that `speaking` sets. The language is chosen by the same rules as in the widget, so that all texts
+of a page have the same language. Errors that only a programmer can cause are in English.
 """
 
 import re
@@ -33,12 +33,15 @@ _REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 
 
 class Language:
-    """A language that the service speaks, by its tag, with its direction (`ltr` or `rtl`)."""
+    """A language of the service: its tag, its direction (`ltr` or `rtl`) and its texts."""
 
     def __init__(
         self, tag: str, translations: NullTranslations, widget: bytes, tools: bytes
     ) -> None:
-        """Take the compiled catalogue, and what the widget loads at first and on use, as JSON."""
+        """Take the compiled catalogue and two JSON objects of texts for the widget.
+
+        The widget loads `widget` with the page, and `tools` when a reader first uses it.
+        """
         self.tag = tag
         self.direction = "rtl" if tag in RIGHT_TO_LEFT else "ltr"
         self.widget_json = widget
@@ -47,7 +50,7 @@ class Language:
 
     @cached_property
     def widget(self) -> Mapping[str, str]:
-        """The widget's texts by their keys; "#" stands for a number or name."""
+        """The widget's texts by their keys, with "#" in place of a number or name."""
         found = msgspec.json.decode(self.widget_json)
         return {key: text for key, text in found.items() if key not in ("tag", "counts")}
 
@@ -59,15 +62,15 @@ class Language:
         return counted.replace("#", str(number))
 
 
-# Any object with a text may stand for a name; a Message is said in the same language.
+# A parameter may be any object with a `str`; a Message is translated into the same language.
 Parameter = object
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A text that is said later: `str` says it in the language that is being spoken.
+    """A text that is translated later: `str` gives it in the language set by `speaking`.
 
-    `params` are what stands for names such as %(limit)s; a plural form is chosen by `number`.
+    `params` replace placeholders such as %(limit)s, and `number` chooses the plural form.
     """
 
     text: str
@@ -87,7 +90,7 @@ class Message:
             said = translations.gettext(self.text)
         if not self.params:
             return said
-        with speaking(language):  # of a message that stands for a name
+        with speaking(language):  # for parameters that are messages
             return said % self.params
 
     def __str__(self) -> str:
@@ -97,12 +100,12 @@ class Message:
         return hash((self.text, self.number))
 
 
-# A message, or a text that is in English only.
+# A message, or a text that exists in English only.
 Text = str | Message
 
 
 def gettext(text: str, **params: Parameter) -> Message:
-    """Return the message that is `text` in English.
+    """Return the message whose English text is `text`.
 
     >>> translate(gettext("This has %(length)s characters; at most %(limit)s are allowed.",
     ...     length=81, limit=80), "de")
@@ -112,29 +115,29 @@ def gettext(text: str, **params: Parameter) -> Message:
 
 
 def ngettext(singular: str, plural: str, number: int, **params: Parameter) -> Message:
-    """Return the message whose form depends on a number, which is %(num)s in it."""
+    """Return the message with a singular and a plural form; %(num)s is replaced by `number`."""
     return Message(singular, plural, number, params={"num": number, **params})
 
 
 def pgettext(context: str, text: str, **params: Parameter) -> Message:
-    """Return a message whose words mean something else in another context."""
+    """Return a message whose translation depends on the context, as gettext's msgctxt."""
     return Message(text, context=context, params=params)
 
 
 def translate(text: Text, tag: str = ENGLISH) -> str:
-    """Return a message in a language, named by its tag; a plain text as it is."""
+    """Return a message in the language of a tag; a plain text is returned unchanged."""
     return text if isinstance(text, str) else text.said_in(find_language(tag))
 
 
 def find_language(tag: str) -> Language:
-    """Return the language of that tag, English if it is not spoken."""
+    """Return the language of that tag; English if the service does not have it."""
     known = languages()
     return known.get(tag, known[ENGLISH])
 
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return all languages that the service speaks, by their tags."""
+    """Return all languages of the service, by their tags."""
     path = files("commentsvc") / "locale" / "catalogues.zip"
     found = {}
     with ZipFile(BytesIO(path.read_bytes())) as archive:
@@ -142,7 +145,7 @@ def languages() -> Mapping[str, Language]:
             tag, _, ending = name.partition(".")
             if ending == "json":
                 compiled = GNUTranslations(BytesIO(archive.read(f"{tag}.mo")))
-                # The template has no translations, so gettext says what the sources say.
+                # The English catalogue has no translations: use the texts of the sources.
                 translations = NullTranslations() if tag == ENGLISH else compiled
                 tools = archive.read(f"{tag}.tools.json")
                 found[tag] = Language(tag, translations, archive.read(name), tools)
@@ -150,9 +153,9 @@ def languages() -> Mapping[str, Language]:
 
 
 def accepted_language(header: str) -> str:
-    """Return the tag of the language that an Accept-Language field wants most and we speak.
+    """Return the tag of our language with the greatest quality in an Accept-Language field.
 
-    That is "" where it names none (RFC 9110, section 12.5.4).
+    Return "" if the field names none of ours (RFC 9110, section 12.5.4).
     """
     wanted = []
     for number, (tag, quality) in enumerate(_ACCEPTED(header[:ACCEPTED_LENGTH])):
@@ -165,13 +168,13 @@ _spoken: ContextVar[Language] = ContextVar("spoken")
 
 
 def spoken() -> Language:
-    """Return the language that is being spoken, English outside of `speaking`."""
+    """Return the language that `speaking` set; English outside of it."""
     return _spoken.get(None) or find_language(ENGLISH)
 
 
 @contextmanager
 def speaking(language: Language) -> Iterator[None]:
-    """Say all messages and templates in that language meanwhile."""
+    """Translate all messages and templates into that language during the block."""
     token = _spoken.set(language)
     try:
         yield

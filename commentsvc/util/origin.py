@@ -5,18 +5,19 @@ from functools import lru_cache
 
 import idna
 
-ORIGINS = 1_024  # of pages that are remembered as read; a site has one or two
+ORIGINS = 1_024  # addresses in the cache of `origin`
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
-REMEMBERED_LENGTH = 300  # characters: no origin is longer, and none that is sent may cost memory
+REMEMBERED_LENGTH = 300  # characters: longer addresses are not cached, so the cache stays small
 _MATCH = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[^:/?#@\[\]\s]+)(?::([0-9]{0,5}))?(?=[/?#]|\Z)", re.IGNORECASE
 ).match
 
 
 def origin(address: str) -> str:
-    """Return the origin of an http(s) address as browsers write it, `""` where there is none.
+    """Return the origin of an http(s) address as browsers write it, `""` for other texts.
 
-    Lower case, IDNA, without the default port and without what follows the authority (RFC 6454, 6).
+    It is in lower case and IDNA, without a default port, and ends after the authority (RFC 6454,
+    section 6).
     """
     return (_origin if len(address) <= REMEMBERED_LENGTH else _origin.__wrapped__)(address)
 
@@ -33,10 +34,10 @@ def _origin(address: str) -> str:
 
 
 def host_name(name: str) -> str:
-    """Return a host name in lower case and ASCII, `""` for what is none.
+    """Return a host name in lower case and ASCII, `""` if it is invalid.
 
-    Letters beyond ASCII are mapped as browsers do (UTS 46, non-transitional): `faß.de` and
-    `fass.de` are hosts of different owners.
+    Other letters are mapped as browsers do it (UTS 46, non-transitional): `faß.de` and `fass.de`
+    stay different names, since they may have different owners.
     """
     name = name.removesuffix(".")
     if len(name) > HOST_LENGTH:

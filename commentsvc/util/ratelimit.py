@@ -1,9 +1,9 @@
-"""Rate limit: how often one network, or all of a site's readers together, may do something.
+"""Rate limit: how often one network, or all readers of a site together, may do something.
 
-A token bucket for each key holds as many tokens as the rate names and fills evenly, so that a
-reader may write three comments in a row, but nobody writes for ever. A bucket is two numbers. The
-table is bounded: when it is full, the least recently seen key is forgotten. That can only let
-somebody write earlier, never lock anybody out. Nothing is stored on disk.
+Each key has a token bucket, which holds as many tokens as the rate names and is refilled at an even
+pace. So a reader may write three comments in a row, but not go on at that speed. The table of
+buckets is bounded: when it is full, the least recently used key is removed and starts again with a
+full bucket. Nothing is stored on disk.
 """
 
 from collections import OrderedDict
@@ -15,17 +15,17 @@ _UNITS_MS = {"second": 1_000, "minute": MINUTE_MS, "hour": HOUR_MS, "day": DAY_M
 
 
 class RateLimiter:
-    """Counts what each key does against one rate."""
+    """Limits how often each key may act, by one rate."""
 
     def __init__(self, rate: str, times: int = 1) -> None:
-        """Take the rate as in the settings, and how many times of it are allowed.
+        """Take a rate as in the settings, such as ``10/minute``; `times` multiplies it.
 
-        A rate is ``10/minute`` (second, hour, day) or ``off``.
+        The unit is second, minute, hour or day. The rate ``off`` is no limit.
         """
-        # A key's credit, and the moment of it. A token costs as much credit as a unit has
-        # milliseconds, and in each of them the credit grows by one for each token of a unit. It is
-        # negative while the key owes some. The keys stand in the order in which they were seen;
-        # LRUCache of cachetools would cost each miss a microsecond more.
+        # A bucket is [credit, milliseconds of the last refill]. To stay with whole numbers, one
+        # token is as much credit as the unit has milliseconds, and each millisecond adds as much
+        # credit as the rate has tokens. `charge` can make the credit negative. The keys are in the
+        # order of their last use; cachetools.LRUCache would add a microsecond to each miss.
         self._buckets: OrderedDict[bytes | str, list[int]] = OrderedDict()
         self._tokens = self._token = 0
         if rate != "off":
@@ -34,9 +34,10 @@ class RateLimiter:
             self._token = _UNITS_MS[unit]
 
     def take(self, key: bytes | str, now_ms: int, cost: float = 1.0) -> int:
-        """Take `cost` tokens of `key`, a network or a site: 0 if it had them, else seconds to wait.
+        """Take `cost` tokens from the bucket of `key`, a network or the name of a site.
 
-        `now_ms` is monotonic; a clock that goes back only delays the filling.
+        Return 0 if it had so many, else the seconds to wait; then none are taken. `now_ms` comes
+        from the monotonic clock.
         """
         if not self._tokens:
             return 0
@@ -56,9 +57,9 @@ class RateLimiter:
         return -(-missing // (self._tokens * 1_000)) if missing > 0 else 0
 
     def charge(self, key: bytes | str, cost: float) -> None:
-        """Take `cost` tokens more for what `key` has begun, whether it has them or not.
+        """Take `cost` more tokens from the bucket of `key`, even if it has too few.
 
-        A negative cost gives some back.
+        A negative cost returns tokens.
         """
         bucket = self._buckets.get(key)
         if bucket is not None:

@@ -1,8 +1,7 @@
-"""Templates: how jinja2 is set up for all that we write, pages and mails.
+"""Templates: the set-up of jinja2 for pages, feeds and mails.
 
-Every text is escaped in HTML, and a name that is not given is an error. Templates are read
-by importlib.resources, since jinja2's own loader does not find the package where it is installed
-as editable.
+Values are escaped in HTML, and a name without a value is an error. Templates are read with
+importlib.resources, since jinja2's PackageLoader does not find a package installed as editable.
 """
 
 from importlib.resources import files
@@ -21,22 +20,22 @@ def environment(
     templates = files("commentsvc").joinpath("templates", *folder.split())
     made = Environment(
         loader=FunctionLoader(lambda name: (templates / name).read_text("utf-8")),
-        autoescape=autoescape,  # noqa: S701 - off for mails as text alone
+        autoescape=autoescape,  # noqa: S701 - off only for plain text of mails
         undefined=undefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    made.policies["ext.i18n.trimmed"] = True  # a line break in a template is a space
-    made.install_gettext_callables(  # type: ignore[attr-defined] # which the extension adds
+    made.policies["ext.i18n.trimmed"] = True  # line breaks inside {% trans %} become spaces
+    made.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it
         _gettext, _ngettext, newstyle=True, pgettext=_pgettext
     )
     return made
 
 
 def render(template: Template, language: Language, **values: Any) -> str:  # Any: what it shows
-    """Return what a template makes of `values`, in a language; it is one of them."""
+    """Return `template` with `values`, in a language, which the template gets as `language`."""
     with i18n.speaking(language):
         return template.render(language=language, **values)
 

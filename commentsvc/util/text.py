@@ -1,4 +1,4 @@
-"""Text of clients: numbers, lines, and forms that compare."""
+"""Texts from clients: parse whole numbers, make one visible line, fold for comparison."""
 
 import re
 import unicodedata
@@ -6,12 +6,12 @@ from typing import Final
 
 
 def whole_number(text: str) -> int | None:
-    """Return the whole number that a text is, of those that SQLite can hold; None for all else."""
+    """Return the number that up to 18 digits are, which SQLite can store; None for other texts."""
     return int(text) if _WHOLE(text) else None
 
 
-# Control and bidirectional characters, zero-width and blank ones, tags. The joiners U+200C and
-# U+200D stay: Persian, Indic scripts and emoji need them.
+# Control characters, bidirectional controls, zero-width and blank characters, and tags. The joiners
+# U+200C and U+200D are not among them: Persian, Indic scripts and emoji need them.
 _INVISIBLE_RANGES = (
     *((0x00, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160)),
     *((0x17B4, 0x17B5), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E)),
@@ -21,14 +21,14 @@ _INVISIBLE_RANGES = (
 _INVISIBLE = dict.fromkeys(
     code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1)
 )
-# The pattern of a text of which `one_line` leaves something.
+# Pattern of a visible character: `one_line` of a text that has one is not empty.
 VISIBLE: Final = (
     r"[^\s" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES) + "]"
 )
 
 
 def one_line(text: str) -> str:
-    """Return `text` as one visible line: no control or invisible characters, no runs of spaces."""
+    """Return `text` as one line, without control and invisible characters and runs of spaces."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
@@ -38,5 +38,5 @@ _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 
 def fold(text: str) -> str:
-    """Return `text` in the form in which texts are compared: NFKC, without upper case."""
+    """Return `text` in NFKC and case-folded, for comparing texts."""
     return unicodedata.normalize("NFKC", text).casefold()

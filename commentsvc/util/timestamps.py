@@ -1,6 +1,6 @@
-"""Timestamps: Unix milliseconds, how they are written, and how many there are in a day.
+"""Timestamps: Unix milliseconds, their text forms, and the lengths of a minute, hour and day.
 
-Lists and receipts show the same seconds again and again, so the texts are remembered.
+The text forms are cached, since lists show the same seconds again and again.
 """
 
 import time
@@ -14,7 +14,7 @@ MINUTE_MS: Final = 60_000  # milliseconds
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
 
-REMEMBERED: Final = 4_096  # texts of each kind; a list has at most 1,000 comments
+REMEMBERED: Final = 4_096  # cached texts of each kind; a list has at most 1,000 comments
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]  # with an offset from UTC
@@ -33,12 +33,12 @@ def rfc3339_ms(moment: int) -> str:
 
 
 def local(moment: int) -> str:
-    """Return Unix milliseconds in the server's time zone, as Stacosys: ``2017-07-14 04:40:00``."""
+    """Return Unix milliseconds in local time, as Stacosys does: ``2017-07-14 04:40:00``."""
     return _local(moment // 1_000)
 
 
 def read(text: str) -> int:
-    """Return the Unix milliseconds of a moment in RFC 3339. Raise ValueError for all else."""
+    """Return the Unix milliseconds of a time in RFC 3339. Raise ValueError for other texts."""
     try:
         moment = msgspec.convert(text, _Moment)
     except msgspec.ValidationError as error:
