@@ -1,14 +1,15 @@
-"""Backup: a whole copy of the database while it is in use, and the way back.
+"""Backup: copy the whole database while it is in use, and restore such a copy.
 
-The copy is made by VACUUM INTO on a read-only connection. That neither writes the database
-nor makes a checkpoint (see `sqlite`), so it needs no lock, and no server has to be asked: it reads
-one state of the data while the writer goes on. The copy grows under a name of its own, is checked
-as a whole and fsynced, and only then gets its name: a file with that name is complete, also after
-a power cut.
+The copy is made with VACUUM INTO on a read-only connection. That neither writes to the database nor
+makes a checkpoint (see `sqlite`), so it needs no lock and no help of a running server. It reads one
+state of the data while the writer goes on. The copy is written under a temporary name, checked as a
+whole and fsynced, and only then renamed: a file with the final name is complete, even after a power
+cut.
 
-To restore, the file is copied in the same way into the data folder, brought up to date and checked
-there, before anything is touched. The database that was there is kept beside it. What waits in the
-outbox of a backup may have been sent since it was made, so it is not sent unless that is wanted.
+To restore, the file is copied in the same way into the data folder, then migrated and checked
+there, before anything is replaced. The previous database is kept beside it. Messages that wait in
+the outbox of the backup may have been sent since it was made. So they are not sent, unless the
+operator asks for it.
 
 Errors: BackupError, and those of `sqlite` and `settings.data_dir`.
 """
@@ -36,25 +37,29 @@ T = TypeVar("T")
 
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 5.0
-# Virtual machine instructions between two looks whether to go on.
+# Instructions of SQLite's virtual machine between two checks whether to go on.
 STEP: Final = 100_000
-# A copy must leave so much free for the service that writes on the same disk; in bytes.
+# The free space that a copy must leave to the service, which writes to the same disk; in bytes.
 RESERVE: Final = 16 << 20
-# A copy that grows, or was left behind by a crash, is called so.
+# The end of the name of an unfinished copy, also of one left behind by a crash.
 PART: Final = ".part"
-# What moderators read of a mail that waited in a backup.
+# The error that moderators see at a mail that waited in the outbox of a restored backup.
 HELD: Final = "held back: it came with a backup, and may have been sent since that was made"
-# What a file system answers that has no second names for a file.
+# Errors of file systems without hard links.
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
 
 class BackupError(Exception):
-    """No copy was made, or nothing was restored; the text says why, and what to do."""
+    """No copy was made, or nothing was restored; the text says why and what to do."""
 
 
 class RestoreResult(NamedTuple):
-    """What is in place now: its comments, the moment of the newest (Unix milliseconds), where the
-    database before it is kept, its faults, and how many mails and messages were held back."""
+    """What was restored.
+
+    `comments` is how many comments there are now, `newest` the time of the newest (Unix
+    milliseconds), `kept` where the previous database is, `faults` what `integrity` found, and
+    `held` how many messages of the outbox will not be sent.
+    """
 
     comments: int
     newest: int | None
@@ -72,11 +77,12 @@ def write(
     told: Callable[[float], None] = lambda _: None,
     idle: bool = False,
 ) -> int:
-    """Copy `database`, which may be in use, to `target` (mode 0600); returns its size in bytes.
+    """Copy `database`, which may be in use, to `target` (mode 0600); return its size in bytes.
 
-    An older backup at `target` is replaced when the new one is whole; anything else is left alone,
-    unless it is to `replace`. Ends soon when it is `unwanted`. `told` is called with the share that
-    is done. Nobody writes an `idle` database meanwhile. Raise BackupError, DatabaseError.
+    An older backup at `target` is replaced once the new one is complete. Another file there is only
+    replaced with `replace`. The copy stops soon after `unwanted` returns True. `told` is called
+    with the share that is done, from 0 to 1. With `idle`, the caller guarantees that nobody writes
+    to `database` meanwhile. Raise BackupError, DatabaseError.
     """
     if os.path.lexists(target):
         if target.exists() and target.samefile(database):
@@ -106,7 +112,7 @@ def write(
 
 
 def _is_backup(target: Path) -> bool:
-    """Return whether a file holds a database of ours."""
+    """Return whether a file holds a database of this program."""
     try:
         upgrade.look(target)
         _ask(target, _summary)
@@ -118,7 +124,10 @@ def _is_backup(target: Path) -> bool:
 def _watching(
     database: Path, part: Path, unwanted: Callable[[], bool], told: Callable[[float], None]
 ) -> Callable[[], bool]:
-    """Return `unwanted`, which tells how far the copy is at each call; the rest is its check."""
+    """Return a function like `unwanted` that also reports the progress of the copy.
+
+    Copying counts as 80 % of the work, checking the copy as the rest.
+    """
     size = max(database.stat().st_size, 1)
 
     def look() -> bool:
@@ -155,7 +164,7 @@ def _reason(error: sqlite3.Error, database: Path, part: Path) -> Exception:
 
 
 def _look_for_room(connection: sqlite3.Connection, part: Path) -> None:
-    """Raise BackupError where the copy would fill the disk, on which others write, too."""
+    """Raise BackupError if the copy would leave less than RESERVE bytes free on the disk."""
     [pages], [free], [size] = (
         connection.execute(f"PRAGMA {name}").fetchone()
         for name in ("page_count", "freelist_count", "page_size")
@@ -180,7 +189,7 @@ def _damage(path: Path, unwanted: Callable[[], bool]) -> list[str]:
 
 
 def _place(part: Path, target: Path, *, replace: bool) -> None:
-    """Give the file its name, which nobody else must have taken meanwhile. Raise OSError."""
+    """Rename `part` to `target`, and fail if `target` exists, unless `replace`. Raise OSError."""
     if replace:
         part.replace(target)
         return
@@ -193,7 +202,7 @@ def _place(part: Path, target: Path, *, replace: bool) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have the file or folder on the disk before this returns. Raise OSError."""
+    """Flush a file or folder to the disk (fsync). Raise OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -209,13 +218,14 @@ def restore(
     send: bool = False,
     told: Callable[[float], None] = lambda _: None,
 ) -> RestoreResult:
-    """Put the database in the file `source` in the place of that in the folder `data`.
+    """Replace the database in the folder `data` by that in the file `source`.
 
-    What waits in its outbox is sent only where it is to `send`. `told` is called with the share of
-    the copy that is done.
-    Raises, with nothing changed: DatabaseBusy while a server runs, DatabaseUnusable where the file
-    is damaged, foreign or newer, BackupError where it is no backup or, unless with `force`, where
-    its counts are wrong.
+    With `send`, messages that wait in its outbox are sent. `told` is called with the share of the
+    copy that is done, from 0 to 1.
+
+    These errors are raised before anything is changed: DatabaseBusy while a server runs,
+    DatabaseUnusable if the file is damaged, foreign or newer than this program, and BackupError if
+    it is no backup or, without `force`, if its counts are wrong.
     """
     if not source.is_file():
         raise BackupError(f"{source} is no file. Name a backup.")
@@ -242,7 +252,10 @@ def restore(
 
 
 def _hold(path: Path) -> int:
-    """Let nothing be sent that waits in the database at `path`; how much. Raise DatabaseError."""
+    """Mark all waiting messages of the database at `path` as not to be sent; return how many.
+
+    Raise DatabaseError.
+    """
     connection = sqlite.connect(path, PATIENCE)
     try:
         return outbox.hold(Transaction(connection, []), HELD, SYSTEM_CLOCK.now_ms())
@@ -260,7 +273,7 @@ def _summary(reader: Reader) -> tuple[int, int | None]:
 
 
 def _ask(path: Path, work: Callable[[Reader], T]) -> T:
-    """Read in a file that nobody writes. Raise DatabaseError and what `work` raises."""
+    """Run `work` on a file to which nobody writes. Raise DatabaseError and what `work` raises."""
     return sqlite.ask(path, lambda: sqlite.connect_reading(path, PATIENCE, idle=True), work)
 
 
@@ -273,16 +286,17 @@ def _free_name(current: Path) -> Path:
 
 
 def _exchange(current: Path, new: Path) -> Path | None:
-    """Put `new` in the place of `current`; where that is kept. Raise OSError.
+    """Put `new` in the place of `current`; return where that one is kept. Raise OSError.
 
-    The log of a database must never meet another one: so it is brought into its file first, or,
-    where the file is too damaged for that, it is kept beside it.
+    A database must never be opened with the write-ahead log of another one. So the old log is
+    checkpointed into its file first; if the file is too damaged for that, the log is kept beside
+    it.
     """
     kept = None
     if current.exists():
         kept = _free_name(current)
         with contextlib.suppress(DatabaseError, sqlite3.Error):
-            upgrade.look(current)  # SQLite throws the log of a damaged file away
+            upgrade.look(current)  # raises for a damaged file, whose log SQLite would discard
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()
         _place(current, kept, replace=False)
         for end in ("-wal", "-journal"):
@@ -290,7 +304,7 @@ def _exchange(current: Path, new: Path) -> Path | None:
             if log.exists():
                 log.rename(kept.with_name(kept.name + end))
         current.with_name(current.name + "-shm").unlink(missing_ok=True)
-    if os.geteuid() == 0:  # who restores for a service must not lock it out
+    if os.geteuid() == 0:  # root must not take the file from the service's user
         owner = current.parent.stat()
         os.chown(new, owner.st_uid, owner.st_gid)
     new.replace(current)

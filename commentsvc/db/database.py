@@ -1,10 +1,10 @@
-"""The database as the service sees it: many writes in one transaction, and several readers.
+"""The database of the service: one writer that groups writes, and several readers.
 
-One thread, the `writer`, holds the only connection that writes; it groups what waits
-into transactions. Readers are `query_only` connections, one for `read_now` and one per reader OS
-thread. Reads of the public have reader threads of their own: however many wait, neither moderators
-nor submissions wait with them. In WAL mode readers neither wait for the writer nor hold it up, and
-what they begin after an acknowledgement sees what was acknowledged.
+One thread, the `writer`, holds the only connection that writes; it runs all waiting writes in one
+transaction. Readers are `query_only` connections: one for `read_now`, and one for each reader
+thread. Public reads have reader threads of their own, so that many of them delay neither moderators
+nor submissions. In WAL mode readers and the writer do not wait for each other, and a read that
+begins after a write was acknowledged sees that write.
 """
 
 import asyncio
@@ -33,23 +33,23 @@ from commentsvc.settings.schema import DatabaseSettings
 
 P = ParamSpec("P")
 
-READERS: Final = 2  # threads of each kind, for reads too long for the loop; they rarely wait
+READERS: Final = 2  # threads of each kind, for reads that would block the event loop for too long
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
-LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for such a lock
+LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may block the event loop for such a lock
 DEFAULTS: Final = DatabaseSettings()
 WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
 
 
 class Database:
-    """The one SQLite file of a service. `migrations.upgrade` has made or checked it before.
+    """The SQLite file of a service, which `migrations.upgrade` has made or checked before.
 
-    In `settings`, `queue` bounds the writes, and the reads, that wait; at `checkpoint_pages` the
-    log is brought into the file, which costs two fsyncs more, at 0 never. `purge` gets the tags of
-    each committed transaction, on the writer's thread; `announce` gets them before the COMMIT, and
-    () after the purge.
+    In `settings`, `queue` is the most writes, and the most reads, that may wait. After
+    `checkpoint_pages` pages the log is copied into the file, which costs two more fsyncs; 0 means
+    never. `purge` is called with the cache tags of each committed transaction, on the writer's
+    thread. `announce` is called with them before the COMMIT, and with () after the purge.
 
-    The `work` to run is a function of a Reader or Transaction and of the arguments that follow it,
-    as in ``await database.read(find, comment_id)``.
+    The `work` of each method is a function of a Reader or Transaction and of the arguments that
+    follow, as in ``await database.read(find, comment_id)``.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Database:
     def open(self, *, cache: int = WRITER_CACHE) -> None:
         """Connect, and start the writer and the readers. Raise DatabaseError.
 
-        `cache` is how much of the file the writer keeps in memory, in KiB.
+        `cache` is the size of the writer's page cache in KiB.
         """
         register_adapters()
         try:
@@ -101,7 +101,7 @@ class Database:
             if isinstance(known, DatabaseBusy | DatabaseUnusable):
                 raise known from error
             raise DatabaseUnusable(f"{self._path} cannot be opened ({error})") from error
-        writing.text_factory = decode  # what is damaged can be moderated; the writer reads little
+        writing.text_factory = decode  # damaged texts can be moderated; the writer reads few texts
         self._start("writer", self._run_writer, writing)
         for number, (reads, connection) in enumerate(readers, 1):
             self._start(f"reader-{number}", partial(self._run_reader, reads), connection)
@@ -113,7 +113,8 @@ class Database:
     ) -> T:
         """Run `work` in the next transaction; return after its COMMIT and its purge.
 
-        What `work` raises undoes `work` alone and is raised here. Raise DatabaseError.
+        An exception of `work` rolls back the changes of `work` alone and is raised here. Raise
+        DatabaseError.
         """
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._writes.put(job)
@@ -128,13 +129,13 @@ class Database:
     def begin_each(
         self, bulk: BatchOperation[I, T], item: I, done: Callable[[Job[T]], None]
     ) -> None:
-        """As `write_each`, but `done` is called on the loop, with the job. It raises nothing."""
+        """Do as `write_each`, but call `done` with the job on the event loop; it must not raise."""
         self._writes.put(Job(bulk.one, (item,), {}, asyncio.get_running_loop(), bulk, done))
 
     def write_now(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `write`, blocking the caller: for programs that have no event loop."""
+        """Do as `write`, but block the caller: for programs without an event loop."""
         job = Job(work, args, kwargs, None)
         self._writes.put(job)
         return job.future.result()  # type: ignore[no-any-return]  # Job says why it is Any
@@ -142,9 +143,9 @@ class Database:
     async def read(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on a reader, all of it on one state of the database. Raise DatabaseError.
+        """Run `work` on a reader; all of its queries see one state. Raise DatabaseError.
 
-        It is for moderators, submissions and our own work.
+        This is for moderators, submissions and background tasks.
         """
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._reads.put(job)
@@ -153,7 +154,7 @@ class Database:
     async def read_for_public(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `read`, on other readers: for what anybody may ask for without signing in."""
+        """Do as `read`, on other readers: for requests that need no sign-in."""
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         self._public_reads.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
@@ -161,9 +162,9 @@ class Database:
     def read_now(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run short indexed reads here and now; each statement sees the state of its moment.
+        """Run short indexed reads on the event loop's thread, without waiting for a reader.
 
-        Unless it is `Reader.whole` that runs them.
+        Each statement sees the state of its own moment, unless `work` uses `Reader.whole`.
         """
         if self._inline is None:
             raise DatabaseClosed("the database is closed")
@@ -178,11 +179,11 @@ class Database:
             raise known from error
 
     async def close(self) -> None:
-        """Finish what is queued, then let go of the file. What comes later: DatabaseClosed."""
+        """Finish what is queued, then close the file. Later calls raise DatabaseClosed."""
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """As `close`, blocking the caller."""
+        """Do as `close`, but block the caller."""
         self._reads.close()
         self._public_reads.close()
         self._writes.close()
@@ -196,7 +197,7 @@ class Database:
         return self._connections[-1]
 
     def _disconnect(self) -> None:
-        while self._connections:  # the writer's last: the last to close makes the checkpoint
+        while self._connections:  # the writer's last: the last one to close makes the checkpoint
             self._connections.pop().close()
 
     def _start(

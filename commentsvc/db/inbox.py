@@ -1,7 +1,8 @@
-"""The queue of mails that came in: stored first, and acted on afterwards.
+"""The queue of received mails: each is stored first and acted on later.
 
-So none is lost between a mailbox and us, whoever brings it and whether or not a server runs. What
-was acted on is kept for a while without its words, since the same mail may come again.
+So no mail is lost between the mailbox and the service, whoever delivers it and whether or not a
+server runs. A mail that was acted on is kept for a while without its text, to recognise it when it
+arrives again.
 """
 
 from typing import Final
@@ -11,9 +12,11 @@ from commentsvc.db.schema.inbox import ReceivedMail, ReceivedMailTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
-# Answers of one address within an hour: people write less, and programs that go mad more.
+# Mails accepted from one address within an hour: more than people write, and a bound for programs
+# that answer each other.
 HOURLY: Final = 30
-# A mail server tries for a week; a link works for 90 days at most.
+# How long a mail is remembered, in milliseconds: mail servers retry for a week, and our links work
+# for at most 90 days.
 KEPT: Final = 100 * DAY_MS
 
 _MAIL: Final = (
@@ -29,7 +32,7 @@ _MAIL: Final = (
 
 @prepared
 def find_waiting() -> Select:
-    """Return the oldest mail that was not acted on."""
+    """Return the query for the oldest mail that was not acted on."""
     waiting = ReceivedMailTable.select(ReceivedMailTable.id, *_MAIL)
     return (
         waiting.where(ReceivedMailTable.done_at.is_null()).order_by(ReceivedMailTable.id).limit(1)
@@ -45,7 +48,7 @@ def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
 
 
 def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
-    """Store a mail at the moment `now` (Unix milliseconds); return why not, "" if it is stored."""
+    """Store a mail at the time `now` (Unix ms); return "", or the reason why it was refused."""
     if len(tx.query(_find_recent, mail.recipient, now - HOUR_MS, HOURLY)) >= HOURLY:
         return f"there were {HOURLY} from its address within an hour"
     row = {name: getattr(mail, name) for name in mail.__struct_fields__} | {"received_at": now}
@@ -56,13 +59,13 @@ def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
 
 
 def next_waiting(reader: Reader) -> tuple[int, ReceivedMail] | None:
-    """Return the id and content of the oldest mail that was not acted on; None for none."""
+    """Return the id and content of the oldest mail that was not acted on; None if there is none."""
     row = reader.first(find_waiting)
     return (row[0], ReceivedMail(*row[1:])) if row else None
 
 
 def finish(tx: Transaction, mail_id: int, now: int) -> None:
-    """Note that a mail was acted on, and forget the oldest ones."""
+    """Note that a mail was acted on, and delete those that are older than KEPT."""
     done = ReceivedMailTable.update(done_at=now, words="")
     tx.change(done.where(ReceivedMailTable.id == mail_id))
     tx.change(ReceivedMailTable.delete().where(ReceivedMailTable.done_at < now - KEPT))

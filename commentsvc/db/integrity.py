@@ -1,7 +1,7 @@
-"""What must hold in the whole file, and whether it does: for `commentsvc check`.
+"""Checks of the whole database file, for `commentsvc check`.
 
-Counts are kept by the transactions that change what is counted, and nothing repairs them
-in silence: a difference is a fault of ours that somebody should report. So this only looks.
+Each transaction also updates the counts of what it changes. Nothing corrects them silently: a wrong
+count is a bug that somebody should report. So these checks only read.
 """
 
 import sqlite3
@@ -16,13 +16,13 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import DatabaseUnusable, Reader, fault
 from commentsvc.model import APPROVED
 
-FAULTS: Final = 100  # rows that are named per kind of fault
+FAULTS: Final = 100  # the most rows that are listed for each kind of fault
 
 Parent = CommentTable.alias("parent")
 
 
 def _counted(table: Any, name: peewee.Field, key: peewee.Field) -> Select:  # Any: a model's class
-    """Return the query for the rows of a table that count comments wrongly, with both numbers."""
+    """Return the query for rows whose count of comments is wrong; it gives both numbers."""
     number = fn.COUNT(CommentTable.id)
     is_its = (key == table.id) & (CommentTable.status == literal(APPROVED))
     return (
@@ -33,7 +33,7 @@ def _counted(table: Any, name: peewee.Field, key: peewee.Field) -> Select:  # An
     )
 
 
-# What must hold between the rows: the fault's text, and the query for its rows.
+# Rules between rows: the text of the fault, and the query for the rows that break the rule.
 CHECKS: Final[tuple[tuple[str, Select], ...]] = (
     (
         "the thread {0} says that it has {1} approved comments, but it has {2}",
@@ -62,7 +62,7 @@ CHECKS: Final[tuple[tuple[str, Select], ...]] = (
         .where(CommentTable.thread != Parent.thread),
     ),
 )
-# SQLite checks references when a row is written, by a connection that was told to.
+# SQLite checks foreign keys only at a write, on a connection with foreign_keys=ON.
 _REFERENCES: Final = (
     "{0} {1} refers to a {2} that does not exist",
     'SELECT "table", rowid, parent FROM pragma_foreign_key_check LIMIT ?',
@@ -72,11 +72,11 @@ _REFERENCES: Final = (
 def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> list[str]:
     """Return what is wrong with the file, and which counts and places do not fit the rows.
 
-    `told` is called with the share that is done. Raises sqlite3.Error where the file cannot be read
-    just now.
+    `told` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the file
+    cannot be read now.
     """
     steps = len(CHECKS) + 3
-    if faults := damage(reader):  # what the rows of a damaged file say is worth nothing
+    if faults := damage(reader):  # the rows of a damaged file cannot be trusted
         return [f"the file is damaged: {text}" for text in faults]
     told(1 / steps)
     if faults := damaged_texts(reader):

@@ -10,8 +10,8 @@ from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 class Lock:
     """The right to write in a data directory, held by one process at a time (flock on DATA/lock).
 
-    Take it before `migrations.upgrade` and keep it while the database is open. One that another
-    process has handed over is given as its descriptor, `held`.
+    Take it before `migrations.upgrade` and keep it while the database is open. `held` is the
+    descriptor of a lock that another process has handed over.
     """
 
     def __init__(self, directory: Path, held: int = -1) -> None:
@@ -19,7 +19,7 @@ class Lock:
         self._fd = held
 
     def __enter__(self) -> "Lock":
-        """Take the lock. Raise DatabaseBusy, naming the holder; DatabaseFull; OSError."""
+        """Take the lock. Raise DatabaseBusy, which names the holder; DatabaseFull; OSError."""
         fd = self._fd
         if fd < 0:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -43,10 +43,10 @@ class Lock:
         return self
 
     def fileno(self) -> int:
-        """Return the descriptor that is locked; whoever has a copy of it holds the lock, too."""
+        """Return the locked descriptor; a process with a duplicate of it holds the lock too."""
         return self._fd
 
     def __exit__(self, *_: object) -> None:
-        """Give the lock back; the file stays, so that no two processes lock different files."""
+        """Release the lock; the file stays, so that no two processes lock different files."""
         os.close(self._fd)
         self._fd = -1

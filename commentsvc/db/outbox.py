@@ -1,21 +1,21 @@
-"""The outbox queue: what is put into it, and what becomes of it.
+"""The outbox: messages that wait to be sent, and what became of them.
 
-A row is written by the very transaction that stores or changes what it tells of, so that
-no crash comes between the two. Who is told stands in the table `target`, which a start brings in
-line with the settings: one statement then does it for a whole batch of submissions, and costs a
-look at an empty table where nobody wants to be told. (A command that works without a server writes
-rows by the same table; the server's next start sends them.)
+A row is written by the same transaction that stores or changes the comment it is about, so that no
+crash can separate the two. The table `target` lists who is told of new comments; each start of the
+server fills it from the settings. So one statement tells all targets of a whole batch of
+submissions, and costs a look at an empty table if there are none. A command that works without a
+server writes rows in the same way, and the server sends them after its next start.
 
     open ──▸ queued ──▸ sent        open: a digest that still collects, until it is due
                 │  ▴
                 ▾  └── retry        failed: refused for good, or still not sent at its deadline
              failed
 
-Where a target that is told of each comment got `HOURLY` mails within an hour, what comes then goes
-into a digest of an hour by itself: who floods a blog does not flood a mailbox.
+If a moderator who wants a mail for each comment got `HOURLY` of them within an hour, later comments
+are collected in a digest for an hour, so that a flood of comments does not become one of mails.
 
-A row is put off by growing pauses. Where the other side as a whole cannot be reached, all rows that
-are due there are put off together: one attempt tells of all.
+The pauses between the attempts for a row grow. If a server cannot be reached at all, all rows that
+are due there are retried later together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,24 +41,26 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import CLASSIFIER, SPAM
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
-# RFC 5321, 4.5.4.1: give up after 4 to 5 days at the earliest. A server may be down for five.
+# How long a message is retried, in milliseconds: RFC 5321, 4.5.4.1, asks for at least 4 to 5 days,
+# so that a server may be down for five.
 PATIENCE: Final = 7 * DAY_MS
-# Greylisting lets a mail pass after 5 minutes, mostly; later pauses double.
+# The first pause in milliseconds, which doubles after each attempt. Greylisting usually accepts a
+# mail after 5 minutes.
 FIRST_PAUSE: Final = MINUTE_MS
 LONGEST_PAUSE: Final = 6 * HOUR_MS
-# The first and the longest pause where readers wait for the answer; in milliseconds.
+# The first and the longest pause for channels on which readers wait, in milliseconds.
 PAUSES: Final = {CLASSIFIER: (5_000, 5 * MINUTE_MS)}
-# For the moderator to look back; what failed can be sent again.
+# How long rows are kept for moderators, in milliseconds; a failed one can be sent again.
 SENT_KEPT: Final = 30 * DAY_MS
 FAILED_KEPT: Final = 90 * DAY_MS
-TIDIED: Final = 1_000  # rows of one transaction
-# Mails of single comments to one moderator within an hour; later ones go into a digest.
+TIDIED: Final = 1_000  # rows deleted in one transaction
+# Mails about single comments to one moderator within an hour; later ones go into a digest.
 HOURLY: Final = 20
-ERROR_LENGTH: Final = 500  # characters kept of what a server said
+ERROR_LENGTH: Final = 500  # characters kept of a server's error message
 
 _ROW: Final = [getattr(OutboxTable, name) for name in OutboxRow.__struct_fields__]
 Other = OutboxTable.alias("other")
-# The words let SQLite use the indexes of some rows.
+# SQLite uses a partial index only if the query has the index's condition as literals.
 IS_QUEUED: Final = OutboxTable.state == literal(QUEUED)
 IS_OPEN: Final = OutboxTable.state == literal(OPEN)
 IS_DONE: Final = OutboxTable.state.in_([literal(SENT), literal(FAILED)])
@@ -71,9 +73,10 @@ def _insert(found: Select, row: Mapping[Any, object]) -> Select:
 
 @prepared
 def tell_submitted(first: Param, last: Param, now: Param) -> Select:
-    """Tell targets of comments; moderators' own are no news to moderators, but to programs.
+    """Return the query that tells the targets about new comments.
 
-    The cross join keeps SQLite from looking at the comments before it knows that there is a target.
+    Moderators get no mail about comments of moderators, but webhooks do. The cross join keeps
+    SQLite from reading the comments before it knows that there is a target.
     """
     is_digest = TargetTable.digest_ms > 0
     due = now + TargetTable.digest_ms
@@ -143,7 +146,7 @@ def find_told(channel: Param, recipient: Param, since: Param, most: Param) -> Se
 
 @prepared
 def find_due(channel: Param, now: Param, most: Param) -> Select:
-    """Return the rows that a channel has to send by now."""
+    """Return the query for the rows that a channel has to send by now."""
     waiting = OutboxTable.select(*_ROW).where(
         IS_QUEUED, OutboxTable.channel == channel, OutboxTable.due_at <= now
     )
@@ -160,7 +163,7 @@ def _settle(state: Param, now: Param, error: Param, post_id: Param) -> Select:
 
 @prepared
 def close_due(now: Param) -> Select:
-    """Queue the digests that are due."""
+    """Return the query that queues the digests that are due."""
     closed = OutboxTable.update(
         state=QUEUED, last_comment_id=CommentTable.select(fn.MAX(CommentTable.id))
     )
@@ -168,7 +171,7 @@ def close_due(now: Param) -> Select:
 
 
 def done_before(state: str, moment: int) -> Select:
-    """Return the query for the ids of some rows that have been in `state` since before then."""
+    """Return the query for the ids of at most TIDIED rows in `state` since before that time."""
     return (
         OutboxTable.select(OutboxTable.id)
         .where(OutboxTable.state == literal(state), IS_DONE, OutboxTable.due_at < moment)
@@ -178,7 +181,7 @@ def done_before(state: str, moment: int) -> Select:
 
 @prepared
 def count_waiting() -> Select:
-    """Return how many rows wait on each channel, and since when."""
+    """Return the query for how many rows wait on each channel, and since when."""
     queued = OutboxTable.select(
         OutboxTable.channel, fn.COUNT(OutboxTable.id), fn.MIN(OutboxTable.created_at)
     )
@@ -187,16 +190,16 @@ def count_waiting() -> Select:
 
 @prepared
 def count_failed() -> Select:
-    """Return how many rows failed on each channel."""
+    """Return the query for how many rows failed on each channel."""
     failed = OutboxTable.select(OutboxTable.channel, fn.COUNT(OutboxTable.id))
     is_failed = OutboxTable.state == literal(FAILED)
     return failed.where(is_failed, IS_DONE).group_by(OutboxTable.channel)
 
 
 class ChannelBacklog(msgspec.Struct, frozen=True, gc=False):
-    """What a channel has not sent: how many rows wait and failed, and since when the oldest waits.
+    """How many rows of a channel wait, how many failed, and since when the oldest waits.
 
-    `oldest` is in Unix milliseconds, 0 where none waits.
+    `oldest` is in Unix milliseconds, 0 if none waits.
     """
 
     queued: int = 0
@@ -205,9 +208,9 @@ class ChannelBacklog(msgspec.Struct, frozen=True, gc=False):
 
 
 def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
-    """Bring the table of targets in line with the settings.
+    """Make the table of targets equal to those of the settings.
 
-    What was to be sent to a target that is gone is not sent.
+    Messages that wait for a removed target are not sent.
     """
     wanted = {(target.channel, target.recipient): target for target in targets}
     rows = tx.query(TargetTable.select(TargetTable.channel, TargetTable.recipient))
@@ -238,12 +241,12 @@ def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
 
 
 def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
-    """Mail that address the links to all written with it, in the `language` of that tag."""
+    """Queue a mail to that address with links to all comments written with it."""
     _tell_one(tx, "own", email, now, language)
 
 
 def invite(tx: Transaction, email: str, now: int, language: str) -> None:
-    """Mail that address the link of its invitation, in the `language` of that tag."""
+    """Queue a mail to that address with the link of its invitation; `language` is a tag."""
     _tell_one(tx, "invitation", email, now, language)
 
 
@@ -255,7 +258,7 @@ def _tell_one(tx: Transaction, kind: str, email: str, now: int, language: str) -
         OutboxTable.state: QUEUED,
         OutboxTable.created_at: now,
         OutboxTable.due_at: now,
-        OutboxTable.expires_at: now + DAY_MS,  # who asked waits for it: later it is of no use
+        OutboxTable.expires_at: now + DAY_MS,  # the person waits for it; a later mail is of no use
         OutboxTable.language: language,
     }
     tx.change(OutboxTable.insert(row))
@@ -264,7 +267,7 @@ def _tell_one(tx: Transaction, kind: str, email: str, now: int, language: str) -
 def acknowledge(
     tx: Transaction, kind: str, recipient: str, comment_id: int, language: str, now: int
 ) -> None:
-    """Mail that address what an answer of its did; see `delivery.mail` for the kinds."""
+    """Queue a mail that says what an answer by mail did; see `delivery.mail` for the kinds."""
     row = {
         OutboxTable.channel: MAIL,
         OutboxTable.kind: kind,
@@ -280,16 +283,17 @@ def acknowledge(
 
 
 def changed(tx: Transaction, ids: Iterable[int], now: int) -> None:
-    """Tell those targets that want it of changes of the comments `ids`."""
+    """Tell the targets that want to know of changes that the comments `ids` were changed."""
     if tx.first(_wants_changes):
         tx.change_each(_tell_change, [(number, now) for number in ids])
 
 
 def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int) -> None:
-    """Start the builders behind these channels, each after a pause of so many milliseconds.
+    """Queue a call to the build hooks of these channels, each after a delay in milliseconds.
 
-    An open row collects until nothing more came for the delay, but ten times as long at most; so
-    does one that waits for another attempt. One that is due may be on its way already.
+    An open row waits until the delay has passed without a further request, but at most ten times
+    the delay. A row that waits for another attempt collects requests in the same way. A row that is
+    due may be on its way already, so a new one is added.
     """
     for channel, delay in delays:
         on_channel = OutboxTable.channel == channel
@@ -319,12 +323,12 @@ def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int)
 
 
 def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
-    """Return the rows that `channel` has to send by now, at most `limit`, the longest due first."""
+    """Return at most `limit` rows that `channel` has to send by now, the longest due first."""
     return [OutboxRow(*row) for row in reader.query(find_due, channel, now, limit)]
 
 
 def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
-    """Return whether a row would be one mail too many for its recipient within this hour."""
+    """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
     if post.kind != "submitted" or post.channel != MAIL:
         return False
     sent = reader.query(find_told, post.channel, post.recipient, now - HOUR_MS, HOURLY)
@@ -332,7 +336,7 @@ def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
 
 
 def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
-    """Put what a row tells of, and all comments after it, into a digest that is due in an hour."""
+    """Move a row's comment, and all comments after it, into a digest that is due in an hour."""
     due = now + HOUR_MS
     is_it = (OutboxTable.id == post.id) & (OutboxTable.state == QUEUED)
     is_its_digest = (
@@ -345,29 +349,29 @@ def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
             kind="digest", state=OPEN, due_at=due, expires_at=due + PATIENCE
         )
         tx.change(becomes.where(is_it))
-    # It tells of all from the first of them on.
+    # The digest lists all comments from this one on.
     widened = OutboxTable.update(comment=post.comment_id)
     tx.change(widened.where(is_its_digest, OutboxTable.comment > post.comment_id))
 
 
 def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
-    """Note that a row was sent, or with an `error` that it never will be."""
+    """Note that a row was sent or, with an `error`, that it never will be."""
     tx.change(_settle, FAILED if error else SENT, now, _bounded(error), post.id)
 
 
 def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
-    """Try this row again after a pause, or give it up at its deadline."""
+    """Retry this row after a pause, or let it fail at its deadline."""
     _retry(tx, post.channel, OutboxTable.id == post.id, error, now)
 
 
 def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
-    """As `retry_later`, for all rows that are due on `channel`."""
+    """Do as `retry_later`, for all rows that are due on `channel`."""
     is_due = (OutboxTable.channel == channel) & (OutboxTable.due_at <= now)
     _retry(tx, channel, is_due, error, now)
 
 
 def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: int) -> None:
-    """Put off the queued rows of a condition by growing pauses, but none beyond its deadline."""
+    """Delay queued rows that meet `condition` by growing pauses, but not past their deadline."""
     first, longest = PAUSES.get(channel, (FIRST_PAUSE, LONGEST_PAUSE))
     rows = OutboxTable.select(OutboxTable.id, OutboxTable.attempts, OutboxTable.expires_at)
     changes = []
@@ -379,17 +383,17 @@ def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: in
 
 
 def drop(tx: Transaction, post: OutboxRow) -> None:
-    """Forget a row that has nothing to tell any more."""
+    """Delete a row that has nothing to tell any more."""
     tx.change(OutboxTable.delete().where(OutboxTable.id == post.id))
 
 
 def close_digests(tx: Transaction, now: int) -> None:
-    """Let the digests that are due be sent, with all comments there are; later ones open anew."""
+    """Queue the digests that are due; later comments open new ones."""
     tx.change(close_due, now)
 
 
 def hold(tx: Transaction, error: str, now: int) -> int:
-    """Send nothing of what waits, unless it is retried; how many rows. `error` says why."""
+    """Let all waiting rows fail with `error`, until they are retried; return how many."""
     newest = CommentTable.select(fn.MAX(CommentTable.id))
     last = Case(None, [(OutboxTable.state == OPEN, newest)], OutboxTable.last_comment_id)
     held = OutboxTable.update(state=FAILED, due_at=now, error=error, last_comment_id=last)
@@ -397,14 +401,14 @@ def hold(tx: Transaction, error: str, now: int) -> int:
 
 
 def delete_old(tx: Transaction, now: int) -> None:
-    """Forget what was sent, and what failed, long ago; some of it where it is much."""
+    """Delete at most TIDIED rows that were sent long ago, and as many that failed long ago."""
     for state, kept in ((SENT, SENT_KEPT), (FAILED, FAILED_KEPT)):
         old = done_before(state, now - kept)
         tx.change(OutboxTable.delete().where(OutboxTable.id.in_(old)))
 
 
 def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
-    """Return what each channel has not sent; those that have sent everything are not in it."""
+    """Return the backlog of each channel that has waiting or failed rows."""
     failed: dict[str, int] = dict(reader.query(count_failed))
     waiting = {
         channel: ChannelBacklog(queued, failed.pop(channel, 0), oldest)
@@ -414,7 +418,7 @@ def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
 
 
 def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[OutboxRow]:
-    """Return the newest rows with an id below `before`, those in `state` where one is given."""
+    """Return the newest rows with an id below `before`, only those in `state` if it is given."""
     rows = OutboxTable.select(*_ROW).where(OutboxTable.id < before)
     if state is not None:
         rows = rows.where(OutboxTable.state == state)
@@ -423,16 +427,16 @@ def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[
 
 
 def recipient_of(reader: Reader, post_id: int) -> str | None:
-    """Return to whom a row is sent: an address, or a channel without any; None if it is gone."""
+    """Return the recipient of a row, or its channel if it has no recipient; None if it is gone."""
     known = OutboxTable.select(OutboxTable.recipient, OutboxTable.channel)
     row = reader.first(known.where(OutboxTable.id == post_id))
     return row[0] or row[1] if row else None
 
 
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
-    """Send rows that failed, or that wait for their next attempt, now; return their ids.
+    """Send failed rows, and rows that wait for their next attempt, now; return their ids.
 
-    Those that failed get their whole time again. Ids of other rows are passed over.
+    Failed rows get a new deadline. Ids of other rows are ignored.
     """
     return [
         post_id
@@ -448,6 +452,6 @@ def _send_again(post_id: Param, now: Param, expires: Param) -> Select:
 
 
 def _bounded(error: str) -> str:
-    """Return one line of an error; a server may say anything."""
+    """Return an error message as one line of at most ERROR_LENGTH printable characters."""
     text = "".join(c if c.isprintable() else " " for c in error[: 4 * ERROR_LENGTH])
     return " ".join(text.split())[:ERROR_LENGTH]

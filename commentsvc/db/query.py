@@ -1,9 +1,9 @@
-"""Queries that are written once, in peewee, for every engine.
+"""Queries that are written once, in peewee, and run on every database engine.
 
-peewee takes 0.1 to 0.5 ms to make SQL of a query, many times as long as running it. That is fine
-for what a moderator asks for now and then. What runs for each of many rows, or as part of a
-submission, is `prepared`: peewee makes its SQL when it runs for the first time, and from then on
-only values are bound. (What every request runs is written out by hand: `comments.statements`.)
+peewee takes 0.1 to 0.5 ms to compile a query to SQL, many times as long as SQLite takes to run it.
+That is fine for the pages of a moderator. A query that runs for each of many rows, or as part of a
+submission, is `prepared`: it is compiled when it first runs, and later only its values are bound.
+The few statements that every request runs are SQL texts in `comments.statements`.
 
     @prepared
     def _salt(moderator_id: Param) -> Query:
@@ -21,11 +21,11 @@ import peewee
 
 from commentsvc.db.schema.comments import schema
 
-Select: TypeAlias = Any  # Any: peewee's stubs know no query that its methods give
+Select: TypeAlias = Any  # Any: peewee's stubs do not type what its methods return
 
 
 class Param(peewee.ColumnBase):
-    """Where the value with this `index` will be bound."""
+    """A placeholder for the value with this `index`."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -36,14 +36,15 @@ class Param(peewee.ColumnBase):
 
 
 class Prepared:
-    """A query whose SQL is made once. Each parameter of `build` is a value that it is run with.
+    """A query that is compiled once. Each parameter of `build` stands for a value to bind.
 
-    Constants, which must not be bytes, become part of the SQL. Where SQLite compares a bound value
-    with the condition of an index, it makes a new plan each time that one is bound: 50 µs.
+    Constants become part of the SQL; they must not be bytes. A constant is better than a bound
+    value where it decides whether SQLite uses a partial index: SQLite would plan the query again
+    each time the value is bound, which takes 50 µs.
     """
 
     def __init__(self, build: Callable[..., Select], count: int | None = None) -> None:
-        """Take the function, and how many values it takes where that is not said by itself."""
+        """Take the function, and how many values it takes if its signature does not tell."""
         self._build = build
         self._count = build.__code__.co_argcount if count is None else count
         self._sql = ""
@@ -54,24 +55,24 @@ class Prepared:
         """The query's SQL."""
         if not self._sql:
             sql, self._places = self.made_for(schema)
-            self._sql = sql  # last: another thread may read it meanwhile
+            self._sql = sql  # set last, since another thread may check it at any time
         return self._sql
 
     def made_for(self, database: peewee.Database) -> tuple[str, Sequence[int]]:
-        """Return SQL for an engine, and which value is to be bound in each of its places."""
+        """Return the SQL for an engine, and the index of the value for each of its placeholders."""
         context: Any = database.get_sql_context(value_literals=True)  # Any: no stubs know it
         sql, places = context.parse(self._build(*map(Param, range(self._count))))
         return sql, places
 
     def bound(self, values: Sequence[object]) -> tuple[str, Sequence[object]]:
-        """Return the SQL, and what is to be bound in it."""
+        """Return the SQL and the values for its placeholders."""
         sql = self.sql
         return sql, [values[place] for place in self._places]
 
     def bound_each(
         self, rows: Iterable[Sequence[object]]
     ) -> tuple[str, Iterator[Sequence[object]]]:
-        """As `bound`, for each of `rows`."""
+        """Return the SQL and the values for its placeholders for each of `rows`."""
         return self.sql, (self.bound(values)[1] for values in rows)
 
 
@@ -80,7 +81,7 @@ Query: TypeAlias = peewee.BaseQuery | Prepared
 
 
 def insertion(*columns: peewee.Field) -> Prepared:
-    """Return the INSERT of a row of which the values of these columns are bound."""
+    """Return the INSERT of a row, with a value to bind for each of these columns."""
 
     def build(*values: Param) -> Select:
         return columns[0].model.insert(dict(zip(columns, values, strict=True)))
@@ -89,7 +90,7 @@ def insertion(*columns: peewee.Field) -> Prepared:
 
 
 def bound(query: Query, values: Sequence[object]) -> tuple[str, Sequence[object]]:
-    """Return the SQL of a query and what is to be bound in it; `values` are a prepared one's."""
+    """Return the SQL of a query and the values to bind; `values` are for a prepared query."""
     if isinstance(query, Prepared):
         return query.bound(values)
     sql, own = query.sql()
@@ -97,9 +98,8 @@ def bound(query: Query, values: Sequence[object]) -> tuple[str, Sequence[object]
 
 
 def literal(value: str) -> peewee.SQL:
-    """Return a word of ours that is part of the SQL.
+    """Return a constant text that becomes part of the SQL, and is not bound.
 
-    An index of some rows only is used where its condition stands in the query, not for a value that
-    is bound.
+    SQLite uses a partial index only if the condition of the index stands in the query as a literal.
     """
     return peewee.SQL(f"'{value}'")

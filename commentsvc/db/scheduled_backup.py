@@ -1,11 +1,12 @@
-"""Backups: made by the running server, at the times of the settings, and the oldest removed.
+"""Scheduled backups: the running server makes them, and removes the oldest.
 
-A backup is called after its moment, comments-20261121T120000Z.sqlite3, and nothing else is
-remembered: a restart neither makes one too early nor forgets one. One is due where no name is of
-the last hour, day or week; names of the future, left by a clock that went wrong, do not count.
+A backup is named after its time, comments-20261121T120000Z.sqlite3, and the names are the only
+state: a restart neither makes a backup too early nor skips one. A backup is due if no name is from
+the last hour, day or week. Names with a time in the future, from a clock that was wrong, are
+ignored.
 
-It is made on an thread that everything else goes before. A failure is told once in the log, by
-/metrics and on the dashboard, and tried again; no backup is removed before a newer one is whole.
+A backup is made by a thread of low priority. A failure is logged once, shown by /metrics and on the
+dashboard, and retried. An old backup is removed only after a newer one is complete.
 """
 
 import asyncio
@@ -30,10 +31,10 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 _log = logging.getLogger(__name__)
 
-# Between two looks whether one is due, and two attempts; in seconds.
+# Seconds between two checks whether a backup is due, and between two attempts.
 ROUND: Final = 60.0
 PERIODS_MS: Final = {"hourly": HOUR_MS, "daily": DAY_MS, "weekly": 7 * DAY_MS}
-# Under this nice value the scheduler gives way to nearly everything else.
+# The nice value of the thread: nearly everything else runs before it.
 NICE: Final = 15
 _MOMENT: Final = "comments-%Y%m%dT%H%M%SZ.sqlite3"
 _NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.sqlite3", re.ASCII)
@@ -42,8 +43,10 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 class BackupState(NamedTuple):
-    """How it stands: when the newest backup was made (Unix milliseconds, 0 for none) and its bytes,
-    the failures since the start, and the reason of the last one while no backup has followed it."""
+    """When the newest backup was made (Unix milliseconds, 0 for none) and its size in bytes.
+
+    `failures` counts those since the start; `error` is the last one, "" after a success.
+    """
 
     newest_at: int
     size: int
@@ -52,7 +55,7 @@ class BackupState(NamedTuple):
 
 
 class ScheduledBackup:
-    """The backups of the database file `database`, made as `settings` say."""
+    """Makes backups of the database file `database` as `settings` say."""
 
     def __init__(
         self,
@@ -72,7 +75,7 @@ class ScheduledBackup:
         self._error = ""
 
     def state(self) -> BackupState | None:
-        """How it stands; None where none are made."""
+        """Return the state of the backups; None if the settings ask for none."""
         if self._folder is None:
             return None
         made = _made(self._folder)
@@ -84,7 +87,7 @@ class ScheduledBackup:
         return BackupState(_moment(newest) if newest else 0, size, self._failures, self._error)
 
     async def run(self) -> None:
-        """Make those that are due, until cancelled; then one that is under way is given up."""
+        """Make backups when they are due, until cancelled; that also stops one in progress."""
         if self._folder is None:
             return
         loop = asyncio.get_running_loop()
@@ -94,10 +97,10 @@ class ScheduledBackup:
                     await loop.run_in_executor(worker, self.round)
                     await self._pause(ROUND)
             finally:
-                self._ending.set()  # the executor waits for its end
+                self._ending.set()  # the executor waits until the backup has stopped
 
     def round(self) -> None:
-        """Make a backup if one is due, and remove what is more than enough. Blocks; logs faults."""
+        """Make a backup if one is due, and remove the oldest. This blocks, and logs errors."""
         assert self._folder is not None
         try:
             if self._is_due(self._folder):
@@ -124,7 +127,7 @@ class ScheduledBackup:
         except OSError as error:
             reason = f"{folder} cannot be made: {error.strerror}."
             raise BackupError(f"{reason} Look at backup.directory and its owner.") from error
-        for left in folder.glob(f".comments-*{PART}"):  # by a crash: one process at a time is here
+        for left in folder.glob(f".comments-*{PART}"):  # by a crash: only one process works here
             left.unlink()
         target = folder / time.strftime(_MOMENT, time.gmtime(self._clock.now_ms() // 1_000))
         backup.write(self._database, target, unwanted=self._ending.is_set)
@@ -141,7 +144,7 @@ def _made(folder: Path) -> list[Path]:
 
 
 def _moment(path: Path) -> int:
-    """Return the Unix milliseconds that the name of a backup tells."""
+    """Return the time in the name of a backup, in Unix milliseconds."""
     try:
         return timegm(time.strptime(path.name, _MOMENT)) * 1_000
     except ValueError:  # no such day

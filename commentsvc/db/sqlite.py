@@ -1,9 +1,9 @@
-"""SQLite as we use it: how a connection is opened, what may be run on it, what its faults mean.
+"""SQLite connections: how they are opened, what may be run on them, what their errors mean.
 
-SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the
-same instant. Therefore exactly one connection does either (see `database`), all others are
-`query_only`, and memory mapping stays off. Only Litestream may be let make the checkpoints, all of
-them: the fault is in the program that makes one, and its versions since 0.5.17 are free of it.
+SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the same
+instant. Therefore exactly one connection does either (see `database`), all others are `query_only`,
+and memory mapping stays off. Litestream may make the checkpoints instead, but then all of them: the
+bug affects the program that makes a checkpoint, and Litestream is free of it since 0.5.17.
 
     DatabaseError
       DatabaseBusy       the queue is full, or another program holds a lock: try again soon
@@ -26,9 +26,9 @@ _log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Row = tuple[Any, ...]  # Any: SQLite's columns have no types that Python could know
+Row = tuple[Any, ...]  # Any: Python cannot know the types of SQLite's columns
 
-STATEMENTS: Final = 256  # prepared statements kept per connection: all of ours, many times over
+STATEMENTS: Final = 256  # prepared statements cached per connection, many more than there are
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _FULL = {
@@ -46,7 +46,7 @@ class DatabaseError(Exception):
 
 
 class DatabaseBusy(DatabaseError):
-    """The same request may succeed in a moment."""
+    """The same request may succeed a moment later."""
 
 
 class DatabaseClosed(DatabaseBusy):
@@ -54,15 +54,15 @@ class DatabaseClosed(DatabaseBusy):
 
 
 class DatabaseFull(DatabaseError):
-    """The file cannot take more: no space, an I/O error, or a read-only file."""
+    """The file cannot be written: no space, an I/O error, or a read-only file."""
 
 
 class DatabaseUnusable(DatabaseError):
-    """The file cannot be used at all; a person has to act."""
+    """The file cannot be used; the operator has to act."""
 
 
 def fault(error: Exception) -> DatabaseError | None:
-    """Return the DatabaseError for a failure of SQLite; None if file and machine are sound."""
+    """Return the DatabaseError for an error of SQLite; None if it is an error of the program."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
     if code in _BUSY:
         return DatabaseBusy(f"another program holds the database ({error})")
@@ -74,17 +74,17 @@ def fault(error: Exception) -> DatabaseError | None:
 
 
 def register_adapters() -> None:
-    """Let all connections of this process bind bytes and None faster.
+    """Register adapters for bytes and None, so that all connections bind them faster.
 
-    The sqlite3 module looks for an adapter of each such value, in many places and in vain, unless
-    it knows one: some of what writing a submission costs.
+    Without them, the sqlite3 module searches for an adapter of each such value in several places,
+    and finds none.
     """
     sqlite3.register_adapter(bytes, bytes)
     sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
 
 def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
-    """Open an existing file, in autocommit mode; `patience` in seconds. Raises sqlite3.Error."""
+    """Open an existing file in autocommit mode; `patience` is in seconds. Raise sqlite3.Error."""
     connection = sqlite3.connect(
         path.absolute().as_uri() + "?mode=rw",
         uri=True,
@@ -103,10 +103,10 @@ def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
 
 
 def connect_reading(path: Path, patience: float, *, idle: bool = False) -> sqlite3.Connection:
-    """Open a file so that nothing can be written and no checkpoint made, not even by closing it.
+    """Open a file so that neither using nor closing it writes anything or makes a checkpoint.
 
-    Where it is `idle`, nobody writes it meanwhile; without a log to read it then needs no locks,
-    and makes no file beside it. Raises sqlite3.Error.
+    With `idle`, the caller guarantees that nobody writes to it meanwhile; if there is no log,
+    reading then takes no locks and makes no file. Raise sqlite3.Error.
     """
     journals = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
     how = "immutable=1" if idle and not journals else "mode=ro"
@@ -116,21 +116,21 @@ def connect_reading(path: Path, patience: float, *, idle: bool = False) -> sqlit
 
 
 def is_damaged_text(error: Exception) -> bool:
-    """Return whether a text in the database is not UTF-8; the module has no code for it."""
+    """Return whether an error means a text that is not UTF-8; sqlite3 has no code for it."""
     return isinstance(error, sqlite3.OperationalError) and str(error).startswith(
         "Could not decode to UTF-8"
     )
 
 
-# Returns a text of the database, with U+FFFD in place of what is damaged. In C, since an export
-# decodes ten million texts.
+# Decode a text of the database, with U+FFFD for damaged bytes. This is a C function, since an
+# export decodes ten million texts.
 decode: Final[Callable[[bytes], str]] = methodcaller("decode", "utf-8", "replace")
 
 
 class Reader:
-    """What a `read` may do: run queries that change nothing.
+    """Runs queries that change nothing; `read` passes one to its `work`.
 
-    `execute(sql, params)` runs one statement and gives its cursor; it raises sqlite3.Error.
+    `execute(sql, params)` runs one statement and returns its cursor; it raises sqlite3.Error.
     """
 
     __slots__ = ("_connection", "execute")
@@ -142,23 +142,23 @@ class Reader:
     def whole(
         self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on one state of the database. Raises what it raises, and sqlite3.Error."""
+        """Run `work` on one state of the database. Raise what it raises, and sqlite3.Error."""
         try:
             self.execute("BEGIN")
             result = work(self, *args, **kwargs)
             self.execute("COMMIT")
         except Exception:
-            self._connection.rollback()  # does nothing where SQLite has done so
+            self._connection.rollback()  # does nothing if SQLite has rolled back already
             raise
         return result
 
     def mending(
         self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work`, which a damaged text made fail, with damaged texts mended.
+        """Run `work` again after a damaged text made it fail, with U+FFFD for damaged bytes.
 
-        So one damaged comment does not take the others with it. Texts are decoded in Python only
-        then: that would cost each list of comments a tenth.
+        So one damaged comment does not hide the others. Texts are decoded by Python only in this
+        case, since that makes each list of comments 10 % slower.
         """
         _log.error("a text in the database is damaged: `commentsvc check` says where")
         self._connection.text_factory = decode
@@ -168,11 +168,11 @@ class Reader:
             self._connection.text_factory = str
 
     def query(self, query: Query, *values: object) -> list[Row]:
-        """Run a peewee query and fetch its rows; `values` are those of a prepared one."""
+        """Run a peewee query and return all rows; `values` are bound to a prepared one."""
         return self.execute(*bound(query, values)).fetchall()
 
     def first(self, query: Query, *values: object) -> Row | None:
-        """As `query`, for the first row; None where there is none."""
+        """Return the first row of a query; None if there is none."""
         row: Row | None = self.execute(*bound(query, values)).fetchone()
         return row
 
@@ -182,7 +182,7 @@ class Reader:
         return int(self.execute(sql, (table,)).fetchone()[0])
 
     def each(self, query: Query, *values: object) -> Iterator[Row]:
-        """As `query`, but each row is fetched when it is asked for."""
+        """Run a peewee query and return an iterator, which fetches each row when it is needed."""
         return self.execute(*bound(query, values))
 
 
@@ -193,7 +193,7 @@ def ask(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Return what `work` reads from the file at `path`, on a connection opened by `dial`.
+    """Return the result of `work` on the file at `path`, through a connection opened by `dial`.
 
     Raise DatabaseError and what `work` raises.
     """
@@ -206,7 +206,10 @@ def ask(
 
 
 class Transaction(Reader):
-    """What a `write` may do: run statements, and name the answers that they make stale."""
+    """Runs statements and collects the tags of the answers that they make stale.
+
+    `write` passes one to its `work`.
+    """
 
     __slots__ = ("_tags", "execute_many")
 
@@ -216,15 +219,15 @@ class Transaction(Reader):
         self._tags = tags
 
     def insert(self, sql: str, row: Sequence[object]) -> int | None:
-        """Run the INSERT of one row, and return the id that it got; None where it was not stored.
+        """Run the INSERT of one row; return its id, or None if it was not stored.
 
-        This is for hot statements; RETURNING, which others have, costs 4 µs.
+        This is for hot statements: RETURNING, which other statements use, takes 4 µs more.
         """
         cursor = self.execute(sql, row)
         return cursor.lastrowid if cursor.rowcount else None
 
     def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
-        """As `insert` for each of `rows`: their ids, None where some were not stored."""
+        """Do as `insert` for each of `rows`; return their ids, or None if some were not stored."""
         if self.execute_many(sql, rows).rowcount != len(rows):
             return None
         [(last,)] = self.execute("SELECT last_insert_rowid()").fetchall()
@@ -235,17 +238,17 @@ class Transaction(Reader):
         return self.execute(*bound(query, values)).rowcount
 
     def change_each(self, query: Prepared, rows: Iterable[Sequence[object]]) -> int:
-        """As `change`, for the values of each of `rows`."""
+        """Run a query once for the values of each of `rows`; return how many rows it changed."""
         return self.execute_many(*query.bound_each(rows)).rowcount
 
     def purge(self, *tags: str) -> None:
-        """Forget, right after COMMIT, every stored answer under one of `tags`."""
+        """Purge all cached answers with one of `tags` right after the COMMIT."""
         self._tags.extend(tags)
 
     def mark(self) -> int:
-        """Return how many tags are named so far, for `forget`."""
+        """Return how many tags are collected so far, as the argument of `forget`."""
         return len(self._tags)
 
     def forget(self, mark: int) -> None:
-        """Take back the tags that were named after `mark`, since their work is undone."""
+        """Drop the tags that were added after `mark`, because their work was rolled back."""
         del self._tags[mark:]

@@ -1,22 +1,23 @@
 """The writer: one thread that changes the database, with many jobs in one transaction.
 
 An acknowledged comment must survive a power cut, and an fsync takes longer than a hundred
-submissions. So the writer takes what queued while its last fsync ran, gives each job a SAVEPOINT
-inside one transaction, commits once, purges the cached responses that the transaction made stale,
-and only then resolves the futures, with a single call into each event loop. Announce, commit,
-purge, answer: the order is kept here and nowhere else. Between COMMIT and purge, reads see the new
-state while stored answers still tell the old one; so the tags are announced before, and whoever
-answers by such a read sees to it that nobody reads the old state after it (see `http.bridge`).
+submissions. So the writer takes all jobs that were queued during its last fsync, runs each in a
+SAVEPOINT inside one transaction, commits once, purges the cached responses that became stale, and
+only then resolves the futures, with a single call into each event loop. Announce, commit, purge,
+answer: the order is ensured here and nowhere else. Between COMMIT and purge, reads see the new
+state while the cache still has the old one. So the tags are announced before the COMMIT, and a
+handler that answers from such a read prevents that the old answer is sent after it (see
+`http.bridge`).
 
-Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. Where that fails,
-all of them are undone and each is done alone, so one bad item never costs its neighbours.
+Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. If that fails, all
+of them are rolled back and each is run alone, so one invalid item does not affect its neighbours.
 
-A full disk, an I/O error or another program's lock fails the jobs of one transaction, and the next
-transaction tries again: the service recovers by itself.
+A full disk, an I/O error or another program's lock fails the jobs of one transaction. The next
+transaction is tried again, so the service recovers by itself.
 
-An executor costs 100 µs per item, most of it for waking two sides. Here jobs wait in a bounded
-queue, the thread takes many at once, and a whole batch of outcomes goes back with one call into
-each event loop. The reader threads use the same queue.
+An executor costs 100 µs per item, mostly for waking two threads. Here jobs wait in a bounded queue,
+the thread takes many at once, and all results go back with one call into each event loop. The
+reader threads use the same queue.
 """
 
 import asyncio
@@ -44,8 +45,8 @@ I = TypeVar("I")  # noqa: E741 - an item
 class BatchOperation(Generic[I, T]):
     """Work that costs less for many items together than for each alone.
 
-    `many` gives one outcome for each item, in their order. Where it raises, whatever it raises, it
-    is undone and each item is done by `one`, which then raises for the items it concerns.
+    `many` returns one result for each item, in their order. If it raises any exception, it is
+    rolled back and `one` is run for each item, which then raises only for the items at fault.
     """
 
     __slots__ = ("many", "one")
@@ -61,11 +62,11 @@ class BatchOperation(Generic[I, T]):
 
 @dataclass(slots=True, eq=False)
 class Job(Generic[T]):
-    """One piece of work on its way to a writer or reader, then its outcome on the way back.
+    """A call of `work` that waits for a writer or reader thread, and later its result.
 
-    It is `work` with `args` and `kwargs` behind the Reader or Transaction. With a `bulk`, `work` is
-    its `one`, and `args` the item alone. Where there is a `done`, it is called with the job on its
-    loop, and there is no future.
+    `args` and `kwargs` follow the Reader or Transaction. With a `bulk`, `work` is `bulk.one` and
+    `args` is the item alone. With `done`, there is no future: `done` is called with the job on its
+    loop.
     """
 
     work: Callable[..., T]
@@ -74,7 +75,7 @@ class Job(Generic[T]):
     loop: asyncio.AbstractEventLoop | None
     bulk: BatchOperation[Any, T] | None = None
     done: "Callable[[Job[T]], None] | None" = None
-    future: Any = field(init=False, default=None)  # Any: there are two kinds
+    future: Any = field(init=False, default=None)  # Any: it is an asyncio or a concurrent future
     result: T | None = field(init=False, default=None)
     error: Exception | None = field(init=False, default=None)
 
@@ -83,14 +84,14 @@ class Job(Generic[T]):
             self.future = self.loop.create_future() if self.loop else futures.Future()
 
     def settle(self) -> None:
-        """Tell the outcome: on its loop's thread, or on any where there is no loop."""
+        """Report the result, on the thread of the event loop, or on any thread without a loop."""
         if self.done is not None:
             self.done(self)
         elif self.future.done():
-            return  # its client has left
+            return  # the client has disconnected
         elif self.error is None:
             self.future.set_result(self.result)
-        elif isinstance(self.error, StopIteration):  # a future refuses to carry it
+        elif isinstance(self.error, StopIteration):  # a future does not accept it
             self.future.set_exception(RuntimeError("the work raised StopIteration"))
         else:
             self.future.set_exception(self.error)
@@ -110,12 +111,12 @@ def hand_back(jobs: Sequence[Job[Any]]) -> None:
         if loop is None:
             _settle(theirs)
         else:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, nobody waits there
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
                 loop.call_soon_threadsafe(_settle, theirs)
 
 
 class WorkQueue:
-    """Jobs that wait for an thread of ours: bounded, first in first out."""
+    """A bounded first-in, first-out queue of jobs for a thread of the database."""
 
     def __init__(self, limit: int) -> None:
         self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
@@ -127,7 +128,7 @@ class WorkQueue:
         self._open = True
 
     def put(self, job: Job[Any]) -> None:
-        with self._lock:  # so that no job gets behind the mark that close() leaves
+        with self._lock:  # so that no job comes after the end mark of close()
             if not self._open:
                 raise DatabaseClosed("the database is closed")
             if self._jobs.qsize() >= self._limit:
@@ -135,12 +136,12 @@ class WorkQueue:
             self._jobs.put(job)
 
     def take(self, most: int) -> list[Job[Any]]:
-        """Wait for a job and take it with those behind it, `most` in all; [] once closed."""
+        """Wait for a job; return it and those behind it, `most` in all, or [] once closed."""
         jobs: list[Job[Any]] = []
         while not jobs or (len(jobs) < most and self._jobs.qsize()):
             job = self._jobs.get()
             if job is None:
-                self._jobs.put(None)  # the others who take from here want to see the mark too
+                self._jobs.put(None)  # the other threads that take jobs need the end mark too
                 break
             jobs.append(job)
         return jobs
@@ -154,18 +155,18 @@ class WorkQueue:
 
 _log = logging.getLogger(__name__)
 
-LOG_PAUSE_MS: Final = MINUTE_MS  # between two lines about the same failure
-BATCH: Final = 512  # items per transaction: bounds what one failed COMMIT takes with it
+LOG_PAUSE_MS: Final = MINUTE_MS  # between two log lines about the same failure
+BATCH: Final = 512  # items per transaction: a failed COMMIT fails no more than these
 
 Purge = Callable[[Sequence[str]], None]
-# Is told the tags of a transaction before its COMMIT, and none after its purge.
+# Called with the tags of a transaction before its COMMIT, and with none after its purge.
 Announce = Callable[[Sequence[str]], None]
 
 
 class WriteHealth:
-    """Whether transactions can be written, and how many could not; any thread may read it.
+    """Whether transactions can be written, and how many failed; any thread may read it.
 
-    A failure is logged at once, those that follow once in LOG_PAUSE_MS, and its end.
+    The first failure is logged at once, further ones once per LOG_PAUSE_MS, and then the recovery.
     """
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -175,7 +176,7 @@ class WriteHealth:
         self._logged_ms: int | None = None
 
     def failed(self, error: DatabaseError) -> None:
-        """Note that a transaction could not be written."""
+        """Count and log a transaction that could not be written."""
         self.failures += 1
         self.error = str(error)
         now_ms = self._clock.monotonic_ms()
@@ -184,7 +185,7 @@ class WriteHealth:
             _log.error("nothing can be stored: %s", error)
 
     def succeeded(self) -> None:
-        """Note that a transaction was written."""
+        """Note that a transaction was written; log it after a failure."""
         if self.error:
             self.error = ""
             self._logged_ms = None
@@ -198,7 +199,7 @@ def run(
     announce: Announce,
     health: WriteHealth,
 ) -> None:
-    """Serve `backlog` until it is closed and empty."""
+    """Run the jobs of `backlog` until it is closed and empty."""
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
         try:
@@ -207,7 +208,7 @@ def run(
             if tags:
                 purge(list(dict.fromkeys(tags)))
         except Exception as error:
-            with contextlib.suppress(sqlite3.Error):  # write_all tries again
+            with contextlib.suppress(sqlite3.Error):  # write_all rolls back again
                 connection.rollback()
             known = fault(error)
             if known:
@@ -225,7 +226,7 @@ def write_all(
 ) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
 
-    A job that fails is undone alone. Raises when the transaction as a whole failed.
+    A job that fails is rolled back alone. Raise an exception if the whole transaction failed.
     """
     transaction = Transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
@@ -248,7 +249,7 @@ def _do_together(
     bulk: BatchOperation[Any, Any],
     jobs: Sequence[Job[Any]],
 ) -> bool:
-    """Do `jobs` by `bulk.many`; False where each has to be done alone."""
+    """Run `jobs` through `bulk.many`; return False if each has to be run alone."""
     if len(jobs) == 1:
         return False
     items = [job.args[0] for job in jobs]
@@ -267,9 +268,9 @@ def _attempt(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> tuple[Any, Exception | None]:
-    """Run `work` in a savepoint: its outcome, or what it raised, and then it is undone.
+    """Run `work` in a savepoint; return its result, or the exception after a rollback.
 
-    Raises when the transaction as a whole failed.
+    Raise an exception if the whole transaction failed.
     """
     mark = transaction.mark()
     connection.execute("SAVEPOINT item")
@@ -277,7 +278,7 @@ def _attempt(
     try:
         outcome = work(transaction, *args, **kwargs)
     except Exception as error:
-        if fault(error) or not connection.in_transaction:  # SQLite may have undone it all
+        if fault(error) or not connection.in_transaction:  # SQLite may have rolled it back
             raise
         transaction.forget(mark)
         connection.execute("ROLLBACK TO item")

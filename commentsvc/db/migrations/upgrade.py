@@ -1,16 +1,16 @@
 """Bring a database file to the schema of this program.
 
 playhouse.migrations applies the `steps` in order, each in a transaction, and records their names in
-the table `HISTORY`. A released step is never edited. New steps are appended; a test compares what
-all of them make with the models in `db.schema`.
+the table `HISTORY`. A released step is never edited. New steps are appended; a test compares the
+schema that all of them make with the models in `db.schema`.
 
 Before anything is written, a read-only connection checks that the file is ours, undamaged and not
-newer than this program. A file that is refused is not changed by a byte.
+newer than this program. A refused file is left unchanged.
 
 Comments and threads have triggers (see `db.schema.search`). A step that rebuilds one of these
 tables drops them first and creates them again.
 
-The runner takes no lock of its own. The caller holds `lock.Lock`.
+This module takes no lock. The caller holds `lock.Lock`.
 """
 
 import os
@@ -37,12 +37,12 @@ from commentsvc.settings.data_dir import SECRET_KEY
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
-# Bytes of a page of a new file. A submission changes three pages at random, and each is written to
-# the log whole: half of SQLite's default costs 10 % less CPU.
+# The page size of a new file in bytes. A submission changes three pages in random places, and each
+# is written to the log as a whole: half of SQLite's default size costs 10 % less CPU time.
 PAGE: Final = 2_048
-LOOK: Final = 0.3  # seconds of a start for the search for damage; `commentsvc check` takes its time
+LOOK: Final = 0.3  # seconds of each start to search for damage; `commentsvc check` has no limit
 
-# A step gets playhouse's migrator and peewee's database. Any: playhouse ships no types.
+# A step is called with playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
 
 
@@ -59,15 +59,16 @@ def _running(statements: tuple[str, ...]) -> Step:
 STEPS: Final[dict[str, Step]] = {
     "0001_initial": _running(steps.INITIAL),
 }
-# The first step of all databases made before the first release, whose names were others.
+# The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"
 
 
 def upgrade(path: Path) -> None:
-    """Make the database at `path` (mode 0600), or bring it up to date; quick where it is.
+    """Make the database at `path` (mode 0600), or migrate it; fast if nothing is to be done.
 
-    The caller holds the lock on its directory. Raise DatabaseError: DatabaseUnusable with one line
-    that tells what to do where the file is not ours, damaged or newer; then it is left as it was.
+    The caller holds the lock on its directory. Raise DatabaseError. It is DatabaseUnusable, with
+    one line that says what to do, if the file is not ours, damaged or newer; then it is left
+    unchanged.
     """
     if _ensure_file(path) and not look(path):
         return
@@ -77,7 +78,7 @@ def upgrade(path: Path) -> None:
             "page_size": PAGE,
             "journal_mode": "wal",
             "synchronous": "full",
-            "wal_autocheckpoint": 0,  # another program may be the one that makes them
+            "wal_autocheckpoint": 0,  # Litestream may be the program that makes checkpoints
         },
         timeout=PATIENCE,
     )
@@ -90,14 +91,14 @@ def upgrade(path: Path) -> None:
 
 
 def _run(database: peewee.SqliteDatabase) -> None:
-    """Run the steps that are missing.
+    """Run the missing steps.
 
-    playhouse is loaded here, since most starts have nothing to do with it: 0.8 MiB.
+    playhouse is imported here, since it takes 0.8 MiB and most starts have no step to run.
     """
     from playhouse.migrations import Migration, Runner
 
     class Named(Migration):  # type: ignore[misc]  # playhouse ships no types
-        """A step of ours, where playhouse would load a file."""
+        """A step of STEPS; playhouse's own class would load it from a file."""
 
         __slots__ = ()
 
@@ -105,7 +106,7 @@ def _run(database: peewee.SqliteDatabase) -> None:
             return SimpleNamespace(up=STEPS[self.name])
 
     class Ours(Runner):  # type: ignore[misc]  # playhouse ships no types
-        """playhouse's runner over STEPS."""
+        """playhouse's runner, with the steps of STEPS."""
 
         def migrations(self) -> list[Named]:
             return [Named(number, name, name, None) for number, name in enumerate(STEPS, 1)]
@@ -129,9 +130,10 @@ def _reason(error: BaseException, path: Path) -> DatabaseError:
 
 
 def refuse_empty(path: Path) -> None:
-    """Refuse a file of no bytes where there was data before. Raise DatabaseUnusable.
+    """Raise DatabaseUnusable for an empty file that must have held data before.
 
-    The secret key is made after the first database, and a log belongs to one.
+    There was data if the secret key exists, which is made after the first database, or if there is
+    a write-ahead log.
     """
     log = path.with_name(path.name + "-wal")
     had_data = (path.parent / SECRET_KEY).exists() or (log.exists() and log.stat().st_size > 0)
@@ -143,7 +145,7 @@ def refuse_empty(path: Path) -> None:
 
 
 def _ensure_file(path: Path) -> bool:
-    """Return whether there is something in the file; an empty one is made where there is none."""
+    """Return whether the file has content; make an empty one if there is none."""
     refuse_empty(path)
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -159,7 +161,7 @@ def _ensure_file(path: Path) -> bool:
 
 
 def look(path: Path) -> bool:
-    """Return whether steps are missing. Raise DatabaseError where the file must be left alone."""
+    """Return whether steps are missing. Raise DatabaseError if the file must not be changed."""
     connection = connect_reading(path, PATIENCE, idle=True)
     try:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
@@ -195,8 +197,8 @@ def look(path: Path) -> bool:
 def _damage(connection: sqlite3.Connection) -> str:
     """Return the first damage that is found within LOOK seconds, else "".
 
-    A progress handler would be called between two trees only, before SQLite 3.41: a large one took
-    a minute.
+    A timer ends the search. A progress handler would not do: SQLite before 3.41 calls it between
+    two trees only, and a large tree took a minute.
     """
     alarm = threading.Timer(LOOK, connection.interrupt)
     alarm.start()
@@ -210,6 +212,6 @@ def _damage(connection: sqlite3.Connection) -> str:
     finally:
         alarm.cancel()
         alarm.join()
-    if not in_time:  # what is said then of pages that were not reached is not to be believed
+    if not in_time:  # an interrupted check also reports pages that it has not reached
         return ""
     return "" if row[0] == "ok" else " ".join(row[0].split())

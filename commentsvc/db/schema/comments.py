@@ -1,12 +1,13 @@
 """The tables of sites, threads, comments, votes and moderators.
 
-These models and the migration steps both say what the tables are; a test compares them. Queries are
-written with them (see `db.query`), but for the few that every request runs: `comments.statements`.
+Both these models and the migration steps define the tables; a test compares them. Queries are
+written with the models (see `db.query`), except the few that every request runs, which are in
+`comments.statements`.
 
-A column whose name ends in `_at` is a moment: INTEGER milliseconds of Unix time (UTC), which sort,
-index and compare as they are. One that ends in `_ms` is a duration in milliseconds.
-A comment's id is never given twice (AUTOINCREMENT), because links in mails and pages name it.
-Votes and counts stand in the rows they belong to, so that no reader ever counts rows.
+A column whose name ends in `_at` is a time in Unix milliseconds (UTC), and one that ends in `_ms`
+is a duration in milliseconds. The id of a comment is never used again (AUTOINCREMENT), because
+links in mails and pages contain it. Votes and counts are stored in the rows they belong to, so that
+no reader's request counts rows.
 """
 
 from collections.abc import Sequence
@@ -16,22 +17,22 @@ import peewee
 
 from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, SCOPES, STATES, STATUSES
 
-# Deferred: it gives the models their SQL dialect and is never connected.
+# A deferred database: it gives the models their SQL dialect and is never opened.
 schema: Final = peewee.SqliteDatabase(None)
 
 
 def one_of(column: str, values: Sequence[str]) -> peewee.SQL:
     """Return the constraint that `column` has one of `values`.
 
-    The form with OR is faster than IN (…): for more than two values SQLite builds a temporary table
-    per row, which costs 3 to 5 µs of a submission (5 % of its CPU time).
+    It uses OR, since IN (…) with more than two values makes SQLite build a temporary table for each
+    row, which takes 3 to 5 µs of a submission (5 % of its CPU time).
     """
     checks = " OR ".join(f"{column} = '{value}'" for value in values)
     return peewee.SQL(f"CHECK ({checks})")
 
 
 class Table(peewee.Model):
-    """What every table shares: the dialect, and columns that keep to their declared type."""
+    """The base of all tables: the dialect, and strict column types."""
 
     class Meta:
         database = schema
@@ -40,7 +41,7 @@ class Table(peewee.Model):
 
 
 class SiteTable(Table):
-    """One blog, and the number of its approved comments."""
+    """A blog, and the number of its approved comments."""
 
     id = peewee.AutoField()
     name = peewee.TextField(unique=True)
@@ -51,10 +52,10 @@ class SiteTable(Table):
 
 
 class ThreadTable(Table):
-    """What was said under one page. `url` is canonical; `count` counts approved comments.
+    """The comments of one page. `url` is canonical; `count` is the number of approved comments.
 
-    A row with an `alias_id` holds no comments: its url is another name of that thread's page. So a
-    url can never be both. `imported` is 1 where comments were imported: they have anchors.
+    A row with an `alias_id` has no comments: its url is another name of that thread's page. So no
+    url can be both. `imported` is 1 if comments were imported into the thread: they have anchors.
     """
 
     id = peewee.AutoField()
@@ -67,7 +68,7 @@ class ThreadTable(Table):
     )
     aliased = peewee.ForeignKeyField("self", column_name="alias_id", null=True, index=False)
     imported = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
-    # No foreign key: an id is never given twice, and none has to be looked for on a removal.
+    # No foreign key: ids are never used again, and deleting a comment must not search for it.
     pinned_id = peewee.IntegerField(null=True)
 
     class Meta:
@@ -85,9 +86,9 @@ ThreadTable.add_index(
 class ModeratorTable(Table):
     """A moderator. `password_hash` is an Argon2 hash with its parameters.
 
-    `language` is the tag of the language of their pages, "" for the browser's. The `role` holds on
-    `sites`: their names, one on each line, "" for all. What stands over the moderator's own
-    comments: `public_name` ("": `name`), `email`, `site`.
+    `language` is the tag of the language for the moderation pages, "" for the browser's. The `role`
+    applies to `sites`, a list of names with one on each line, "" for all. `public_name` ("" means
+    `name`), `email` and `site` are shown with the moderator's own comments.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -108,7 +109,7 @@ class ModeratorTable(Table):
 
 
 def is_called(name: str) -> peewee.Expression:
-    """Return the condition that a moderator has that name, with ASCII's letters in any case."""
+    """Return the condition that a moderator has that name, ignoring the case of ASCII letters."""
     return peewee.fn.LOWER(ModeratorTable.name) == peewee.fn.LOWER(name)
 
 
@@ -118,13 +119,14 @@ ModeratorTable.add_index(
 
 
 class CommentTable(Table):
-    """What somebody wrote. `site_id` repeats the thread's, so that a site's latest have an index.
+    """A comment. `site_id` repeats the thread's, for the index of a site's latest comments.
 
-    What a moderator wrote has a `role`, and a `moderator_id` while the account exists.
+    A comment by a moderator has a `role`, and a `moderator_id` while the account exists.
 
-    `key` is a digest of the submission's idempotency key, `token_hash` one of its edit token.
-    The long texts come late: what stands before them is read without following overflow pages.
-    `score` and `reasons` are of the verdict on it, for moderators; `network` is a keyed hash.
+    `key` is a digest of the submission's idempotency key, `token_hash` a digest of the edit token.
+    The long texts come last, so that SQLite reads the columns before them without overflow pages.
+    `score` and `reasons` are the verdict of the spam checks, for moderators; `network` is a keyed
+    hash.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -156,8 +158,9 @@ class CommentTable(Table):
 
 
 # Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
-# each. The literal is part of the contract: a bound parameter would not let SQLite use them. The
-# list by votes sorts what it finds by time: an index more would cost every submission a page.
+# each entry. The condition is a literal, because SQLite would not use these indexes with a bound
+# parameter. The list by votes uses an index by time and sorts what it finds: another index would
+# make each submission write another page.
 _approved = peewee.SQL("status = 'approved'")
 CommentTable.add_index(
     CommentTable.index(
@@ -169,8 +172,9 @@ CommentTable.add_index(
         CommentTable.site, CommentTable.published_at, where=_approved, name="comment_latest"
     )
 )
-# The queue is short, however many comments are approved. The id makes it grow at the end of each
-# status, and with the site one site's part is found without a look at the rows of the others.
+# The queue stays short, however many comments are approved. With the id, new entries are added at
+# the end of each status; with the site, one site's queue is found without reading the rows of
+# others.
 CommentTable.add_index(
     CommentTable.index(
         CommentTable.status,
@@ -181,7 +185,8 @@ CommentTable.add_index(
     )
 )
 
-# Those that still have one, by age: it grows at its end, so that a submission changes no page more.
+# Comments that still have a network hash, by age: new entries are added at the end of the index, so
+# that a submission changes no further page.
 CommentTable.add_index(
     CommentTable.index(
         CommentTable.created_at,
@@ -191,7 +196,8 @@ CommentTable.add_index(
     )
 )
 
-# Whom a site trusts: few have an address, and a submission that waits is in none of these.
+# Approved comments with an e-mail address, to find out whom a site trusts. Few have an address, and
+# a pending submission is not in this index.
 CommentTable.add_index(
     CommentTable.index(
         CommentTable.email,
@@ -201,7 +207,7 @@ CommentTable.add_index(
     )
 )
 
-# Only answers are in it: a row can be deleted without a look at all others for answers to it.
+# Only replies are in this index: it finds the replies to a comment that is deleted.
 CommentTable.add_index(
     CommentTable.index(
         CommentTable.parent, where=peewee.SQL("parent_id IS NOT NULL"), name="comment_by_parent"
@@ -218,7 +224,7 @@ CommentTable.add_index(
 
 
 class ProposedTitleTable(Table):
-    """The title of its page that a comment came with, while the thread had none: see `titles`."""
+    """The page title that a comment was sent with, while its thread had none: see `titles`."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     title = peewee.TextField()
@@ -228,7 +234,7 @@ class ProposedTitleTable(Table):
 
 
 class SessionTable(Table):
-    """A browser that is signed in. `digest` is that of its cookie."""
+    """A signed-in browser. `digest` is that of its cookie."""
 
     id = peewee.AutoField()
     digest = peewee.BlobField(unique=True)
@@ -245,7 +251,7 @@ class TwoFactorTable(Table):
     """The authenticator app of a moderator: see `auth.two_factor`.
 
     The app's secret is derived from `totp_salt` and the service's key. `last_step` is the time step
-    of the last code that was used; `confirmed` is 0 until the first.
+    of the last code that was used; `confirmed` is 0 until the first code was used.
     """
 
     moderator = peewee.ForeignKeyField(ModeratorTable, primary_key=True, on_delete="CASCADE")
@@ -258,7 +264,7 @@ class TwoFactorTable(Table):
 
 
 class RecoveryCodeTable(Table):
-    """A recovery code of a moderator, as its digest."""
+    """The digest of a recovery code of a moderator."""
 
     id = peewee.AutoField()
     moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
@@ -269,9 +275,10 @@ class RecoveryCodeTable(Table):
 
 
 class InvitationTable(Table):
-    """An account to come, which an owner offers by a link: see `auth.invitations`.
+    """An invitation to make an account, which an owner sends as a link: see `auth.invitations`.
 
-    `role` and `sites` are those of the account, `email` is where the link was mailed, "" for none.
+    `role` and `sites` are those of the new account; `email` is the address to which the link was
+    mailed, "" if it was not.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -287,7 +294,7 @@ class InvitationTable(Table):
 
 
 class ApiTokenTable(Table):
-    """A token for programs of a moderator, as its digest: see `auth.api_tokens`."""
+    """A moderator's API token for programs, stored as its digest: see `auth.api_tokens`."""
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
     moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
@@ -304,9 +311,9 @@ class ApiTokenTable(Table):
 
 
 class VoteTable(Table):
-    """What one reader thinks of a comment: 1 for it, -1 against it.
+    """The vote of a reader on a comment: 1 for it, -1 against it.
 
-    `voter` is a digest of what tells that reader's browser from others, `network` a keyed hash.
+    `voter` is a digest of the random id in that reader's browser; `network` is a keyed hash.
     """
 
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
@@ -328,7 +335,7 @@ VoteTable.add_index(VoteTable.index(VoteTable.created_at, where=_networked, name
 
 
 class ReportTable(Table):
-    """That a reader reports a comment. `reporter` is a digest as in VoteTable."""
+    """A reader's report of a comment. `reporter` is a digest like `VoteTable.voter`."""
 
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
     reporter = peewee.BlobField()

@@ -1,7 +1,7 @@
-"""The tables of what came from other systems, and from where.
+"""The tables of imports from other systems, and of what they stored.
 
-The row of an imported comment stays when the comment is removed: so the same import, done again,
-does not bring it back. It holds nothing of what the comment said.
+The row of an imported comment stays when the comment is deleted, so that repeating the import does
+not bring it back. It contains nothing of the comment's text.
 """
 
 from typing import Final
@@ -12,10 +12,10 @@ from commentsvc.db.schema.comments import Table, ThreadTable
 
 
 class ImportTable(Table):
-    """One import. `digest` is of its files; `finished_at` is null while it is not complete.
+    """An import. `digest` is that of its files; `finished_at` is null while it is not complete.
 
-    `keeps_ids` is whether comments get the ids that they have in the file: where it began, there
-    was no comment.
+    `keeps_ids` is 1 if comments keep the ids of the file, because there was no comment when the
+    import began.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -32,11 +32,11 @@ class ImportTable(Table):
 
 
 class ImportedCommentTable(Table):
-    """A comment that was imported, and by which import.
+    """An imported comment and its import.
 
-    `key` is a digest of what tells the comment from all others of its source. `anchor` is what
-    links on the blog named it by there, "" for nothing. `is_html` is 1 where its HTML is the
-    source's own, and not made of its text.
+    `key` is a digest that identifies the comment among all of its source. `anchor` is the fragment
+    of the links to it on the blog, "" if there was none. `is_html` is 1 if its HTML is the source's
+    own, and was not made from its text.
     """
 
     comment_id = peewee.IntegerField(primary_key=True)  # no foreign key: see above
@@ -50,7 +50,7 @@ class ImportedCommentTable(Table):
 
 
 class ImportedThreadTable(Table):
-    """A comment thread in which an import stored comments; `is_new` is 1 where it made it."""
+    """A thread in which an import stored comments; `is_new` is 1 if the import made the thread."""
 
     import_id = peewee.IntegerField()
     thread = peewee.ForeignKeyField(ThreadTable, index=False, on_delete="CASCADE")

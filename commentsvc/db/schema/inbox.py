@@ -1,4 +1,4 @@
-"""The table of mails that came in, and the value that enters it."""
+"""The table of received mails, and the value of one of its rows."""
 
 from typing import Final
 
@@ -9,10 +9,11 @@ from commentsvc.db.schema.comments import Table
 
 
 class ReceivedMailTable(Table):
-    """A mail that answers one of ours, as `auth.reply_addresses` and `inbox.message` read it.
+    """A reply to one of our mails, as `auth.reply_addresses` and `inbox.message` read it.
 
-    `digest` tells it from others, so that none is acted on twice. `done_at` is null until it was
-    acted on; its `words` are forgotten then. No foreign key: the comment may be gone.
+    `digest` identifies the mail, so that none is acted on twice. `done_at` is null until it was
+    acted on; `words`, the text of the reply, is deleted then. There is no foreign key, since the
+    comment may have been deleted.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -40,7 +41,7 @@ TABLES: Final = (ReceivedMailTable,)
 
 
 class ReceivedMail(msgspec.Struct, frozen=True):
-    """What a mail says: see ReceivedMailTable. `words` are "" for an answer without any."""
+    """A received mail: see ReceivedMailTable. `words` is "" for a reply without text."""
 
     digest: bytes
     purpose: int

@@ -1,4 +1,4 @@
-"""The tables of what moderators decided, and of what their decisions teach."""
+"""The tables of moderators' decisions, and of the spam filter's training."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from commentsvc.model import APPROVED, BANS, CHANGES, SPAM
 
 
 class BanTable(Table):
-    """What is not welcome: an author (name or address), a network's hash, a word, a domain."""
+    """A ban of an author (name or address), a network (its hash), a word or a domain."""
 
     id = peewee.AutoField()
     kind = peewee.TextField(constraints=[one_of("kind", BANS)])
@@ -24,10 +24,10 @@ class BanTable(Table):
 
 
 class ChangeTable(Table):
-    """One change of one comment: which field, its old and new value, who made it, who undid it.
+    """A change of a field of a comment: its old and new value, who made it, who undid it.
 
-    The changes that one decision made share a `decision_id`. `old_at` is what `published_at` was
-    before a change of the status, and `edited_at` before one of the text.
+    All changes of one decision have the same `decision_id`. For a change of the status, `old_at` is
+    the previous `published_at`; for a change of the text, the previous `edited_at`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -55,7 +55,7 @@ ChangeTable.add_index(
 
 
 class TrainingTokenTable(Table):
-    """In how many comments that were marked as spam, or approved, a token was seen."""
+    """In how many comments marked as spam, and in how many approved ones, a token occurs."""
 
     hash = peewee.IntegerField(primary_key=True)
     spam = peewee.IntegerField()
@@ -66,7 +66,7 @@ class TrainingTokenTable(Table):
 
 
 class TrainingCommentTable(Table):
-    """A comment whose tokens are counted, as `label`; `tokens` are their hashes (4 bytes each)."""
+    """A comment that taught the filter, as `label`; `tokens` are hashes of 4 bytes each."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     label = peewee.TextField(constraints=[one_of("label", (SPAM, APPROVED))])
@@ -77,7 +77,10 @@ class TrainingCommentTable(Table):
 
 
 class TrainingTotalTable(Table):
-    """One row, once there is a training comment: how many there are. Changes raise `version`."""
+    """One row: how many comments taught the filter. Each change increments `version`.
+
+    There is no row before the first one.
+    """
 
     id = peewee.AutoField()
     spam = peewee.IntegerField()
@@ -89,7 +92,7 @@ class TrainingTotalTable(Table):
 
 
 class RemovedSpamTable(Table):
-    """How many comments in spam were removed for their age on a day (of Unix time, UTC)."""
+    """How many spam comments were deleted because of their age on a day (of Unix time, UTC)."""
 
     day = peewee.IntegerField(primary_key=True)
     count = peewee.IntegerField()

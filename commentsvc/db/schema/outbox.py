@@ -1,8 +1,8 @@
-"""What goes out of the service: the tables of it, and the values that leave them.
+"""The tables of messages to be sent, with the values of their rows.
 
-The rules of `schema.comments` hold here too. A row of the outbox says what is to be told, not in
-which words: those are made when it is sent, from what the comment is by then. So nothing that was
-erased is mailed, and writing a row costs a submission next to nothing.
+The conventions of `schema.comments` hold here too. A row of the outbox says what a message is
+about. Its text is written when it is sent, from the state of the comment at that time. So nothing
+is mailed that was deleted meanwhile, and a submission writes only a small row.
 """
 
 from typing import Final
@@ -12,9 +12,9 @@ import peewee
 
 from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, ThreadTable, one_of
 
-MAIL: Final = "mail"  # the channel of all mail; each hook is a channel of its own
+MAIL: Final = "mail"  # the channel of all mails; each webhook is a channel of its own
 
-# The states of a row of the outbox. An open one is a digest that still collects.
+# The states of a row of the outbox. An open one is a digest that still collects comments.
 OPEN: Final = "open"
 QUEUED: Final = "queued"
 SENT: Final = "sent"
@@ -30,9 +30,9 @@ CONSENTS: Final = (ASKED, CONFIRMED, STOPPED)
 
 
 class TargetTable(Table):
-    """Who is told of every new comment, as the settings say.
+    """A recipient of messages about new comments, from the settings.
 
-    A digest collects comments for `digest_ms`; 0 sends each by itself. `changes` is whether later
+    A digest collects comments for `digest_ms`; 0 sends a message for each. `changes` is 1 if later
     changes of a comment are sent too.
     """
 
@@ -48,11 +48,10 @@ class TargetTable(Table):
 
 
 class OutboxTable(Table):
-    """What is to be told to whom, by which `channel`, and what became of it.
+    """A message about something to a recipient through a `channel`, and its state.
 
-    `recipient` is empty where the comment's row has the address, `language` where another row has
-    the tag of it. `last_comment_id` is the last
-    comment of a digest. After `expires_at` no further attempt is made.
+    `recipient` is empty if the comment's row has the address, `language` if another row has the
+    tag. `last_comment_id` is the last comment of a digest. No attempt is made after `expires_at`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -106,7 +105,7 @@ OutboxTable.add_index(
 
 
 class UsedLinkTable(Table):
-    """A link in a mail that was used: each works once. `expires` is the link's."""
+    """A link of a mail that was used, since each works once. `expires_at` is the link's."""
 
     digest = peewee.BlobField(primary_key=True)
     expires_at = peewee.IntegerField()
@@ -116,9 +115,9 @@ class UsedLinkTable(Table):
 
 
 class SubscriberTable(Table):
-    """An address whose owner may be mailed answers to comments on one site.
+    """An address whose owner may be mailed replies to comments on one site.
 
-    `asked_at` is when the owner was last asked to confirm that, 0 for never.
+    `asked_at` is when the owner was last asked to confirm it, 0 for never.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -133,7 +132,7 @@ class SubscriberTable(Table):
 
 
 class SubscriptionTable(Table):
-    """A comment whose author wants to be told of answers, in the `language` of that tag."""
+    """A comment whose author wants mails about replies, in the `language` of that tag."""
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     subscriber = peewee.ForeignKeyField(SubscriberTable, on_delete="CASCADE")
@@ -146,9 +145,9 @@ class SubscriptionTable(Table):
 class FollowerTable(Table):
     """An address whose owner may be mailed the new comments of a page, or of a site.
 
-    `thread` is null for a whole site. `asked_at` is when the owner was asked or said no. The last
-    mail, put into the outbox at `mailed_at`, tells of what was published after `since_at` until
-    `until_at`.
+    `thread` is null for a whole site. `asked_at` is when the owner was last asked, or declined. The
+    last mail, put into the outbox at `mailed_at`, is about comments published after `since_at` and
+    not after `until_at`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -178,7 +177,7 @@ TABLES: Final = (
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """Who is told of every new comment: see TargetTable."""
+    """A recipient of messages about new comments: see TargetTable."""
 
     channel: str
     recipient: str
@@ -187,7 +186,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class OutboxRow(msgspec.Struct, frozen=True, gc=False):
-    """A row of the outbox: see OutboxTable. Moments are Unix milliseconds."""
+    """A row of the outbox: see OutboxTable. Times are Unix milliseconds."""
 
     id: int
     channel: str

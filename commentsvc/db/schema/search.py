@@ -1,15 +1,16 @@
-"""The search index and the daily statistics, and the triggers that keep them up to date.
+"""The search index, the daily statistics, and the triggers that keep them up to date.
 
-Updating both with every submission would cost as much as storing it. So comments are added later,
-in pieces, while no comments come (see `comments.search`): all with an id up to `indexed_until` are
-in both. Triggers apply later changes of these comments in the same transaction, so an erased or
-changed text is never found.
+Updating both with every submission would cost as much as storing it. So new comments are added
+later, in batches, while no comments arrive (see `comments.search`): those with an id up to
+`indexed_until` are in both. Triggers apply later changes of these comments in the same transaction,
+so a deleted or changed text is never found.
 
-An e-mail address, its part from the @ on and a url are indexed by their parts and, as hexadecimal
-digits, as one word each: a search for a whole one does not read all comments that share its parts.
+An e-mail address and its domain (from the @ on) are indexed twice: as words, and as hexadecimal
+digits in one word. So a search for a whole address does not read all comments that share its words.
+The same holds for a url.
 """
 
-# ruff: noqa: S608 - put together from constants only
+# ruff: noqa: S608 - the SQL is built from constants only
 
 from typing import Final
 
@@ -20,7 +21,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 
 class SearchStateTable(Table):
-    """One row: the last comment that is in the search index and in the daily statistics."""
+    """One row: the last comment in the search index and in the daily statistics."""
 
     id = peewee.AutoField()
     indexed_until = peewee.IntegerField()
@@ -30,7 +31,7 @@ class SearchStateTable(Table):
 
 
 class DailyStatsTable(Table):
-    """How many comments of a site that came on a day (of Unix time, UTC) have a status."""
+    """How many comments of a site that were written on a day (Unix time, UTC) have a status."""
 
     day = peewee.IntegerField()
     site = peewee.ForeignKeyField(SiteTable, index=False)
@@ -44,7 +45,7 @@ class DailyStatsTable(Table):
 
 TABLES: Final = (SearchStateTable, DailyStatsTable)
 
-# The index's columns, of a comment c in a thread t.
+# The values of the index's columns, for a comment c in a thread t.
 WORDS: Final = (
     "c.author, c.email || ' ' || hex(lower(c.email)) || ' ' ||"
     " hex(lower(substr(c.email, instr(c.email, '@')))), c.author_site, c.source,"
@@ -60,7 +61,7 @@ _COUNT_LESS: Final = (
     " AND site_id = OLD.site_id AND status = OLD.status"
 )
 
-# What peewee has no words for: the index (FTS5), and the triggers.
+# What peewee cannot express: the FTS5 index and the triggers.
 EXTRAS: Final = (
     "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,"
     " tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)",
@@ -84,16 +85,17 @@ EXTRAS: Final = (
 
 
 def found_or_new(match: str) -> tuple[peewee.Expression, peewee.Expression]:
-    """Return the conditions of what the index finds, and of comments too new to be in it.
+    """Return two conditions: a comment is found by the index, or is too new to be in it.
 
-    `match` is a query of FTS5's. Who asks looks at each comment again: words may be in parts.
+    `match` is an FTS5 query. The caller must check each comment, since the words may be in
+    different columns.
     """
     found = peewee.SQL("(SELECT rowid FROM search WHERE search MATCH ?)", [match])
     state = SearchStateTable.select(SearchStateTable.indexed_until)
     return CommentTable.id.in_(found), CommentTable.id > state
 
 
-# Indexing and counting: the comments with ids in a range, from and to bound.
+# Add the comments of a range of ids (first and last are bound) to the index and the statistics.
 INDEX: Final = f"{_INDEX} BETWEEN ? AND ?"
 COUNT: Final = (
     "INSERT INTO daily_stats (day, site_id, status, count)"
