@@ -103,6 +103,16 @@ def page_operation(
     )
 
 
+def public_address(given: str, request: Request) -> str:
+    """Return where the service is reached: as `given` in the settings, or as the browser says.
+
+    The pages need https, but on one's own machine.
+    """
+    host = request.header("host") or ""
+    own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
+    return given or f"{'http' if own else 'https'}://{host}"
+
+
 def foreign_form() -> HttpError:
     """Return the error for a form that is not one of ours."""
     return HttpError(

@@ -1,8 +1,12 @@
 """The page of all accounts, for owners: roles, removal, invitations; and accepting one of these."""
 
-from urllib.parse import urlsplit
-
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
+from commentsvc.admin.access import (
+    AccessControl,
+    Authentication,
+    RequestContext,
+    page_operation,
+    public_address,
+)
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
@@ -139,7 +143,7 @@ class AccountPages:
 
         made = await self._database.write(work)
         token = self._links.make(invitations.PURPOSE, made.id, expires=made.expires_at)
-        base = self._base or _address(request.header("host") or "")
+        base = public_address(self._base, request)
         return await self._show(context, link=f"{base}/moderation/invitation?t={token}")
 
     async def invitation(self, request: Request, context: RequestContext) -> Response:
@@ -251,12 +255,6 @@ class AccountPages:
             done=done,
             problem=problem,
         )
-
-
-def _address(host: str) -> str:
-    """Return where the service is reached: the pages need https, but on one's own machine."""
-    own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
-    return f"{'http' if own else 'https'}://{host}"
 
 
 def _problem(error: Exception) -> Text:

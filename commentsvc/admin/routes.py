@@ -11,6 +11,7 @@ from commentsvc.admin.dashboard import Dashboard
 from commentsvc.admin.json_api import ModerationApi
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.outbox import OutboxPages
+from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.queue_stream import QueueStream
 from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.sign_in import SignIn
@@ -46,6 +47,7 @@ class AdminPages:
             Account(service, access, layout, authentication),
             AccountPages(service, access, layout, authentication),
             FactorPages(service, access, layout, authentication),
+            PasskeyPages(service, access, layout, authentication),
             TokenPages(service, access, layout),
         )
 

@@ -1,4 +1,4 @@
-"""Signing in and out.
+"""Signing in and out: by a password, or by a passkey, which needs neither name nor code.
 
 Signing in makes a new cookie, whatever the browser had before, and ends the session that
 the old one may have been. Who fails learns only that name and password do not fit together, after
@@ -6,17 +6,26 @@ the same time for names that exist and for others. Who has an app for codes is a
 by a page that carries a signed word of what was shown so far, for this browser and a few minutes.
 """
 
+import asyncio
 import logging
+from os import urandom
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
+from commentsvc.admin.access import (
+    AccessControl,
+    Authentication,
+    RequestContext,
+    page_operation,
+    public_address,
+)
 from commentsvc.admin.render import HOME, redirect, render, target
-from commentsvc.auth import accounts, passwords, sessions, two_factor
+from commentsvc.auth import accounts, passkeys, passwords, sessions, signed_links, two_factor
 from commentsvc.auth.accounts import Moderator
+from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route, route
@@ -28,6 +37,7 @@ from commentsvc.util.timestamps import MINUTE_MS
 _log = logging.getLogger(__name__)
 
 WRONG: Final = _("Wrong name or password.")
+UNKNOWN_PASSKEY: Final = _("This passkey does not belong to any account here.")
 TOO_LATE: Final = _("That took too long. Please begin anew.")
 STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
@@ -41,6 +51,9 @@ SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in", Permission.AN
 CODE = page_operation(
     "POST", "/moderation/code", "Sign in with a code of an app", Permission.ANYBODY
 )
+PASSKEY = page_operation(
+    "POST", "/moderation/passkey", "Sign in with a passkey", Permission.ANYBODY
+)
 SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out", Permission.ACCOUNT)
 
 
@@ -53,6 +66,7 @@ class SignIn:
         self._database = service.database
         self._clock = service.clock
         self._links = SignedLinks(service.keys)
+        self._public_url = service.settings.server.public_url
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._access = access
         self._cookies = authentication.cookies
@@ -68,6 +82,7 @@ class SignIn:
             access.page(SIGN_IN_FORM, self.form),
             access.form(SIGN_IN, self.sign_in),
             access.form(CODE, self.code),
+            access.form(PASSKEY, self.passkey),
             access.form(SIGN_OUT, self.sign_out),
         ]
 
@@ -80,8 +95,7 @@ class SignIn:
         to = target(first(request.parameters(), "to"))
         if context.session is not None:
             return redirect(to)
-        empty = not await self._database.read(accounts.everyone)
-        return _form(context, to=to, empty=empty)
+        return await self._form(request, context, to=to)
 
     async def sign_in(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: wants a code.
@@ -98,7 +112,7 @@ class SignIn:
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
             _log.warning("somebody could not sign in as %s", ascii(name[:40]))
-            return _form(context, 403, name=name[:40], to=to, problem=WRONG)
+            return await self._form(request, context, 403, name=name[:40], to=to, problem=WRONG)
         number = account.id
         if await self._database.read(two_factor.is_on, number):
             step = self._links.make(
@@ -113,10 +127,10 @@ class SignIn:
         try:
             name, browser = self._links.read(STEP, step, context.now)
         except LinkError:
-            return _form(context, 403, to=to, problem=TOO_LATE)
+            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
         account = await self._database.read(accounts.find, name)
         if account is None or browser != context.csrf_token:
-            return _form(context, 403, to=to, problem=TOO_LATE)
+            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
         self._limiter.count(
             self._proxies.client(request), name, self._clock.monotonic_ms(), known=known
@@ -125,6 +139,35 @@ class SignIn:
         if not await self._database.write(self._two_factor.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
+        return await self._let_in(request, context, account, to)
+
+    async def passkey(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/passkey: 303 as for signing in, where `credential` is right. 403, 429.
+
+        It is what the device signed for the `challenge`, as JSON.
+        """
+        to, sent, challenge = (first(form, name) for name in ("to", "credential", "challenge"))
+        to = target(to)
+        try:
+            browser, used = self._links.read(passkeys.ASSERTION, challenge, context.now)
+            wanted = passkeys.read_id(sent)
+        except (LinkError, PasskeyRefused):
+            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
+        passkey = await self._database.read(passkeys.find, wanted)
+        account = await self._database.read(accounts.find, passkey.moderator) if passkey else None
+        known = account is not None and self._cookies.is_known(request.header("cookie"), account)
+        self._limiter.count(
+            self._proxies.client(request), wanted.hex(), self._clock.monotonic_ms(), known=known
+        )
+        if passkey is None or account is None or browser != context.csrf_token:
+            return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)
+        party = RelyingParty.of(public_address(self._public_url, request))
+        try:
+            counted = await asyncio.to_thread(passkeys.verify, party, challenge, sent, passkey)
+            await self._database.write(_use, passkey, counted, used, context.now)
+        except (LinkError, PasskeyRefused) as error:
+            _log.warning("a passkey of %s was refused: %s", ascii(account.name), ascii(str(error)))
+            return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)
         return await self._let_in(request, context, account, to)
 
     async def _let_in(
@@ -142,12 +185,55 @@ class SignIn:
         await self._database.write(work)
         return redirect(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
 
+    async def _form(
+        self,
+        request: Request,
+        context: RequestContext,
+        status: int = 200,
+        *,
+        name: str = "",
+        to: str,
+        problem: Text = "",
+    ) -> Response:
+        def work(reader: Reader) -> tuple[bool, bool]:
+            return not accounts.everyone(reader), passkeys.exist(reader)
+
+        empty, has_passkeys = await self._database.read(work)
+        challenge = options = ""
+        if has_passkeys:
+            challenge = self._links.make(
+                passkeys.ASSERTION,
+                context.csrf_token,
+                urandom(passkeys.CHALLENGE_SIZE).hex(),
+                expires=context.now + passkeys.CHALLENGE_TIME,
+            )
+            party = RelyingParty.of(public_address(self._public_url, request))
+            options = passkeys.request_options(party, challenge)
+        return render(
+            "sign-in.html",
+            status,
+            csrf_token=context.csrf_token,
+            name=name,
+            to=to,
+            problem=problem,
+            empty=empty,
+            challenge=challenge,
+            options=options,
+        )
+
     async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
         session = context.moderator
         await self._database.write(sessions.end, session.id, session.moderator_id)
         _, cookie = self._access.renew()
         return redirect("sign-in", cookie)
+
+
+def _use(tx: Transaction, passkey: Passkey, counted: int, challenge: str, now: int) -> None:
+    """Note that a challenge was answered by a passkey. Raise PasskeyRefused, LinkError."""
+    signed_links.mark_used(tx, challenge, now, passkeys.CHALLENGE_TIME)
+    if not passkeys.use(tx, passkey.id, counted, now):
+        raise PasskeyRefused("passkey: its counter did not rise, so its key may have been copied")
 
 
 def _code_form(
@@ -160,24 +246,4 @@ def _code_form(
         step=step,
         to=to,
         problem=problem,
-    )
-
-
-def _form(
-    context: RequestContext,
-    status: int = 200,
-    *,
-    name: str = "",
-    to: str,
-    problem: Text = "",
-    empty: bool = False,
-) -> Response:
-    return render(
-        "sign-in.html",
-        status,
-        csrf_token=context.csrf_token,
-        name=name,
-        to=to,
-        problem=problem,
-        empty=empty,
     )

@@ -205,6 +205,20 @@ INITIAL: Final = (
     "CREATE INDEX api_token_moderator_id ON api_token (moderator_id)",
     "CREATE UNIQUE INDEX api_token_digest ON api_token (digest)",
     """
+    CREATE TABLE passkey (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        credential_id BLOB NOT NULL,
+        credential BLOB NOT NULL,
+        sign_count INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        used_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX passkey_moderator_id ON passkey (moderator_id)",
+    "CREATE UNIQUE INDEX passkey_credential_id ON passkey (credential_id)",
+    """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         channel TEXT NOT NULL,

@@ -310,6 +310,25 @@ class ApiTokenTable(Table):
         table_name = "api_token"
 
 
+class PasskeyTable(Table):
+    """A passkey of a moderator: its id, its public key and the device's counter.
+
+    See `auth.passkeys`; `used_at` is 0 before the first sign-in.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    credential_id = peewee.BlobField(unique=True)
+    credential = peewee.BlobField()
+    sign_count = peewee.IntegerField()
+    name = peewee.TextField()
+    created_at = peewee.IntegerField()
+    used_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "passkey"
+
+
 class VoteTable(Table):
     """The vote of a reader on a comment: 1 for it, -1 against it.
 
@@ -357,6 +376,7 @@ TABLES: Final = (
     RecoveryCodeTable,
     InvitationTable,
     ApiTokenTable,
+    PasskeyTable,
     VoteTable,
     ReportTable,
 )

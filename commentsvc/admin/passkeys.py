@@ -1,0 +1,140 @@
+"""The page of an account's passkeys: making, listing and removing them."""
+
+import asyncio
+from os import urandom
+
+from commentsvc.admin.access import (
+    AccessControl,
+    Authentication,
+    RequestContext,
+    page_operation,
+    public_address,
+)
+from commentsvc.admin.layout import Layout
+from commentsvc.admin.render import browser, number, redirect
+from commentsvc.auth import accounts, passkeys, passwords, signed_links
+from commentsvc.auth.passkeys import NewCredential, PasskeyRefused, RelyingParty
+from commentsvc.auth.signed_links import LinkError, SignedLinks
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.forms import Form
+from commentsvc.http.messages import Request, Response, first
+from commentsvc.http.router import Route
+from commentsvc.moderation.permissions import Permission
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+
+# What was done, as the address of the page says it.
+DONE = {"added": _("You can sign in with this passkey now."), "removed": _("Passkey removed.")}
+
+PASSKEYS = page_operation(
+    "GET", "/moderation/passkeys", "The account's passkeys", Permission.ACCOUNT
+)
+CHANGE = page_operation(
+    "POST", "/moderation/passkeys", "Add or remove a passkey", Permission.ACCOUNT
+)
+
+
+class PasskeyPages:
+    """The handlers."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        access: AccessControl,
+        layout: Layout,
+        authentication: Authentication,
+    ) -> None:
+        self._database = service.database
+        self._clock = service.clock
+        self._links = SignedLinks(service.keys)
+        self._public_url = service.settings.server.public_url
+        self._access = access
+        self._layout = layout
+        self._limiter = authentication.limiter
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        access = self._access
+        return [access.page(PASSKEYS, self.page), access.form(CHANGE, self.change)]
+
+    async def page(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/passkeys: 200 with the account's passkeys, and a form for a new one."""
+        done = DONE.get(first(request.parameters(), "done"), "")
+        return await self._show(request, context, done=done)
+
+    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/passkeys: 303 to the page; `remove` one, or store a new one. 403, 429.
+
+        A new one is a `credential` that the device made for the `challenge`; it comes with a `name`
+        and the account's `password`: whoever finds a signed-in browser cannot add a passkey.
+        """
+        owner = context.moderator
+        if "remove" in form:
+            passkey_id = number(first(form, "remove"))
+            await self._database.write(passkeys.remove, passkey_id, owner.moderator_id)
+            return redirect("passkeys?done=removed")
+        name = first(form, "name")
+        self._limiter.count("", owner.name, self._clock.monotonic_ms(), known=True)
+        account = await self._database.read(accounts.find, owner.name)
+        stored = account.password_hash if account else passwords.NOBODY
+        if not await self._limiter.verify(first(form, "password"), stored, known=True):
+            problem = _("This is not your current password.")
+            return await self._show(request, context, problem=problem, name=name)
+        try:
+            await self._add(request, context, form)
+        except (LinkError, PasskeyRefused):
+            problem = _("This passkey cannot be stored. Please try again.")
+            return await self._show(request, context, problem=problem, name=name)
+        return redirect("passkeys?done=added")
+
+    async def _add(self, request: Request, context: RequestContext, form: Form) -> None:
+        """Store the passkey that a form brings. Raise LinkError, PasskeyRefused."""
+        owner, now = context.moderator.moderator_id, context.now
+        challenge, sent, name = (first(form, key) for key in ("challenge", "credential", "name"))
+        asked, random = self._links.read(passkeys.REGISTRATION, challenge, now)
+        if asked != context.csrf_token:
+            raise PasskeyRefused("passkey: asked for by another browser")
+        party = RelyingParty.of(public_address(self._public_url, request))
+        made = await asyncio.to_thread(passkeys.read_new, party, challenge, sent)
+
+        def work(tx: Transaction, made: NewCredential) -> None:
+            signed_links.mark_used(tx, random, now, passkeys.CHALLENGE_TIME)
+            if not passkeys.add(tx, owner, made, name, now):
+                raise PasskeyRefused("passkey: without a name, known already, or too many")
+
+        await self._database.write(work, made)
+
+    async def _show(
+        self,
+        request: Request,
+        context: RequestContext,
+        *,
+        done: Text = "",
+        problem: Text = "",
+        name: str = "",
+    ) -> Response:
+        owner = context.moderator
+        known = await self._database.read(passkeys.of_moderator, owner.moderator_id)
+        challenge = self._links.make(
+            passkeys.REGISTRATION,
+            context.csrf_token,
+            urandom(passkeys.CHALLENGE_SIZE).hex(),
+            expires=context.now + passkeys.CHALLENGE_TIME,
+        )
+        party = RelyingParty.of(public_address(self._public_url, request))
+        return await self._layout.render(
+            "passkeys.html",
+            context,
+            403 if problem else 200,
+            passkeys=known,
+            most=passkeys.MOST,
+            name_length=passkeys.NAME_LENGTH,
+            name=name or browser(request.header("user-agent") or ""),
+            challenge=challenge,
+            options=passkeys.creation_options(
+                party, owner.moderator_id, owner.name, challenge, known
+            ),
+            done=done,
+            problem=problem,
+        )

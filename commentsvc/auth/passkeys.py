@@ -1,0 +1,254 @@
+"""Passkeys: keys in a moderator's device, which sign in without a password (WebAuthn, level 3).
+
+The device makes a key for our host name and keeps it; we store the public one. To sign in it signs
+a challenge of ours, after it has recognised its owner by a fingerprint, a face or a PIN: so a
+passkey is two factors, and needs no code. What it signs names our host and the page's origin, so a
+page that looks like ours gets nothing.
+
+Challenges are signed tokens for one browser (see `admin.access`) and are used once. fido2 reads and
+checks what a device sends; it is imported when that happens first.
+"""
+
+import json
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from commentsvc.db.query import Select
+from commentsvc.db.schema.comments import ModeratorTable, PasskeyTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.text import one_line
+from commentsvc.util.timestamps import HOUR_MS
+
+if TYPE_CHECKING:
+    from fido2.server import Fido2Server
+
+# The purposes of challenges, as signed tokens have them, and how long one is good for.
+REGISTRATION: Final = "new passkey"
+ASSERTION: Final = "passkey"
+CHALLENGE_TIME: Final = HOUR_MS
+CHALLENGE_SIZE: Final = 16  # random bytes (WebAuthn 13.4.3)
+NAME_LENGTH: Final = 80  # characters
+MOST: Final = 20  # of one account
+# ES256, EdDSA and RS256 as COSE numbers them, in the order in which we like them.
+ALGORITHMS: Final = (-7, -8, -257)
+
+
+class PasskeyRefused(Exception):
+    """What a browser sent is not what a passkey of that host answers; the text is for the log."""
+
+
+class RelyingParty(msgspec.Struct, frozen=True):
+    """For whom devices keep keys: the host name `id`; pages have the address `origin`."""
+
+    id: str
+    origin: str
+
+    @classmethod
+    def of(cls, address: str) -> "RelyingParty":
+        """Return that of the service at `address`."""
+        url = urlsplit(address)
+        return cls(url.hostname or "", f"{url.scheme}://{url.netloc}")
+
+
+class Passkey(msgspec.Struct, frozen=True):
+    """A passkey of an account; its `credential` holds the public key and the device's model.
+
+    `sign_count` is what the device counted last, 0 where it does not; `used_at` is 0 before the
+    first sign-in.
+    """
+
+    id: int
+    moderator_id: int
+    moderator: str
+    name: str
+    credential_id: bytes
+    credential: bytes
+    sign_count: int
+    created_at: int
+    used_at: int
+
+
+class NewCredential(msgspec.Struct, frozen=True):
+    """What a device made: the id, the public key with the model, and the device's counter."""
+
+    credential_id: bytes
+    credential: bytes
+    sign_count: int
+
+
+def creation_options(
+    party: RelyingParty, moderator_id: int, name: str, challenge: str, known: list[Passkey]
+) -> str:
+    """Return what a browser needs to make a passkey for an account that has those `known` ones.
+
+    It is JSON for PublicKeyCredential.parseCreationOptionsFromJSON (WebAuthn 5.1.8).
+    """
+    algorithms = [{"type": "public-key", "alg": each} for each in ALGORITHMS]
+    return json.dumps(
+        {
+            "rp": {"id": party.id, "name": party.id},
+            "user": {"id": _base64(_handle(moderator_id)), "name": name, "displayName": name},
+            "challenge": _base64(challenge.encode()),
+            "pubKeyCredParams": algorithms,
+            "excludeCredentials": [
+                {"type": "public-key", "id": _base64(each.credential_id)} for each in known
+            ],
+            "authenticatorSelection": {
+                "residentKey": "required",
+                "requireResidentKey": True,
+                "userVerification": "required",
+            },
+            "attestation": "none",
+        }
+    )
+
+
+def request_options(party: RelyingParty, challenge: str) -> str:
+    """Return what a browser needs to sign in, for PublicKeyCredential.parseRequestOptionsFromJSON.
+
+    It names no account: the browser lets the moderator choose.
+    """
+    return json.dumps(
+        {
+            "rpId": party.id,
+            "challenge": _base64(challenge.encode()),
+            "userVerification": "required",
+        }
+    )
+
+
+def read_new(party: RelyingParty, challenge: str, sent: str) -> NewCredential:
+    """Return what a device made for that challenge; `sent` is JSON. Raise PasskeyRefused."""
+    try:
+        made = _server(party).register_complete(_state(challenge), json.loads(sent))
+        credential = made.credential_data
+        if credential is None or credential.public_key.ALGORITHM not in ALGORITHMS:
+            raise PasskeyRefused("passkey: a kind of key that we did not ask for")
+    except PasskeyRefused:
+        raise
+    except Exception as error:
+        # A fault in any part of what came is the same to us, whatever fido2 raises for it.
+        raise PasskeyRefused(str(error)) from error
+    return NewCredential(credential.credential_id, bytes(credential), made.counter)
+
+
+def read_id(sent: str) -> bytes:
+    """Return the id of the credential by which somebody signs in. Raise PasskeyRefused."""
+    from fido2.utils import websafe_decode
+
+    try:
+        return bytes(websafe_decode(json.loads(sent)["id"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise PasskeyRefused(str(error)) from error
+
+
+def verify(party: RelyingParty, challenge: str, sent: str, passkey: Passkey) -> int:
+    """Return the device's counter, where it signed the challenge with that passkey.
+
+    Raise PasskeyRefused.
+    """
+    from fido2.webauthn import AttestedCredentialData, AuthenticationResponse
+
+    try:
+        response = AuthenticationResponse.from_dict(json.loads(sent))
+        credential = AttestedCredentialData(passkey.credential)
+        _server(party).authenticate_complete(_state(challenge), [credential], response)
+        handle = response.response.user_handle
+    except Exception as error:  # as in read_new
+        raise PasskeyRefused(str(error)) from error
+    if handle not in (None, _handle(passkey.moderator_id)):
+        raise PasskeyRefused("passkey: of another account")
+    return int(response.response.authenticator_data.counter)
+
+
+def add(tx: Transaction, moderator_id: int, new: NewCredential, name: str, now: int) -> bool:
+    """Store a passkey of the account; whether there was room for it, and it was not there yet."""
+    name = one_line(name)[:NAME_LENGTH]
+    if not name or len(of_moderator(tx, moderator_id)) >= MOST:
+        return False
+    row = PasskeyTable.insert(
+        moderator=moderator_id,
+        credential_id=new.credential_id,
+        credential=new.credential,
+        sign_count=new.sign_count,
+        name=name,
+        created_at=now,
+        used_at=0,
+    )
+    stored = row.on_conflict(action="NOTHING", conflict_target=[PasskeyTable.credential_id])
+    return bool(tx.change(stored))
+
+
+def find(reader: Reader, of_credential: bytes) -> Passkey | None:
+    """The passkey of that credential id; None if there is none."""
+    row = reader.first(_passkeys().where(PasskeyTable.credential_id == of_credential))
+    return Passkey(*row) if row else None
+
+
+def exist(reader: Reader) -> bool:
+    """Whether anybody has a passkey."""
+    return reader.first(PasskeyTable.select(PasskeyTable.id).limit(1)) is not None
+
+
+def of_moderator(reader: Reader, moderator_id: int) -> list[Passkey]:
+    """The passkeys of an account, the oldest first."""
+    own = _passkeys().where(PasskeyTable.moderator == moderator_id)
+    return [Passkey(*row) for row in reader.query(own.order_by(PasskeyTable.id))]
+
+
+def use(tx: Transaction, passkey_id: int, sign_count: int, now: int) -> bool:
+    """Note a sign-in; False where the device's counter did not rise: the key has a copy.
+
+    A device that does not count sends 0 each time (WebAuthn 6.1.1).
+    """
+    rises = PasskeyTable.sign_count < sign_count
+    if sign_count == 0:
+        rises = PasskeyTable.sign_count == 0
+    used = PasskeyTable.update(sign_count=sign_count, used_at=now)
+    return bool(tx.change(used.where(PasskeyTable.id == passkey_id, rises)))
+
+
+def remove(tx: Transaction, passkey_id: int, moderator_id: int) -> None:
+    """Remove a passkey, if it is the moderator's."""
+    own = PasskeyTable.delete().where(
+        PasskeyTable.id == passkey_id, PasskeyTable.moderator == moderator_id
+    )
+    tx.change(own)
+
+
+def _passkeys() -> Select:
+    return PasskeyTable.select(
+        PasskeyTable.id,
+        PasskeyTable.moderator,
+        ModeratorTable.name,
+        PasskeyTable.name,
+        PasskeyTable.credential_id,
+        PasskeyTable.credential,
+        PasskeyTable.sign_count,
+        PasskeyTable.created_at,
+        PasskeyTable.used_at,
+    ).join(ModeratorTable)
+
+
+def _server(party: RelyingParty) -> "Fido2Server":
+    from fido2.server import Fido2Server
+    from fido2.webauthn import PublicKeyCredentialRpEntity
+
+    entity = PublicKeyCredentialRpEntity(name=party.id, id=party.id)
+    return Fido2Server(entity, verify_origin=lambda origin: origin == party.origin)
+
+
+def _state(challenge: str) -> dict[str, Any]:  # Any: as fido2 has it
+    return {"challenge": _base64(challenge.encode()), "user_verification": "required"}
+
+
+def _handle(moderator_id: int) -> bytes:
+    """What a device keeps of the account: nothing about a person (WebAuthn 14.6.1)."""
+    return b"moderator %d" % moderator_id
+
+
+def _base64(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -1,0 +1,85 @@
+"""Passkeys in a real browser, with a device that the browser's DevTools make up."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, CDPSession, Page, expect
+
+from tests.admin_e2e.moderator_browser import PASSWORD, looked_at, sign_in, sign_out
+from tests.e2e.program import Service, command
+
+DEVICE = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+def plug_in(page: Page) -> tuple[CDPSession, str]:
+    """A device for the page's browser: how to speak to it, and its id."""
+    tools = page.context.new_cdp_session(page)
+    tools.send("WebAuthn.enable")
+    made = tools.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
+    return tools, made["authenticatorId"]
+
+
+def at_any_size(page: Page, assert_fine: Callable[[Page], None], name: str) -> None:
+    """Look at a page as phones and desks show it, by day and night."""
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 740})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert_fine(page)
+            if folder := os.environ.get("SCREENSHOTS"):
+                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+
+
+def test_a_passkey_is_added_used_and_removed(
+    chromium: Browser, service: Service, assert_fine: Callable[[Page], None]
+) -> None:
+    made = command("moderator", "add", "key", "--data", service.data, given=PASSWORD)
+    assert made.code == 0, made
+    origin = service.address.replace("127.0.0.1", "localhost")
+    with looked_at(chromium, origin, "light", 360) as page:
+        tools, device = plug_in(page)
+        sign_in(page, "key")
+        add(page)
+        at_any_size(page, assert_fine, "passkeys")
+        add(page, again=True)  # the device has one of this account
+        sign_out(page).click()
+        at_any_size(page, assert_fine, "sign-in")
+        enter(page, tools, device)
+        page.goto("/moderation/passkeys")
+        page.get_by_role("button", name="Remove My phone").click()
+        expect(page.get_by_role("status")).to_have_text("Passkey removed.")
+        sign_out(page).click()
+        expect(page.get_by_label("Password")).to_be_visible()
+        expect(page.get_by_role("button", name="passkey")).to_have_count(0)
+
+
+def add(page: Page, *, again: bool = False) -> None:
+    """Add a passkey on its page."""
+    page.goto("/moderation/account")
+    page.get_by_role("region", name="Passkeys").get_by_role("link").click()
+    page.get_by_label("Its name in this list").fill("My phone")
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Add a passkey").click()
+    if again:
+        expect(page.get_by_role("alert")).to_be_visible()
+    else:
+        expect(page.get_by_role("status")).to_contain_text("You can sign in with this passkey")
+
+
+def enter(page: Page, tools: CDPSession, device: str) -> None:
+    """Sign in; first without being recognised by the device."""
+    known = {"authenticatorId": device}
+    tools.send("WebAuthn.setUserVerified", {**known, "isUserVerified": False})
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    tools.send("WebAuthn.setUserVerified", {**known, "isUserVerified": True})
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(sign_out(page)).to_be_visible()
