@@ -121,7 +121,7 @@ class Database:
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
     async def write_each(self, bulk: BatchOperation[I, T], item: I) -> T:
-        """As `write` with `bulk.one` on `item`; what waits with it is done by `bulk.many`."""
+        """Do as `write` with `bulk.one` and `item`; `bulk.many` takes items that wait together."""
         job = Job(bulk.one, (item,), {}, asyncio.get_running_loop(), bulk)
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any

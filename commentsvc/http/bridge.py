@@ -1,16 +1,16 @@
-"""The Bridge: the asyncio end of the core, whose only importer this module is.
+"""The Bridge: the asyncio side of the C core. Only this module imports the core.
 
-The core's workers put requests that the store cannot answer into a mailbox and make a descriptor
-readable; the loop then drains all of them, hands each to the router, and answers. A handler that
-is a plain function is answered in the same step, or calls back later. One that is a coroutine runs
-as a task.
+The core's workers put requests that the cache cannot answer into a mailbox and make a descriptor
+readable. The event loop then takes all of them, passes each to the router, and answers. If the
+handler is a plain function, the answer is sent in the same step, or later by a callback. If it is a
+coroutine, it runs as a task.
 
-When a popular page's answer was purged, many ask for it before the next one is stored. What a plain
-function answers with tags is the same for everybody, and was made after all of its turn's requests
-had come: those among them that ask for the same get it, too.
+After the answer for a popular page was purged, many clients ask for it before the next one is
+cached. An answer with tags from a plain function is the same for everybody, and was made after all
+requests of this turn of the loop had arrived. So equal requests of the turn share that answer.
 
-Exceptions that no handler turned into an answer end here: they are logged once, and the client
-gets a 500 that says nothing of them.
+Exceptions that no handler turned into an answer end here: they are logged once, and the client gets
+a 500 without details.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from commentsvc.settings.schema import ServerSettings
 
 _log = logging.getLogger(__name__)
 
-# Without a new sign of it for so long, a shortage is over; in seconds.
+# A shortage of file descriptors is over after so many seconds without a new one.
 RECOVERED = 60.0
 
 Answer = messages.Response | messages.Deferred | Awaitable[messages.Response]
 
-# Answers with tags to what was asked in one turn of the loop: method, path and query.
+# Answers with tags of one turn of the loop, by method, path and query.
 Shared = dict[tuple[str, str, str], messages.Response]
 STORABLE = ("GET", "HEAD")
 
@@ -52,12 +52,12 @@ FAILURE = messages.refusal(
 )
 
 
-# Each with what the core noted about it, often nothing.
+# Descriptors of connections, each with what the core noted about it, often nothing.
 Connections = Sequence[tuple[int, str]]
 
 
 class Sockets(NamedTuple):
-    """Descriptors of one core that go to the next. Whoever holds them has to close them.
+    """Descriptors that go from one core to the next. Whoever holds them has to close them.
 
     `lent` listeners belong to a service manager.
     """
@@ -67,26 +67,26 @@ class Sockets(NamedTuple):
     lent: bool = False
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close all of them."""
         close_all((*self.listeners, *(descriptor for descriptor, _ in self.connections)))
 
 
 def close_all(descriptors: Iterable[int]) -> None:
-    """Close file descriptors; those that are closed already are passed over."""
+    """Close file descriptors; those that are closed already are ignored."""
     for descriptor in descriptors:
         with contextlib.suppress(OSError):
             os.close(descriptor)
 
 
 class RequestHandler(Protocol):
-    """What the Bridge asks of a router."""
+    """The interface of a router, for the Bridge."""
 
     def handle(self, request: messages.Request) -> Answer:
-        """Return the response, or what will give it; raises only what nobody foresaw."""
+        """Return the response, or what will give it; raise only unforeseen exceptions."""
 
 
 class CoreOptions(TypedDict):
-    """What the core is told at its start; see `_core.pyi`."""
+    """The options of the core; see `_core.pyi`."""
 
     workers: int
     cache_bytes: int
@@ -108,7 +108,7 @@ class CoreOptions(TypedDict):
 
 
 def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
-    """Return the core's options as `settings` has them."""
+    """Return the core's options from the settings."""
     return {
         "workers": settings.workers,
         "cache_bytes": settings.cache_mib << 20,
@@ -131,13 +131,16 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
 
 
 class Bridge:
-    """One running core and the loop's side of it. Its methods are called on the loop, but `purge`,
-    `announce`, `stats` and `take_trace`, which any thread may call."""
+    """One running core and the event loop's side of it.
+
+    Its methods are called on the loop, except `purge`, `announce`, `stats` and `take_trace`, which
+    any thread may call.
+    """
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
-        """Make the core; raises ValueError when `settings.listen` is no address.
+        """Make the core; raise ValueError if `settings.listen` is not an address.
 
-        Each of its workers holds `trace_lines` lines for `take_trace`.
+        Each of its workers keeps the last `trace_lines` lines for `take_trace`.
         """
         self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
         self._answering: RequestHandler | None = None
@@ -156,34 +159,35 @@ class Bridge:
         return self._core.address
 
     def purge(self, tags: Sequence[str]) -> None:
-        """Forget the stored answers with one of `tags`, before this returns."""
+        """Purge the cached answers with one of `tags` before this returns."""
         self._core.purge(tags)
         if self._watcher is not None:
             self._loop.call_soon_threadsafe(self._watcher, tags)
 
     def announce(self, tags: Sequence[str]) -> None:
-        """Take the tags of what is about to be committed, and will be purged then; () after that.
+        """Take the tags of a transaction that is about to be committed; () after its purge.
 
-        An answer with one of them may tell the new state already, while stored answers still tell
-        the old one. So nobody who has read it may find those: they are purged before it is sent.
+        An answer with one of these tags may contain the new state while the cache still has the old
+        one. Somebody who has read the new state must not get the old one later. So these tags are
+        purged before such an answer is sent.
         """
         self._committing = frozenset(tags)
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Let `watcher` be told, on this loop, of the tags of each purge, after it."""
+        """Call `watcher` on this loop with the tags of each purge, after it."""
         self._loop = asyncio.get_running_loop()
         self._watcher = watcher
 
     def purged(self, tag: str) -> int:
-        """Return the number of the last purge of `tag`; it grows with each."""
+        """Return the number of the last purge of `tag`; each purge has a greater one."""
         return self._core.purged(tag)
 
     def is_followed(self, tag: str) -> bool:
-        """Return whether a stream may follow `tag`."""
+        """Return whether streams that follow `tag` are open."""
         return self._core.is_followed(tag)
 
     def publish(self, tag: str, data: bytes) -> bool:
-        """Send `data` on all streams that follow `tag`; False where that must wait a moment."""
+        """Send `data` on all streams that follow `tag`; return False if it must be tried again."""
         return self._core.publish(tag, data)
 
     def stats(self) -> dict[str, int]:
@@ -191,7 +195,7 @@ class Bridge:
         return self._core.stats()
 
     def take_trace(self) -> bytes:
-        """Return some lines about requests, whole ones, or none; for one thread at a time."""
+        """Return some complete lines about requests, or b""; one thread at a time may call this."""
         return self._core.take_trace()
 
     def serve(
@@ -199,9 +203,9 @@ class Bridge:
         answering: RequestHandler,
         sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
     ) -> None:
-        """Listen, and answer by it from now on. Raise OSError when the address is taken.
+        """Listen, and answer requests with `answering`. Raise OSError if the address is taken.
 
-        `sockets` are open already, and taken, also when it raises.
+        `sockets` are open already; this takes ownership of them, also if it raises.
         """
         self._answering = answering
         wanted = self._core.address
@@ -214,9 +218,10 @@ class Bridge:
         asyncio.get_running_loop().add_reader(self._core.fileno(), self._drain)
 
     async def stop(self, grace: float, *, keep: bool = False) -> None:
-        """Answer what was read, `grace` seconds at most, and end. Does nothing before `serve`.
+        """Answer the requests that were read, in at most `grace` seconds, and stop.
 
-        With `keep`, listeners and idle connections stay open, for `release` to give them away.
+        This does nothing before `serve`. With `keep`, listeners and idle connections stay open for
+        `release`.
         """
         if self._answering is None:
             return
@@ -229,7 +234,7 @@ class Bridge:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def release(self) -> Sockets:
-        """After a stop that keeps: listeners and idle connections, now the caller's."""
+        """Return listeners and idle connections after a stop with `keep`; the caller owns them."""
         listeners, connections = self._core.release()
         return Sockets(tuple(listeners), tuple(connections), self._lent)
 
@@ -245,7 +250,7 @@ class Bridge:
         self._uncork()
 
     def _look_for_starving(self) -> None:
-        """Say once that clients wait for file descriptors, and again when it begins anew."""
+        """Log once that clients wait for file descriptors, and again when a new shortage begins."""
         count, now = self._core.stats()["out_of_fds"], asyncio.get_running_loop().time()
         if count == self._starved:
             return
@@ -258,7 +263,7 @@ class Bridge:
         self._starved, self._starved_at = count, now
 
     def _answer(self, request: messages.Request, shared: Shared) -> Answer:
-        """Return what another one of this turn was given, or ask for an answer."""
+        """Return the shared answer to an equal request of this turn, or ask the handler."""
         assert self._answering is not None
         if request.method not in STORABLE:
             return self._answering.handle(request)
@@ -328,17 +333,17 @@ class Bridge:
             call.respond(response.status, response.headers, response.body)
 
     def _cork(self) -> None:
-        """Keep answers back until `_uncork`, so that each worker is woken once for all of them."""
+        """Hold answers back until `_uncork`, so that each worker is woken once for all of them."""
         self._corked = True
         self._core.cork()
 
     def _uncork(self) -> None:
-        """Let go all answers that were kept back."""
+        """Send all answers that were held back."""
         self._corked = False
         self._core.uncork()
 
 
 def _failure(request: messages.Request, error: Exception) -> messages.Response:
-    """Log what nobody foresaw, and give an answer that says nothing of it."""
+    """Log an unforeseen exception, and return an answer without its details."""
     _log.error("cannot answer %s %s", request.method, request.path, exc_info=error)
     return FAILURE

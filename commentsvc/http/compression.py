@@ -1,8 +1,8 @@
-"""Compression: stored answers get a variant with the content coding gzip, where that pays.
+"""Compression: cached answers get a gzip variant, if it is enough smaller.
 
-It is made once, when the answer is; the core keeps both variants and chooses by Accept-Encoding.
-Only answers with tags are compressed. They are the same for everybody and hold no secret, so that
-their length tells nothing (BREACH).
+It is made once, together with the answer; the core keeps both variants and chooses by
+Accept-Encoding. Only answers with tags are compressed. They are the same for everybody and contain
+no secret that an attacker could guess from their length (BREACH).
 """
 
 import gzip
@@ -12,18 +12,18 @@ from msgspec.structs import replace
 
 from commentsvc.http.messages import Response
 
-# Bytes; with its head a smaller body fits into one packet or two anyway.
+# In bytes: with its head, a smaller body fits into one or two packets anyway.
 SMALLEST: Final = 1_024
-# The variant is kept if it has at most this part of the bytes.
+# The variant is kept if its length is at most this share of the body's.
 GAIN: Final = 0.9
 # Level 6 makes lists a tenth smaller, and takes more than twice as long.
 LEVEL: Final = 1
-BEST: Final = 9  # for what is made once and asked for often
-_TEXTS: Final = ("text", "json", "xml")  # what is in the types of texts
+BEST: Final = 9  # for files that are compressed once and sent often
+_TEXTS: Final = ("text", "json", "xml")  # parts of the media types of texts
 
 
 def compressed(response: Response, level: int = LEVEL) -> Response:
-    """Return `response` with its compressed variant, unless that does not pay or is there."""
+    """Return `response` with a gzip variant, if it has none and gains from one."""
     body = response.body
     if len(body) < SMALLEST or not response.tags or response.gzip or response.status != 200:
         return response

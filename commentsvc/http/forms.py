@@ -1,18 +1,18 @@
-"""Forms: query strings, urlencoded bodies and multipart bodies become named texts.
+"""Forms: query strings, urlencoded bodies and multipart bodies become texts by name.
 
-One reading for all three: WHATWG's URL standard 5.1 (a ``+`` is a space, a ``%`` without
-two hex digits is itself) and RFC 7578. Two things are strict. What is not UTF-8 is refused, with
-the name of its field, since guessing an encoding would store mojibake; and everything is
-bounded: the number of fields here, their bytes by the body's limit in the core.
+All three are read in the same way, after WHATWG's URL standard, 5.1 (a ``+`` is a space, a ``%``
+without two hex digits stays as it is) and RFC 7578. Two rules are stricter. What is not UTF-8 is
+refused, and the error names the field, since guessing an encoding would store mojibake. And the
+size is bounded: the number of fields here, their bytes by the core's limit for a body.
 
-Bytes over 127 that stand in a form unencoded come as latin-1 characters and are read as the UTF-8
-they were. In a query the core refuses them.
+Bytes above 127 that are not percent-encoded arrive as Latin-1 characters and are decoded as UTF-8.
+In a query, the core refuses them.
 """
 
 import re
 from urllib.parse import unquote_to_bytes
 
-FIELDS = 256  # of one query or form; a batch count sends 100
+FIELDS = 256  # of one query or form; a request for the counts of many pages sends 100
 
 Form = dict[str, list[str]]
 
@@ -24,7 +24,7 @@ _FILE = re.compile(r"\bfilename\*?=", re.I)
 
 
 class FormError(Exception):
-    """The form cannot be read; `field` is the field at fault, `""` where it is none alone."""
+    """The form cannot be read; `field` names the field at fault, `""` if it is not one field."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ def parse_urlencoded(text: str) -> Form:
 
 
 def decode(text: str, field: str) -> str:
-    """Read a name or value of an urlencoded form; `field` is named by the FormError it raises."""
+    """Decode a name or value of an urlencoded form. Raise FormError with the name `field`."""
     if "+" in text:
         text = text.replace("+", " ")
     if "%" not in text and text.isascii():
@@ -62,12 +62,12 @@ def _utf8(data: bytes, field: str) -> str:
 
 
 def is_multipart(content_type: str) -> bool:
-    """Say whether a Content-Type names a multipart form with a usable boundary."""
+    """Return whether a Content-Type is that of a multipart form with a usable boundary."""
     return _BOUNDARY.match(content_type) is not None
 
 
 def parse_multipart(content_type: str, body: bytes) -> Form:
-    """Read a multipart/form-data body (RFC 7578) that holds no files. Raise FormError."""
+    """Read a multipart/form-data body (RFC 7578) without files. Raise FormError."""
     match = _BOUNDARY.match(content_type)
     if match is None:
         raise FormError("The multipart body has no boundary.")

@@ -1,11 +1,10 @@
-"""Requests and responses: what a handler gets and gives, and who is asking.
+"""Requests and responses: what handlers receive and return, and who the client is.
 
-The core has parsed and bounded the request before; here its texts become values. Handlers
-raise HttpError for every answer that is no success, and the router alone makes a response of
-it. Nothing here depends on cookies: a request is judged by what it says and where it comes from.
+The core has parsed each request and limited its size; here its texts become values. Handlers raise
+HttpError for every answer that is not a success, and only the router makes a response of it.
+Nothing here depends on cookies: a request is judged by its content and its origin.
 
-    HttpError   the answer to a request that cannot be served; all in one class, since the status
-                and the code tell them apart
+HttpError is the only error: its status and code tell the cases apart.
 """
 
 import logging
@@ -36,17 +35,17 @@ _log = logging.getLogger(__name__)
 Headers = tuple[tuple[str, str], ...]
 
 PREFLIGHT_AGE = "86400"  # seconds: browsers cap it themselves (Chromium at 7200)
-FORWARDED_HOPS = 32  # addresses of X-Forwarded-For that are looked at, from the right
-REFUSED_ORIGINS = 100  # that are logged, once each, so that nobody can fill the log
+FORWARDED_HOPS = 32  # addresses of X-Forwarded-For that are read, from the right
+REFUSED_ORIGINS = 100  # that are logged, once each, so that strangers cannot fill the log
 
-# A number that is a part of a path; none that SQLite could not hold.
+# A number between two slashes of a path, small enough for SQLite.
 NUMBER = r"(?<=/)[0-9]{1,18}(?=/|$)"
 
 JSON = "application/json"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
-READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # by scripts of other origins
+READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # for scripts of other origins
 
 encode = msgspec.json.Encoder().encode
 
@@ -74,13 +73,13 @@ class HttpError(Exception):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """An answer. With `tags` the core stores it and adds its ETag; it also sets Date and length.
+    """An answer. With `tags`, the core caches it and adds an ETag; it always adds Date and length.
 
-    A stored one may have its body with the content coding `gzip` too, see `http.compression`.
+    A cached answer may also have its body in the content coding `gzip`, see `http.compression`.
 
-    One that `follows` a tag goes on with what is published under it; only a handler that is a
-    plain function can be sure to miss nothing. Its `group` is a number that clients share, and how
-    many such answers they may have, 0 for any number.
+    An answer that `follows` a tag is a stream: it goes on with what is published under the tag.
+    Only a handler that is a plain function can be sure to miss nothing. `group` is a number that
+    some clients share, and how many streams they may have together, 0 for no limit.
     """
 
     status: int
@@ -93,7 +92,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is wrong: a stable code, a message for people, and what is wrong with each field."""
+    """The error: a stable code, a message for people, and a message for each invalid field."""
 
     code: str
     message: str
@@ -107,7 +106,7 @@ class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def refusal(error: HttpError, language: str = "") -> Response:
-    """Return the JSON answer that tells of `error`."""
+    """Return the JSON answer for `error`."""
     fields = {name: translate(text, language) for name, text in (error.fields or {}).items()}
     detail = ErrorDetail(error.code, translate(error.message, language), fields or msgspec.UNSET)
     headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, READABLE, *error.headers)
@@ -117,9 +116,9 @@ def refusal(error: HttpError, language: str = "") -> Response:
 class Deferred:
     """An answer that is given later, from a callback on the event loop.
 
-    It is for what waits for one thing only, as a submission for its COMMIT: a coroutine in a task
-    costs a fifth of what the whole submission does. Who makes it calls `give` once, after the
-    handler has returned; who gets it says by `listen` who is told.
+    It is for handlers that wait for one event only, such as a submission for its COMMIT: a
+    coroutine in a task would take a fifth of the time of the whole submission. The handler calls
+    `set_result` once, after it has returned. The receiver calls `add_done_callback` first.
     """
 
     __slots__ = ("_listener", "_mend")
@@ -129,16 +128,16 @@ class Deferred:
         self._mend: Callable[[Exception], Response | Exception] = lambda error: error
 
     def set_result(self, outcome: Response | Exception) -> None:
-        """The answer, or why there is none."""
+        """Pass the answer, or the reason why there is none, to the callback."""
         self._listener(self._mend(outcome) if isinstance(outcome, Exception) else outcome)
 
     def map_error(self, mend: Callable[[Exception], Response | Exception]) -> "Deferred":
-        """Return the same, with `mend` to make answers of errors that it knows."""
+        """Return this object, with `mend` to turn errors that it knows into answers."""
         self._mend = mend
         return self
 
     def add_done_callback(self, listener: Callable[[Response | Exception], None]) -> None:
-        """Let `listener` be told; it raises nothing."""
+        """Let `listener` be called with the result; it must not raise."""
         self._listener = listener
 
 
@@ -151,10 +150,10 @@ class Request(msgspec.Struct, frozen=True):
     body: bytes
     peer: str
     header: Callable[[str], str | None]
-    client: str | None = None  # for whom the peer speaks by the PROXY protocol; "": for itself
+    client: str | None = None  # the client named by the PROXY protocol; "": the proxy itself
 
     def parameters(self) -> Form:
-        """Read the query. Raise HttpError 400, naming the parameter at fault."""
+        """Read the query. Raise HttpError 400 with the name of the invalid parameter."""
         try:
             return parse_urlencoded(self.query)
         except FormError as error:
@@ -183,7 +182,7 @@ class Request(msgspec.Struct, frozen=True):
             raise HttpError(415, "unsupported_media_type", message)
 
     def language(self) -> Language:
-        """Return the language that `lang` in the query names, or else the browser prefers."""
+        """Return the language of the query's `lang`, or else the one that the browser prefers."""
         tag = requested_language(self.query)
         return find_language(tag or accepted_language(self.header("accept-language") or ""))
 
@@ -218,13 +217,13 @@ def unreadable(error: FormError) -> HttpError:
 
 
 class AddressList:
-    """Addresses that a setting names; `""` is the other end of a unix socket.
+    """The addresses of a setting; `""` is the other end of a Unix socket.
 
-    `names(address)` says whether the setting names this address; the answers are remembered.
+    `names(address)` returns whether the setting contains this address; the results are cached.
     """
 
     def __init__(self, entries: Sequence[str]) -> None:
-        """Take the setting: ``"unix"``, addresses and networks."""
+        """Take the value of the setting: ``"unix"``, addresses and networks."""
         self._unix = "unix" in entries
         self._networks = [ip_network(text) for text in entries if text != "unix"]
         self.names = lru_cache(maxsize=1_024)(self._is_named)
@@ -241,20 +240,20 @@ class AddressList:
 
 
 class TrustedProxies:
-    """The peers that are believed whom they speak for: by the PROXY protocol, X-Forwarded-For."""
+    """The proxies that may name their client by the PROXY protocol or X-Forwarded-For."""
 
     def __init__(self, trusted: Sequence[str]) -> None:
-        """Take the setting, see `AddressList`."""
+        """Take the value of the setting, see `AddressList`."""
         self._is_trusted = AddressList(trusted).names
 
     def client(self, request: Request) -> str:
-        """Return the address of the client: the right-most one that is no trusted proxy.
+        """Return the address of the client: the right-most one that is not a trusted proxy.
 
-        It is the peer's own unless the peer is trusted; `""` for a unix socket without a word of
-        whom it speaks for. Who passes on bytes and says by the PROXY protocol whose they are, has
-        no part in the fields that come with them. Entries that are no addresses end the search:
-        what a stranger wrote further left is not believed. X-Real-IP is read where a proxy sends
-        no X-Forwarded-For.
+        It is the peer's own address unless the peer is trusted, and `""` for a Unix socket whose
+        peer names no client. A trusted peer that names its client by the PROXY protocol only
+        forwards bytes, so it did not write the header fields; they are those of that client. An
+        invalid address in X-Forwarded-For ends the search: entries further left may be forged.
+        X-Real-IP is used if there is no X-Forwarded-For.
         """
         client = request.peer
         if request.client is not None and self._is_trusted(client):
@@ -279,7 +278,7 @@ class TrustedProxies:
 
 
 def _without_port(text: str) -> str:
-    """Return the IP address of ``ADDRESS``, ``IPV4:PORT`` or ``[IPV6]:PORT``, `""` for all else."""
+    """Return the IP address of ``ADDRESS``, ``IPV4:PORT`` or ``[IPV6]:PORT``, else `""`."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -301,7 +300,7 @@ class CorsPolicy:
         self._refused: set[str] = set()
 
     def check(self, request: Request, site: str) -> Headers:
-        """Return the CORS fields for the answer to a write on `site`. Raise HttpError 403."""
+        """Return the CORS headers for the answer to a write on `site`. Raise HttpError 403."""
         sent = request.header("origin")
         if sent is None:
             return ()
@@ -320,7 +319,7 @@ class CorsPolicy:
         return (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
 
     def preflight(self, request: Request, methods: str) -> Headers:
-        """Return the CORS fields for the answer to a preflight request (Fetch standard, 3.2.2)."""
+        """Return the CORS headers for the answer to a preflight request (Fetch standard, 3.2.2)."""
         sent = request.header("origin") or ""
         wanted = request.header("access-control-request-method")
         if wanted in ("GET", "HEAD"):

@@ -1,13 +1,13 @@
-"""Miss limit: how much work one network may cause by reads that the cache cannot answer.
+"""Miss limit: how much work one network may cause by reads that are not in the cache.
 
-Hits never come here, so they are not limited. A miss costs the more the longer it and its answer
-are: `BASE` at least, and one for each `SIZE` bytes of an answer or `QUERY_SIZE` of a question,
-which is about its milliseconds of work; `UNSTORED` more where it is made anew for each who asks, as
-the token of a form. An answer that is given later is counted as `LATER` until its size is known, so
-that many at once do not pass as few.
+Hits do not come here, so they are not limited. The cost of a miss grows with its size: it is at
+least `BASE`, and one for each `SIZE` bytes of the answer or `QUERY_SIZE` bytes of the query, which
+is about the milliseconds of its work. An answer that is made anew for each client, such as a form
+token, costs `UNSTORED` more. An answer that is given later counts as `LATER` until its size is
+known, so that many slow ones at once are limited too.
 
-Pages for moderators are counted by themselves: a flood of reads next door must not keep a moderator
-out, and who is not signed in must not keep them busy.
+Moderation pages have a limit of their own: a flood of public reads from the same network must not
+keep a moderator out, and requests without a sign-in must not keep moderators' pages busy.
 """
 
 from collections.abc import Awaitable, Container
@@ -39,12 +39,12 @@ MODERATION: Final = ("/moderation", "/web/moderation")
 
 
 class MissLimiter:
-    """Passes requests on to a router, but reads of a network beyond its limit get 429."""
+    """Passes requests on to a router, but answers 429 to reads beyond a network's limit."""
 
     def __init__(
         self, router: Router, settings: ServerSettings, clock: Clock, questions: Container[str] = ()
     ) -> None:
-        """Take what is limited; `questions` are the paths at which POST only reads."""
+        """Take the router; `questions` are the paths whose POST requests only read."""
         self._handle = router.handle
         self._proxies = TrustedProxies(settings.trusted_proxies)
         self._limiter = RateLimiter(settings.miss_limit)
@@ -54,7 +54,7 @@ class MissLimiter:
         self._clock = clock
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
-        """Answer as the router does, or with 429."""
+        """Return the router's answer, or 429."""
         if request.method not in self._limited and not self._is_question(request):
             return self._handle(request)
         key = network(self._proxies.client(request))
@@ -86,7 +86,7 @@ class MissLimiter:
 
 
 def _more(response: Response) -> float:
-    """Return what an answer costs beyond what its request did."""
+    """Return the cost of an answer beyond that of its request."""
     made_each_time = response.status == OK and not response.tags
     return max(0.0, len(response.body) / SIZE - BASE) + (UNSTORED if made_each_time else 0.0)
 

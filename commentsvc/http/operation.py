@@ -1,8 +1,8 @@
-"""Operations: what a route takes and what it answers, declared once.
+"""Operations: the parameters and answers of a route, declared once.
 
-A handler reads its query by the operation of its route, and the OpenAPI document and docs/api.md
-are made of it, so that neither can disagree with the code. A query is a msgspec struct: its fields
-are the parameters, and their types say what is accepted.
+A handler reads its query with the operation of its route, and the OpenAPI document and docs/api.md
+are generated from the operations, so that they cannot contradict the code. A query is a msgspec
+struct: its fields are the parameters, and their types define the accepted values.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,33 +17,33 @@ from msgspec import convert
 from commentsvc.http.forms import FormError, decode, parse_urlencoded
 from commentsvc.http.messages import JSON, HttpError, Request, unreadable
 
-NAME_LENGTH = 40  # characters of an unknown parameter's name in an answer
-UNKNOWN_NAMES = 10  # unknown parameters that one answer names
+NAME_LENGTH = 40  # characters of an unknown parameter's name in an error
+UNKNOWN_NAMES = 10  # unknown parameters that one error lists
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """The parameters of a query; this one has none.
+    """The parameters of a query; this base class has none.
 
-    A field is a text, a whole number, a choice, or a list for a parameter that may be repeated.
-    What JSON Schema cannot say to people, `Meta(extra={"message": …})` of its type does.
+    A field is a text, a whole number, a choice, or a list for a parameter that may be repeated. If
+    JSON Schema cannot describe the type well for people, its `Meta(extra={"message": …})` does.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body: its media type, and the type that says what is in it, None for any bytes."""
+    """A body: its media type, and the type of its content, None for any bytes."""
 
     media_type: str
-    type: Any = None  # Any: what msgspec takes for a type
+    type: Any = None  # Any: whatever msgspec accepts as a type
 
 
 def json_of(kind: Any) -> Content:  # Any: as above
-    """Return the content that is JSON of the type `kind`."""
+    """Return the Content of a JSON body of the type `kind`."""
     return Content(JSON, kind)
 
 
 def form_of(kind: Any) -> tuple[Content, Content]:  # Any: as above
-    """Return the two contents that a posted form with the fields of `kind` may have."""
+    """Return the two Contents of a posted form with the fields of `kind`."""
     return Content("application/x-www-form-urlencoded", kind), Content("multipart/form-data", kind)
 
 
@@ -58,12 +58,12 @@ Q = TypeVar("Q", bound=Query)
 class Operation(Generic[Q]):
     """One method of one path.
 
-    Of `answers`, by status, the errors that are told in JSON are listed as `errors`. `path_type` is
-    the type of what stands for ``{path}``. With `ignores_unknown`, parameters that are not in
-    `query` are ignored, since clients that we do not know send some. An operation with `by_token`
-    wants `Authorization: Bearer`, one that is `for_moderators` is a page of theirs, which is not in
-    the OpenAPI document. What is for moderators names the `permission` that an account needs (see
-    `moderation.permissions`). The `note` says what the summary does not.
+    `answers` are those by status, and `errors` the statuses of errors in JSON. `path_type` is the
+    type of ``{path}``. With `ignores_unknown`, parameters that are not in `query` are ignored,
+    since clients of other systems send some. An operation with `by_token` requires `Authorization:
+    Bearer`. One that is `for_moderators` is a moderation page, which is not in the OpenAPI
+    document; `permission` is what the account needs (see `moderation.permissions`). `note` adds
+    details to the summary.
     """
 
     method: str
@@ -82,13 +82,14 @@ class Operation(Generic[Q]):
 
     @cached_property
     def read(self) -> Callable[[Request], Q]:
-        """Read the query of a request. Raise HttpError 400 that names the parameters at fault."""
+        """Read the query of a request. Raise HttpError 400 that names the invalid parameters."""
         return _QueryReader(self.query, self.ignores_unknown).read
 
     def tags(self, request: Request, *tags: str) -> tuple[str, ...]:
-        """Return the `tags` of an answer, none where the query has a parameter that is ignored.
+        """Return the `tags` of an answer, or none if the query has a parameter that is ignored.
 
-        Such an answer is not cached: anybody could think of new values for ever.
+        Such an answer is not cached: anybody could fill the cache with new values of that
+        parameter.
         """
         query = request.query
         if "token=" in query and "token" in self._names:
@@ -105,7 +106,7 @@ class Operation(Generic[Q]):
 
 
 class _QueryReader(Generic[Q]):
-    """Reads queries as `declared`. The usual query has each parameter once, by its plain name."""
+    """Reads queries as `declared`, with a fast path for parameters that occur once, unencoded."""
 
     def __init__(self, declared: type[Q], ignores_unknown: bool) -> None:
         self._declared = declared
@@ -115,7 +116,7 @@ class _QueryReader(Generic[Q]):
         self._once = types.keys() - self._lists
 
     def read(self, request: Request) -> Q:
-        """Read a query. Raise HttpError 400 that names all faults."""
+        """Read a query. Raise HttpError 400 that names all invalid parameters."""
         values, once = {}, self._once
         query = request.query
         try:
@@ -147,15 +148,15 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def read_fields(
-    values: dict[str, Any],  # Any: each is checked by the type of its field
+    values: dict[str, Any],  # Any: each value is checked against its field's type
     declared: type[S],
     problems: dict[str, str] | None = None,
     *,
     strict: bool = True,
 ) -> S:
-    """Make the struct `declared` of its fields' `values`; unless `strict`, of texts.
+    """Return the struct `declared` with these `values`; unless `strict`, they are texts.
 
-    Raise HttpError 400 that names everything at fault, after the `problems` found before.
+    Raise HttpError 400 that names all invalid fields and the `problems` found before.
     """
     problems = problems or {}
     if not problems:
@@ -179,7 +180,7 @@ def read_fields(
 
 
 def _plain(kind: Any) -> Any:
-    """Return a type without what `Annotated` says of it."""
+    """Return a type without the metadata of `Annotated`."""
     return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
 
 
@@ -192,8 +193,8 @@ def _fits(value: object, kind: Any, strict: bool) -> bool:
 
 
 def _wanted(kind: Any) -> str:
-    """Say what is accepted of a field."""
-    if isinstance(kind, UnionType) or get_origin(kind) is Union:  # with "not given"
+    """Return a description of the accepted values of a field."""
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:  # a union with UnsetType
         return _wanted(get_args(kind)[0])
     for meta in getattr(kind, "__metadata__", ()):
         if meta.extra and "message" in meta.extra:

@@ -1,6 +1,6 @@
-"""What the core answers by itself, in the same form as the errors of handlers.
+"""The errors that the core answers by itself, in the same form as the errors of handlers.
 
-The core has the statuses; the bodies are given to it at its start (`_core.Server`).
+The core chooses the status; it gets the bodies at its start (`_core.Server`).
 """
 
 from typing import Final

@@ -1,12 +1,11 @@
-"""Router: from method and path to handler, and from every error to its answer.
+"""Router: finds the handler for a method and path, and turns errors into answers.
 
-A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and
-then takes everything below it; a whole path wins over a pattern, the longest pattern over the
-others. A handler that is a plain
-function is answered at once, on the event loop: it may only do short indexed reads. A coroutine
-is handed back to be awaited, a `Deferred` calls back. What an exception means in HTTP is
-said by `to_http`, which the router is given, and told in the language that `lang` in the query
-names; what is unexpected passes through, to be logged once by the server.
+A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and then
+matches everything below it. A whole path has priority over such a pattern, a longer pattern over a
+shorter one. A handler that is a plain function is called on the event loop, so it may only do short
+indexed reads. A coroutine is returned to be awaited; a `Deferred` calls back. The function
+`to_http` maps exceptions to HTTP errors, which are in the language of the query's `lang`. Other
+exceptions pass through, and the server logs them once.
 """
 
 import re
@@ -28,7 +27,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Operation
 from commentsvc.util.i18n import requested_language
 
-# Any: what a coroutine yields to the event loop is not ours to know.
+# Any: what a coroutine yields to the event loop does not matter
 HandlerResult = Response | Deferred | Coroutine[Any, Any, Response]
 Handler = Callable[[Request], HandlerResult]
 ToHttp = Callable[[Exception], HttpError | None]
@@ -42,37 +41,37 @@ NOTHING_HERE = ("not_found", "There is nothing at this address.")
 class Route:
     """One row of the table. A GET route answers HEAD too.
 
-    A route without an `operation` is described nowhere.
+    A route without an `operation` is in no document.
     """
 
     method: str
     pattern: str
     handler: Handler
-    operation: Operation[Any] | None = None  # Any: the query, which the handler reads by itself
+    operation: Operation[Any] | None = None  # Any: the type of its query
 
 
 def route(operation: Operation[Any], handler: Handler) -> Route:
-    """Return the route by which `handler` answers what `operation` declares."""
+    """Return the route of an operation, answered by `handler`."""
     return Route(operation.method, operation.path, handler, operation)
 
 
 def _allow(methods: Iterable[str]) -> str:
-    """Return the field Allow of what answers `methods`."""
+    """Return the value of the Allow header for a path with these methods."""
     return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
 
 
 def _options(methods: Iterable[str], _request: Request) -> Response:
-    """Answer OPTIONS where moderators alone may ask: no page of another origin, so without CORS."""
+    """Answer OPTIONS for moderators' paths: without CORS, since no other origin may use them."""
     return Response(204, (("Allow", _allow(methods)),), b"")
 
 
 class Router:
-    """Answers requests by the table of routes."""
+    """Answers requests from the table of routes."""
 
     def __init__(self, routes: Iterable[Route], origins: CorsPolicy, to_http: ToHttp) -> None:
-        """Take the routes; of two for the same method and pattern the first one counts.
+        """Take the routes; of two for the same method and pattern, the first one is used.
 
-        `to_http` gives the HttpError that an exception means, None for one that nobody foresaw.
+        `to_http` returns the HttpError for an exception, None for an unforeseen one.
         """
         self._paths: dict[str, dict[str, Handler]] = {}
         below: dict[str, dict[str, Handler]] = {}
@@ -87,7 +86,7 @@ class Router:
         self._to_http = to_http
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
-        """Answer a request now, or give what will. Raises nothing that a client can cause."""
+        """Answer a request now, or return what will. Raise no exception that a client can cause."""
         try:
             handler = self._handler(request)
             answer = handler(request)
@@ -135,13 +134,13 @@ class Router:
         raise HttpError(404, *NOTHING_HERE)
 
     def _refuse(self, request: Request, error: Exception) -> Response:
-        """Answer with the error, or raise it again where nobody foresaw it."""
+        """Return the answer for an exception, or raise it again if it is unforeseen."""
         outcome = self._mend(request, error)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
     def _mend(self, request: Request, error: Exception) -> Response | Exception:
-        """Return the answer to a foreseen error, in the language that the request names."""
+        """Return the answer for an exception; return the exception itself if it is unforeseen."""
         known = self._to_http(error)
         return refusal(known, requested_language(request.query)) if known else error

@@ -1,10 +1,10 @@
-"""The data folder: what lies in it, and whether it can be used.
+"""The data folder: the names of the files in it, and checks that it can be used.
 
-Most first starts that fail, fail here: a volume that belongs to root, another uid in the
-container. So we look before anything else does, and name the path, its owner, our uid and the
-command that helps.
+Most failures of a first start are caused by this folder: a volume that belongs to root, or another
+uid in the container. So it is checked before everything else, and the error names the path, its
+owner, our uid and the command that helps.
 
-Errors: DataUnusable, alone.
+The only error is DataUnusable.
 """
 
 import os
@@ -19,11 +19,11 @@ SETTINGS: Final = "commentsvc.toml"
 
 
 class DataUnusable(Exception):
-    """The data folder cannot be used; the text says why, and what to do."""
+    """The data folder cannot be used; the text says why and what to do."""
 
 
 def must_exist(data: Path) -> None:
-    """Refuse a folder that is not there, since a mistyped path looks like a new blog."""
+    """Raise DataUnusable if there is no such folder: a mistyped path would look like a new blog."""
     if not data.exists():
         raise DataUnusable(
             f"There is no folder {data}. If the path is right, and this is a new blog, make it: "
@@ -32,7 +32,7 @@ def must_exist(data: Path) -> None:
 
 
 def prepare(data: Path) -> None:
-    """Make the folder `data` (mode 0700) where it is missing. Raise DataUnusable."""
+    """Make the folder `data` (mode 0700) if it does not exist. Raise DataUnusable."""
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError as error:

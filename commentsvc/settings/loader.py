@@ -1,13 +1,13 @@
-"""The settings: one TOML file, then environment variables, checked as a whole.
+"""The settings: one TOML file, overridden by environment variables, checked as a whole.
 
-`schema` says which there are and what is allowed; `reader` finds what was given and what is
-wrong with it; what two settings together must not say is here.
+`schema` lists the settings and what is allowed; `reader` reads what is given and finds errors in
+it; this module checks rules between two settings.
 
-`COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file
-that holds the value (for secrets). Lists are written with commas there. Only this module and
-`runtime.systemd` read the environment.
+`COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file with
+the value (for secrets). Lists are separated by commas there. Only this module and `runtime.systemd`
+read the environment.
 
-Errors: reader.SettingsError, alone.
+The only error is reader.SettingsError.
 """
 
 import os
@@ -25,10 +25,10 @@ from commentsvc.settings.schema import (
     Site,
 )
 
-# These two say where to look, so they are no settings themselves.
+# These two name the places of the settings, so they are not settings themselves.
 PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
 
-# Hosts to which nobody is on the way.
+# Hosts on this machine: nobody can listen on the way to them.
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -39,7 +39,7 @@ def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None
 
 
 def is_set(variable: str, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a variable that is no setting of ours, such as NO_COLOR, is not empty."""
+    """Return whether a variable that is not one of our settings, such as NO_COLOR, is not empty."""
     return bool(environ.get(variable))
 
 
@@ -50,8 +50,8 @@ def load(
 ) -> Settings:
     """Read the file at `path` (None: no file), then the variables in `environ`.
 
-    `options` of the command line ("server.workers": "2", for --workers) override both. Raises
-    SettingsError with every problem that was found.
+    `options` of the command line ("server.workers": "2", for --workers) override both. Raise
+    SettingsError with all problems that were found.
     """
     reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
     if path is not None:
@@ -60,7 +60,7 @@ def load(
     for name, value in options.items():
         if value is not None:
             reading.override(name, value)
-    parts: dict[str, Any] = {  # Any: the structs' types are known to SECTIONS only
+    parts: dict[str, Any] = {  # Any: only SECTIONS knows the types of the structs
         name: reading.build(SECTIONS[name], table) for name, table in reading.tables.items()
     }
     sites = tuple(reading.build(Site, table) for table in reading.repeats)
@@ -80,7 +80,7 @@ def load(
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with settings that are each right, one line for each."""
+    """Yield a line for each pair of valid settings that contradict each other."""
     server, mail, hooks = settings.server, settings.mail, settings.hooks
     if server.hsts and not server.proxy_protocol:
         yield (
@@ -115,7 +115,7 @@ def _contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[str]:
-    """As `_contradictions`, of what concerns answers to mails."""
+    """Yield such lines about the settings for answers by mail."""
     if inbox.address and not mail.host:
         yield "inbox.address is set, but mail.host is not: it sends what is answered. Set it too."
     for name, value in (("host", inbox.host), ("hook_secret", inbox.hook_secret)):

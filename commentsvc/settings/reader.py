@@ -1,12 +1,12 @@
-"""What an operator wrote, in a file and in variables, and what is wrong with it.
+"""Reads the settings that an operator has written, and collects what is wrong with them.
 
-A wrong value does not stop the reading: each problem becomes one line that names the key,
-what was found, what is allowed and what to do, and the caller raises all of them together, since
-an operator wants to repair a file once. The first annotation (`msgspec.Meta`) of a struct's field
-says what is allowed; in its `extra`, "tidy" is a function that returns the value in its one form
+An invalid value does not stop the reading: each problem becomes one line that names the key, what
+was found, what is allowed and what to do. The caller raises all of them together, so that the
+operator can correct the file at once. The first annotation (`msgspec.Meta`) of a struct's field
+says what is allowed; in its `extra`, "tidy" is a function that returns the value in its normal form
 or raises ValueError, and "secret" keeps the value out of messages.
 
-Errors: SettingsError, alone.
+The only error is SettingsError.
 """
 
 import re
@@ -17,12 +17,12 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
-# A larger file is a wrong path; in bytes.
+# In bytes: a larger file is not a settings file, but a wrong path.
 FILE_LIMIT: Final = 1_048_576
-# As much of a wrong value is shown, in characters.
+# Characters of an invalid value that an error shows.
 SHOWN: Final = 80
 
-# Variables (NAME=VALUE) by which Kubernetes tells every container of a Service whose name begins
+# Variables (NAME=VALUE) that Kubernetes sets in every container for a Service whose name begins
 # with "commentsvc".
 _KUBERNETES: Final = re.compile(
     r"(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class SettingsError(Exception):
-    """The settings cannot be used; `problems` has one readable line for each reason."""
+    """The settings cannot be used; `problems` has one line for each reason."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -41,9 +41,9 @@ class SettingsError(Exception):
 
 
 class GivenValue(NamedTuple):
-    """A value as it was written. `where` names it to the operator.
+    """A value as it was written; `where` is its name for the operator.
 
-    `from_text`: it was a variable or option, so numbers and lists are yet to be read from it.
+    `from_text` is True for a variable or option: numbers and lists are still to be parsed.
     """
 
     value: Any  # whatever TOML or a variable can hold, until it is converted
@@ -55,10 +55,10 @@ Table = dict[str, GivenValue]
 
 
 class SettingsReader:
-    """Collects what is given for `sections`, and the `problems` with it.
+    """Collects the values given for `sections`, and the `problems` with them.
 
-    The section `repeated` may stand several times in a file, as an array of tables; variables
-    reach it while there is one at most. Variables called in `places` are left to the caller.
+    The section `repeated` may occur several times in a file, as an array of tables; variables can
+    override it while there is at most one. The variables in `places` are left to the caller.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SettingsReader:
         }
 
     def read_file(self, path: Path) -> None:
-        """Take what the TOML file at `path` says."""
+        """Read the TOML file at `path`."""
         try:
             document = tomllib.loads(_read_text(path))
         except (OSError, ValueError) as error:
@@ -121,7 +121,7 @@ class SettingsReader:
         return given
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        """Take what the variables in `environ` say; they override the file."""
+        """Read the variables in `environ`; they override the file."""
         for variable in sorted(environ):
             if not variable.startswith(self._prefix) or variable in self._places:
                 continue
@@ -162,7 +162,7 @@ class SettingsReader:
             return ""
 
     def override(self, name: str, value: str) -> None:
-        """Take `value` for the setting `name` ("section.key") from the option --key."""
+        """Set the setting `name` ("section.key") to the `value` of the option --key."""
         section, key = name.split(".")
         self.tables[section][key] = GivenValue(value, f"--{key}", from_text=True)
 
@@ -202,8 +202,8 @@ def _read_text(path: Path) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """Return the one of `known` that looks most like `word`."""
-    import difflib  # only for a message, and not small
+    """Return the word of `known` that is most similar to `word`."""
+    import difflib  # imported late: it is large and needed for one message only
 
     return difflib.get_close_matches(word, known, n=1, cutoff=0.0)[0]
 

@@ -1,7 +1,8 @@
-"""The settings, as values: the only list of them.
+"""The settings as structs: the only list of them.
 
-The annotations say what is allowed, both to the machine (`Meta`) and to the operator (its
-`description`), so that names, bounds and messages cannot drift apart. `loader` fills them.
+The annotations say what is allowed, both to the program (`Meta`) and to the operator (its
+`description`), so that names, bounds and messages cannot contradict each other. `loader` fills the
+structs.
 """
 
 from collections.abc import Iterable
@@ -47,7 +48,7 @@ from commentsvc.settings.types import (
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
-    """The HTTP server. Times are seconds."""
+    """The HTTP server. Times are in seconds."""
 
     listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
     public_url: Annotated[str, URL] = ""
@@ -85,7 +86,7 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
 
 
 class Site(Struct, frozen=True, kw_only=True):
-    """One blog. `origins` are lower-case, without a slash or a usual port at their end."""
+    """A blog. `origins` are in lower case, without a default port and a slash at the end."""
 
     name: Annotated[str, NAME] = "blog"
     origins: Annotated[tuple[str, ...], ORIGINS] = ()
@@ -110,17 +111,17 @@ class Site(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """Where its pages are, `""` where the settings do not say: the first of `origins`."""
+        """The origin of the blog's pages, the first of `origins`; `""` if there is none."""
         return self.origins[0] if self.origins else ""
 
 
 def origins(sites: Iterable[Site]) -> dict[str, str]:
-    """Give where the pages of each site are, see `Site.origin`, by its name."""
+    """Return the origin of each site by its name, see `Site.origin`."""
     return {site.name: site.origin for site in sites}
 
 
 class CommentsSettings(Struct, frozen=True, kw_only=True):
-    """Bounds of a comment and of a list of comments."""
+    """Limits of a comment and of a list of comments."""
 
     author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
     message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
@@ -129,7 +130,7 @@ class CommentsSettings(Struct, frozen=True, kw_only=True):
 
 
 class ModerationSettings(Struct, frozen=True, kw_only=True):
-    """Who decides what is shown, and how long an author may change a comment."""
+    """Which comments wait for a moderator, and how long an author may change a comment."""
 
     policy: Annotated[
         Literal["all", "first", "suspicious", "none"],
@@ -143,7 +144,7 @@ class ModerationSettings(Struct, frozen=True, kw_only=True):
 
 
 class SpamSettings(Struct, frozen=True, kw_only=True):
-    """What is held or refused."""
+    """Which comments are held or refused."""
 
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
@@ -172,13 +173,13 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
 
 
 class PrivacySettings(Struct, frozen=True, kw_only=True):
-    """What is kept of those who write, and for how long."""
+    """What is stored about authors, and for how long."""
 
     keep_network_days: Annotated[int, whole(0, 365, "days")] = 30
 
 
 class MailSettings(Struct, frozen=True, kw_only=True):
-    """The SMTP server that takes our mail, and who gets it; without a `host` there is no mail."""
+    """The SMTP server for our mails, and who gets them; without a `host` no mail is sent."""
 
     host: Annotated[str, HOST] = ""
     port: Annotated[int, whole(1, 65_535)] = 587
@@ -200,7 +201,7 @@ class MailSettings(Struct, frozen=True, kw_only=True):
 
 
 class InboxSettings(Struct, frozen=True, kw_only=True):
-    """Answers to our mails; without an `address` no mail can be answered."""
+    """The mailbox for answers to our mails; without an `address` mails cannot be answered."""
 
     address: Annotated[str, ANSWERED] = ""
     host: Annotated[str, HOST] = ""
@@ -220,7 +221,7 @@ class InboxSettings(Struct, frozen=True, kw_only=True):
 
 
 class HooksSettings(Struct, frozen=True, kw_only=True):
-    """Programs and messengers that are told of comments."""
+    """Webhooks and messengers that are told of comments."""
 
     webhooks: Annotated[tuple[str, ...], URLS] = ()
     secret: Annotated[str, SECRET] = ""
@@ -237,7 +238,7 @@ class HooksSettings(Struct, frozen=True, kw_only=True):
 
 
 class BackupSettings(Struct, frozen=True, kw_only=True):
-    """Backups that the server makes by itself; without a `directory` it makes none."""
+    """Scheduled backups; without a `directory` none are made."""
 
     directory: Annotated[str, PATH] = ""
     every: Annotated[Literal["hourly", "daily", "weekly"], words("hourly", "daily", "weekly")] = (
@@ -259,7 +260,7 @@ class FeedSettings(Struct, frozen=True, kw_only=True):
 
 
 class AuthSettings(Struct, frozen=True, kw_only=True):
-    """Secrets. They are kept out of `repr`, so that no log shows them."""
+    """The secret key; logs never show it."""
 
     secret_key: Annotated[str, KEY] = ""
 
@@ -268,7 +269,7 @@ class AuthSettings(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Everything that an operator can choose. `sites` are the `[[site]]` tables of the file."""
+    """All settings. `sites` are the `[[site]]` tables of the file."""
 
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
@@ -286,7 +287,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sites: tuple[Site, ...] = (Site(),)
 
 
-# Section name in the file -> its struct. `site` is a list of tables, all others are tables.
+# The struct of each section of the file. `site` is a list of tables, all others are tables.
 SECTIONS: Final[dict[str, type[Struct]]] = {
     **{f.name: f.type for f in msgspec.structs.fields(Settings) if f.name != "sites"},
     "site": Site,

@@ -1,8 +1,8 @@
-"""What the value of a setting may be: to the machine, and in words to the operator.
+"""What the values of settings may be, in a form for the program and in words for the operator.
 
-Each is a `msgspec.Meta`: its bounds or pattern check a value, its `description` completes
-"allowed is ...", and in its `extra` are what `reader` knows: "tidy", a function that returns
-the value in its one form or raises ValueError, and "secret", which keeps it out of messages.
+Each type is a `msgspec.Meta`. Its bounds or pattern check a value, and its `description` completes
+"allowed is ...". Its `extra` is for `reader`: "tidy" is a function that returns the value in its
+normal form or raises ValueError, and "secret" keeps the value out of messages.
 """
 
 import ipaddress
@@ -12,13 +12,13 @@ from msgspec import Meta
 
 
 def whole(low: int, high: int, unit: str = "") -> Meta:
-    """Allow the whole numbers from `low` to `high`; `unit` is for the reader."""
+    """Return the type of whole numbers from `low` to `high`; `unit` is for the description."""
     unit = unit and f" ({unit})"
     return Meta(ge=low, le=high, description=f"a whole number from {low} to {high}{unit}")
 
 
 def text(pattern: str, description: str, *, secret: bool = False) -> Meta:
-    """Allow a string that `pattern` matches from end to end. A secret is never shown."""
+    """Return the type of strings that `pattern` matches as a whole; a `secret` is never shown."""
     return Meta(pattern=rf"\A(?:{pattern})\Z", description=description, extra={"secret": secret})
 
 
@@ -27,7 +27,7 @@ def _tidy_proxies(proxies: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tidy_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
-    """Write origins as browsers do (RFC 6454 section 6.1); raises ValueError for other text."""
+    """Return origins as browsers write them (RFC 6454, 6.1). Raise ValueError for other texts."""
     tidy = []
     for origin in origins:
         match = _ORIGIN.fullmatch(origin.lower())
@@ -60,7 +60,7 @@ ORIGINS = Meta(
 
 
 def _tidy_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Take at most WORDS words or phrases of 1 to 100 characters; raises ValueError."""
+    """Return at most WORDS different words or phrases of 1 to 100 characters. Raise ValueError."""
     tidy = tuple(dict.fromkeys(" ".join(word.split()) for word in words))
     if len(tidy) > WORDS or not all(0 < len(word) <= 100 for word in tidy):
         raise ValueError(tidy)
@@ -74,7 +74,7 @@ def _tidy_scripts(scripts: tuple[str, ...]) -> tuple[str, ...]:
     return tidy
 
 
-WORDS = 1_000  # a longer list is for a filter that learns
+WORDS = 1_000  # for more words, the Bayesian filter is better
 UNWANTED = Meta(
     description=f"a list of at most {WORDS} words or phrases of 1 to 100 characters",
     extra={"tidy": _tidy_words},
@@ -83,7 +83,7 @@ PROTECTED = Meta(
     description=f"a list of at most {WORDS} names or email addresses of 1 to 100 characters",
     extra={"tidy": _tidy_words},
 )
-# As `spam.text_rules` names them.
+# The names of scripts, as in `spam.text_rules`.
 SCRIPTS = (
     "arabic",
     "armenian",
@@ -123,10 +123,10 @@ KEY = text(
     "nothing, or a random string of at least 32 characters (older ones after it, with a space)",
     secret=True,
 )
-# An address that SMTP, mail headers and people understand alike (RFC 5321 4.1.2, without quoting).
+# The mail addresses that everybody understands (RFC 5321, 4.1.2, without quoted forms).
 _ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*"
 ADDRESS = text(rf"|{_ADDRESS}", 'nothing, or an address such as "comments@blog.example"')
-# Its part before the @ has 64 characters with the word of 41 that is put into it.
+# The local part may have 64 characters, of which a reply address needs 41 for "+" and its token.
 ANSWERED = text(
     r"|[A-Za-z0-9._-]{1,23}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*",
     'nothing, or an address such as "comments@blog.example" with at most 23 characters before'
@@ -159,7 +159,7 @@ ADDRESSES = Meta(
 
 
 def words(*allowed: str) -> Meta:
-    """Describe a Literal of these words."""
+    """Return the description of a Literal of these words."""
     return Meta(description=" or ".join(f'"{word}"' for word in allowed))
 
 
