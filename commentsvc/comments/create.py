@@ -1,13 +1,13 @@
-"""Creating a comment: a submission is stored, or found to be stored already.
+"""Creating comments: a submission is stored, unless it was stored already.
 
-A retry must never post twice, so every submission has a key. An *explicit* key is a secret
-of the client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest
-of the content: anybody can make one, so a repeat gets no token, and only an hour counts as a retry.
+A retry must never post twice, so every submission has a key. An *explicit* key is a secret of the
+client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest of the
+content: anybody can compute it, so a repeat gets no token, and only within an hour it is a retry.
 
-`add` does one submission with every care. `ADD` is the same for many that wait together: the usual
-ones, which are plainly new, share their statements, which halves what a submission costs; as soon
-as one of them is not, all are done by `add`. The ids of one INSERT of many rows are consecutive,
-since the table never gives an id twice and nobody else writes.
+`add` stores one submission and handles every case. `ADD` stores many that wait together: usual
+ones, which are plainly new, share their statements, which halves the cost of a submission. If one
+of them is not plainly new, each is stored by `add`. The ids of the rows of one INSERT are
+consecutive, since ids are never used again and only the writer writes.
 
     CommentsError
       UnknownSite      no site of that name is configured
@@ -37,24 +37,24 @@ from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.util.timestamps import HOUR_MS
 
-RETRY: Final = HOUR_MS  # in which the same content counts as a retry
-_ROLE: Final = 18  # its place in a `_row`
-KEY_BYTES: Final = 16  # of the digest that stands for a key: a short index, and no chance repeats
+RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
+_ROLE: Final = 18  # index in a `_row`
+KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two keys never collide
 
 
 class NotPlain(CommentsError):
-    """One of many submissions may not be stored as it is: each has to be looked at alone."""
+    """One of many submissions is not plainly new: each has to be stored by `add`."""
 
 
 class NewComment(msgspec.Struct, frozen=True, gc=False):
-    """A submission, ready to be stored. `url` is canonical, `html` is clean.
+    """A submission that is ready to be stored. `url` is canonical, `html` is sanitized.
 
-    `key` is the client's own or, where `derived`, made of the content. `token_expires_at` is in
-    Unix milliseconds. `open_for` is how long after its first publication a thread of the site takes
-    comments, in milliseconds; 0: for good. `score` and `reasons` (a line each, see `spam.reasons`)
-    are the verdict's, `network` is a keyed hash, `language` the tag of the language in which
-    `notify` asks for mails. `role` and `moderator_id` are of the moderator who wrote it, whom a
-    closed thread does not stop.
+    `key` is the client's or, if `derived`, computed from the content. `token_expires_at` is in Unix
+    milliseconds. `open_for` is for how many milliseconds after its first publication a thread of
+    the site takes comments; 0 means no limit. `score` and `reasons` (one on each line, see
+    `spam.reasons`) are the verdict; `network` is a keyed hash. `language` is the tag of the
+    language for the mails that `notify` asks for. `role` and `moderator_id` are set for a
+    moderator's comment, which is stored even if the thread is closed.
     """
 
     site: str
@@ -83,7 +83,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
 
 
 class ThreadRef(NamedTuple):
-    """Where a thread is stored: its site's name, its canonical url, and the ids of both."""
+    """A stored thread: its site's name, its canonical url, and the ids of both."""
 
     site: str
     url: str
@@ -92,7 +92,7 @@ class ThreadRef(NamedTuple):
 
 
 class InsertResult(msgspec.Struct, frozen=True, gc=False):
-    """The outcome of a submission; `token_valid` says whether its edit token was stored."""
+    """The result of a submission; `token_valid` says whether its edit token was stored."""
 
     comment: Comment
     token_valid: bool
@@ -100,7 +100,7 @@ class InsertResult(msgspec.Struct, frozen=True, gc=False):
 
 
 def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
-    """Store a submission at the moment `now` (Unix milliseconds), or find that it was stored.
+    """Store a submission at the time `now` (Unix milliseconds), unless it was stored before.
 
     Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
@@ -130,7 +130,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
 
 
 def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
-    """Count so many approved comments more in each thread (fewer, below 0), and purge for it."""
+    """Add a number, which may be negative, to the count of each thread and of its site; purge."""
     sites: Counter[int] = Counter()
     for ref, number in shown.items():
         sites[ref.site_id] += number
@@ -144,7 +144,7 @@ def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
 def _tell(
     tx: Transaction, submissions: Sequence[NewComment], stored: Sequence[Comment], now: int
 ) -> None:
-    """Write down who is to be told of what was stored, with ids that follow each other."""
+    """Queue the messages about new comments, whose ids are consecutive."""
     first, last = stored[0].id, stored[-1].id
     outbox.submitted(tx, first, last, now)
     told = False
@@ -157,7 +157,7 @@ def _tell(
 
 
 def digest(key: str, derived: bool) -> bytes:
-    """Return what is stored of a key: no secret, and a derived key never equals an explicit one."""
+    """Return the digest of a key; a derived key never has the digest of an explicit one."""
     kind = b"derived" if derived else b"explicit"
     return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
 
@@ -165,9 +165,9 @@ def digest(key: str, derived: bool) -> bytes:
 def _thread(
     tx: Transaction, new: NewComment, now: int, untitled: set[ThreadRef]
 ) -> tuple[ThreadRef, bool]:
-    """Return where `new` goes, and whether that is closed; add it to `untitled` if it is.
+    """Return the thread for `new`, and whether it is closed; note untitled ones in `untitled`.
 
-    The first submission makes the thread.
+    The first submission for a page makes the thread.
     """
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     if row is None:
@@ -198,7 +198,7 @@ def _thread(
 def _gives_title(
     tx: Transaction, new: NewComment, ref: ThreadRef, untitled: set[ThreadRef]
 ) -> bool:
-    """Return whether the title of `new` is to be kept. If `new` is approved, it names the page."""
+    """Return whether the title of `new` is to be stored; if `new` is approved, set it at once."""
     if not new.title or ref not in untitled:
         return False
     if new.status == APPROVED:
@@ -213,23 +213,23 @@ def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
 
 
 def last_published(tx: Transaction, site_id: int) -> int:
-    """Return when the newest comment of a site was published; 0 where none was.
+    """Return when the newest comment of a site was published; 0 if none was.
 
-    What is published later has no earlier moment, also where the clock was set back: it comes last.
+    Later comments get at least this time, even if the clock was set back, so they come last.
     """
     row = tx.execute(statements.LAST_PUBLISHED, (site_id,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
-    """Return whether what `new` answers to, if anything, is there."""
+    """Return whether the comment that `new` replies to exists, or `new` replies to none."""
     return new.parent is None or bool(
         tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone()
     )
 
 
 def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> Row:
-    """Return the parameters of INSERT_COMMENT; `newest` is as of `last_published`."""
+    """Return the parameters of INSERT_COMMENT; `newest` is the result of `last_published`."""
     return (
         ref.site_id,
         ref.thread_id,
@@ -255,14 +255,14 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
-    """Return the comment that INSERT_COMMENT with `row` has made."""
+    """Return the comment that INSERT_COMMENT has stored with `row`."""
     return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE]))
 
 
 def _insert(
     tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
 ) -> Comment | None:
-    """Insert a comment; None if there is one with that key."""
+    """Insert a comment; return None if its key exists already."""
     newest = last_published(tx, ref.site_id) if new.status == APPROVED else 0
     row = _row(new, now, newest, ref, key)
     number = tx.insert(statements.INSERT_COMMENT, row)
@@ -287,7 +287,7 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
 
 
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
-    """As `add` for each of `items`. Raise NotPlain or UnknownSite, then nothing may be kept."""
+    """Do as `add` for each of `items`. Raise NotPlain or UnknownSite; then roll back all."""
     places: dict[tuple[str, str], ThreadRef] = {}
     untitled: set[ThreadRef] = set()
     rows: list[Row] = []
@@ -323,5 +323,5 @@ def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> InsertResult:
     return add(tx, *item)
 
 
-# For `Database.write_each`: its items are what `add` takes besides the transaction.
+# For `Database.write_each`: an item is the submission and the time, as for `add`.
 ADD: Final = BatchOperation(_add_one, _add_many)

@@ -1,31 +1,31 @@
-"""Markdown for readers that turn it into HTML and insert that as it is.
+"""Makes Markdown safe for clients that render it themselves without a sanitizer.
 
-The themes of Stacosys' time rendered `content` in the browser, and what an author typed as HTML
-became part of the page. So whatever a Markdown renderer might let through is made harmless here: a
-``<`` that begins a tag becomes an entity, and a link that would run a script leads nowhere. What
-else was typed stays.
+The themes of Stacosys rendered `content` in the browser, and HTML in a comment became part of the
+page. So everything that a Markdown renderer might let through is made harmless here: a ``<`` that
+begins a tag becomes an entity, and a link that would run a script becomes a relative path. The rest
+of the text stays.
 
-No two renderers agree on what is code. So only code that all of them see, between two single
-backticks of one line, stays as typed; in other code an entity may be shown.
+Renderers differ in what they take for code. So only code that all of them recognise, between two
+single backticks on one line, stays as typed; in other code, readers may see an entity.
 """
 
 import html
 import re
 from typing import Final
 
-# What begins a tag, a comment, a declaration or an instruction (HTML standard, 13.2.5.6), but for
-# automatic links, which cannot run anything.
+# The beginning of a tag, comment, declaration or processing instruction (HTML standard, 13.2.5.6),
+# except of autolinks, which cannot run anything.
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>`\"']*>)").sub
-# Before the address of a link or image, or of a link that is defined apart.
+# What precedes the URL of a link, an image or a link reference definition.
 _LINK: Final = re.compile(r"\]\s*[(:]\s*(?=\S)").sub
 _SCRIPT: Final = re.compile(r"(?:javascript|vbscript|data):", re.IGNORECASE).match
-# Browsers and renderers pass over these in an address.
+# Browsers and renderers ignore these characters in a URL.
 _IGNORED: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\\u200b-\u200f\u2028-\u202f\ufeff]+").sub
-LOOKED_AT: Final = 400  # characters of an address, in which a scheme may be spelt by entities
+LOOKED_AT: Final = 400  # characters of a URL that are searched for a scheme
 
 
 def defuse(source: str) -> str:
-    """Return Markdown that becomes no script and no tag of the author's, whoever renders it."""
+    """Return Markdown that no renderer turns into a script or a tag of the author's."""
     linked = _LINK(_harmless_link, source)
     lines = linked.split("\n")
     if all(_has_plain_code(line) for line in lines):
@@ -34,7 +34,7 @@ def defuse(source: str) -> str:
 
 
 def _harmless_link(begin: re.Match[str]) -> str:
-    """Return the beginning of a link; of one that runs a script, with `./`: a path then."""
+    """Return the beginning of a link; `./` before a script's URL makes it a relative path."""
     address = html.unescape(begin.string[begin.end() : begin.end() + LOOKED_AT])
     return f"{begin[0]}./" if _SCRIPT(_IGNORED("", address)) else begin[0]
 

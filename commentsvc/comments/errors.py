@@ -1,24 +1,17 @@
-"""Errors: what a request contradicts in what is stored.
+"""The errors of requests that contradict the stored state.
 
-CommentsError
-  UnknownSite      no site of that name is configured
-  UnknownParent    the comment answered to is not in this thread, or was deleted
-  KeyConflict      the key was used before, for other content
-  SubmissionRefused  a spam check lets nobody send this
-  TooManyPending   its author, or its site, has too many comments that wait already
-  ThreadClosed     the thread takes no more comments
-  UnknownComment   no comment has that id
-  NothingToUndo    there is no such change, or it was undone before
-  UnknownThread    nothing was said under that url
-  UrlTaken         there are comments under that url already
-  BanRefused       that cannot be banned
-  UnknownBan       no ban has that id
-  NotAnswerable    a comment that readers do not see cannot be answered
-  NotPinnable      only a published comment that replies to none can be pinned
-  NotPermitted     the account's role does not permit that
-  ProfileRefused   that cannot stand over a moderator's comments
-  TooManyVotes     that network has all the votes that it may have on this comment
-BadCursor          `after` was not made by a list of ours, or for another order
+CommentsError UnknownSite      no site of that name is configured UnknownParent    the comment
+answered to is not in this thread, or was deleted KeyConflict      the key was used before, for
+other content SubmissionRefused  a spam check refuses the submission TooManyPending   too many
+comments of its author, or of its site, are pending ThreadClosed     the thread takes no more
+comments UnknownComment   no comment has that id NothingToUndo    there is no such change, or it was
+undone before UnknownThread    there is no thread for that url UrlTaken         there are comments
+under that url already BanRefused       that cannot be banned UnknownBan       no ban has that id
+NotAnswerable    a comment that readers do not see cannot be answered NotPinnable      only a
+published comment that replies to none can be pinned NotPermitted     the account's role does not
+permit that ProfileRefused   a moderator's comments cannot be shown with that profile TooManyVotes
+that network has all the votes that it may have on this comment BadCursor          `after` is not a
+cursor of our lists, or is one of another order
 """
 
 from collections.abc import Sequence
@@ -28,7 +21,7 @@ from commentsvc.util.i18n import gettext as _
 
 
 class CommentsError(Exception):
-    """What was asked contradicts what is stored."""
+    """A request contradicts the stored state."""
 
 
 class UnknownSite(CommentsError):
@@ -44,7 +37,7 @@ class KeyConflict(CommentsError):
 
 
 class SubmissionRefused(CommentsError):
-    """A spam check lets nobody send this; `code` is for programs, `message` for its author."""
+    """A spam check refuses a submission; `code` is for programs, `message` for its author."""
 
     def __init__(self, code: str, message: Message) -> None:
         super().__init__(message)
@@ -53,7 +46,7 @@ class SubmissionRefused(CommentsError):
 
 
 class TooManyPending(CommentsError):
-    """Too many comments of a network or a site wait; `retry_after` is in seconds."""
+    """Too many comments of a network or a site are pending; `retry_after` is in seconds."""
 
     def __init__(self, message: Message, retry_after: int) -> None:
         super().__init__(message)
@@ -66,7 +59,7 @@ class ThreadClosed(CommentsError):
 
 
 class BadCursor(Exception):
-    """`after` was not made by us, or for another order."""
+    """`after` is not a cursor of our lists, or is one of another order."""
 
 
 class UnknownComment(CommentsError):
@@ -78,19 +71,19 @@ class UnknownComment(CommentsError):
 
 
 class NothingToUndo(CommentsError):
-    """There is no such act or change, or it was undone before."""
+    """There is no such decision or change, or it was undone before."""
 
 
 class UnknownThread(CommentsError):
-    """Nothing was said under this url."""
+    """There is no thread for this url."""
 
 
 class UrlTaken(CommentsError):
-    """Comments are there already: merge them instead."""
+    """There are comments under this url already: merge the threads instead."""
 
 
 class BanRefused(CommentsError):
-    """What was given cannot be banned; the text says why."""
+    """The given value cannot be banned; the text says why."""
 
 
 class UnknownBan(CommentsError):
@@ -110,7 +103,7 @@ class NotPermitted(CommentsError):
 
 
 class ProfileRefused(CommentsError):
-    """This cannot stand over a moderator's comments; the text says why."""
+    """A moderator's comments cannot be shown with this profile; the text says why."""
 
 
 class TooManyVotes(CommentsError):

@@ -1,8 +1,8 @@
-"""Follows: who is mailed the new comments of a page or of a whole site.
+"""Follows: who gets mails about the new comments of a page or of a whole site.
 
-Anybody can type another's address, so its owner is asked first, at most once a day, and once a
-week after a "no". A comment costs nothing for those who follow: now and then the server looks what
-is new for whom, and mails each of them at most once an hour, with all that came meanwhile.
+Anybody can enter somebody else's address, so its owner is asked first, at most once a day, and at
+most once a week after a "no". Storing a comment costs nothing more if somebody follows: the server
+searches regularly for new comments, and mails each follower at most once an hour.
 
     asked ──▸ confirmed ──▸ stopped ──▸ asked, by a new wish
 """
@@ -30,14 +30,14 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
-# Between two questions to an address; in milliseconds.
+# Milliseconds between two questions to an address, by its consent.
 REPEAT: Final = {ASKED: DAY_MS, STOPPED: 7 * DAY_MS}
-# Mails of one look, of which there are three a minute.
+# Mails queued in one search; there are three searches a minute.
 BATCH: Final = 50
 
 
 class Follower(msgspec.Struct, frozen=True):
-    """Who follows which page, or with `url` "" which site. Moments are Unix milliseconds."""
+    """Somebody who follows a page or, with the `url` "", a site. Times are Unix milliseconds."""
 
     id: int
     site: str
@@ -71,7 +71,7 @@ def _followers() -> Select:
 
 
 def _news() -> Select:
-    """Return the comments that a follower was not told of, whoever wrote them but the follower."""
+    """Return the comments that a follower has not been told of, except the follower's own."""
     return CommentTable.select(CommentTable.id).where(
         CommentTable.status == literal(APPROVED),
         CommentTable.published_at > FollowerTable.until_at,
@@ -101,7 +101,7 @@ def find_behind(now: Param, most: Param) -> Select:
 
 
 def request(tx: Transaction, place: tuple[str, str], email: str, language: str, now: int) -> None:
-    """Ask an address whether it wants mails about a page, or with the url "" about a site.
+    """Ask the owner of an address to confirm mails about a page, or with the url "" about a site.
 
     `place` is the site's name and a canonical url, `language` a tag, `now` in Unix milliseconds.
     Raise UnknownSite.
@@ -127,7 +127,7 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
 
 
 def confirm(tx: Transaction, follower_id: int, now: int) -> bool:
-    """Mail what comes from now on; False where that is no question any more."""
+    """Mail new comments from now on; return False if the follower was not asked."""
     confirmed = FollowerTable.update(consent=CONFIRMED, since_at=now - 1, until_at=now - 1).where(
         FollowerTable.id == follower_id, FollowerTable.consent == ASKED
     )
@@ -135,33 +135,33 @@ def confirm(tx: Transaction, follower_id: int, now: int) -> bool:
 
 
 def stop(tx: Transaction, follower_id: int, now: int) -> None:
-    """Mail nothing any more."""
+    """Send no more mails to a follower."""
     stopped = FollowerTable.update(consent=STOPPED, asked_at=now)
     tx.change(stopped.where(FollowerTable.id == follower_id))
 
 
 def find(reader: Reader, follower_id: int) -> Follower | None:
-    """Return a follower; None for one who is gone."""
+    """Return a follower; None if there is none with that id."""
     row = reader.first(_followers().where(FollowerTable.id == follower_id))
     return Follower(*row) if row else None
 
 
 def asked(reader: Reader, email: str, moment: int) -> Follower | None:
-    """Return who was asked at a moment; None where the question was answered."""
+    """Return the follower who was asked at a time; None if the question was answered."""
     is_asked = (FollowerTable.asked_at == moment) & (FollowerTable.consent == ASKED)
     row = reader.first(_followers().where(FollowerTable.email == email, is_asked))
     return Follower(*row) if row else None
 
 
 def mailed(reader: Reader, email: str, moment: int) -> Follower | None:
-    """Return for whom a mail was queued at a moment; None for one who follows no more."""
+    """Return the follower for whom a mail was queued at a time; None if they no longer follow."""
     is_mailed = (FollowerTable.mailed_at == moment) & (FollowerTable.consent == CONFIRMED)
     row = reader.first(_followers().where(FollowerTable.email == email, is_mailed))
     return Follower(*row) if row else None
 
 
 def news(reader: Reader, follower: Follower, most: int) -> list[int]:
-    """Return the ids of the comments that a mail is to tell of, at most `most`, oldest first."""
+    """Return the ids of at most `most` comments for the follower's current mail, oldest first."""
     found = CommentTable.select(CommentTable.id).where(
         CommentTable.status == literal(APPROVED),
         CommentTable.published_at > follower.since_at,
@@ -178,18 +178,18 @@ def news(reader: Reader, follower: Follower, most: int) -> list[int]:
 
 
 def tell(tx: Transaction, now: int) -> None:
-    """Put mails into the outbox for those who are to be mailed now, at most BATCH."""
+    """Queue mails for followers with new comments, at most BATCH."""
     for number, (follower_id,) in enumerate(tx.query(find_behind, now, BATCH)):
         follower = find(tx, follower_id)
         assert follower is not None, "it was just found"
-        stamp = now + number  # tells one's mails about a page and about its site apart
+        stamp = now + number  # unique: one person may get two mails
         told = FollowerTable.update(since_at=follower.until_at, until_at=now - 1, mailed_at=stamp)
         tx.change(told.where(FollowerTable.id == follower_id))
         _mail(tx, "followed", follower.email, follower.language, stamp)
 
 
 def move(tx: Transaction, source_id: int, target_id: int) -> None:
-    """Let who follows one thread follow another instead."""
+    """Let the followers of one thread follow another instead."""
     there = FollowerTable.select(FollowerTable.email).where(FollowerTable.thread == target_id)
     here = FollowerTable.thread == source_id
     tx.change(FollowerTable.delete().where(here, FollowerTable.email.in_(there)))
@@ -197,12 +197,12 @@ def move(tx: Transaction, source_id: int, target_id: int) -> None:
 
 
 def forget(tx: Transaction, email: str) -> None:
-    """Erase an address."""
+    """Delete the follows of an address."""
     tx.change(FollowerTable.delete().where(fn.LOWER(FollowerTable.email) == fn.LOWER(email)))
 
 
 def _find_place(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
-    """Return the ids of a site and of a page's thread, which is made if there is none."""
+    """Return the ids of a site and of a page's thread; make the thread if there is none."""
     row = tx.execute(statements.FIND_THREAD, (url, site)).fetchone()
     if row is None:
         raise UnknownSite(f"no site is named {site}")

@@ -1,18 +1,18 @@
-"""Markdown: a comment's Markdown becomes HTML that any page may show.
+"""Markdown: a comment's Markdown becomes HTML that is safe on any page.
 
-Two independent gates. comrak parses GitHub's Markdown (autolinks, strikethrough, tables; a
-newline is a line break, as readers expect of a comment field). It escapes raw HTML, which is thus
-shown as the text it is, so that ``List<String>`` survives; an image becomes a link to it, since
+There are two independent protections. comrak parses GitHub's Markdown (autolinks, strikethrough,
+tables; a newline is a line break, as readers expect of a comment field). It escapes raw HTML, which
+is thus shown as text, so that ``List<String>`` stays visible. An image becomes a link to it, since
 loading it would tell its host who reads the page. Headings start at h4, below those of the page.
-Then nh3, a real HTML5 parser, keeps only what the allow-list names. Neither gate relies on the
-other. HTML in which each "<" begins a tag of a shorter list, without attributes, needs no parser
-(`has_bare_tags`): there is nothing that could be taken away.
+Then nh3, a complete HTML5 parser, removes everything that is not on the allow-list. Each of the two
+would be enough alone. HTML in which each "<" begins a tag of a shorter list, without attributes,
+skips nh3 (`has_bare_tags`): it would remove nothing.
 
-Some Markdown becomes far more HTML than was typed: a table fills missing cells, a reference repeats
-its address and title. `render` bounds that (`EXPANSION`, `ALLOWANCE`): a text that would become
-more, or that nests too deeply, is shown as it was typed.
+Some Markdown becomes much larger as HTML: a table fills missing cells, a reference repeats its URL
+and title. `render` bounds that (`EXPANSION`, `ALLOWANCE`): a text that would exceed it, or that
+nests too deeply, is shown as plain text.
 
-docs/architecture.md says why it is comrak.
+docs/architecture.md says why comrak was chosen.
 """
 
 import re
@@ -22,12 +22,12 @@ from typing import Final
 import comrak
 import nh3
 
-# A text becomes at most EXPANSION times its bytes of HTML, and ALLOWANCE bytes for short texts.
+# The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
 EXPANSION: Final = 8
 ALLOWANCE: Final = 4_096
 
-# Blockquotes and lists of one comment. An HTML parser looks through all open ones at each new tag,
-# so 8,000 nested ones take 120 ms and 100,000 take 20 s.
+# The most blockquotes and lists of one comment. An HTML parser searches all open ones at each new
+# tag, so 8,000 nested ones take 120 ms and 100,000 take 20 s.
 CONTAINERS: Final = 256
 _CONTAINER: Final = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
 
@@ -39,29 +39,29 @@ _EXTENSIONS.autolink = _EXTENSIONS.strikethrough = _EXTENSIONS.table = True
 _OPTIONS: Final = comrak.RenderOptions()
 _OPTIONS.escape = _OPTIONS.hardbreaks = True
 
-# In comrak's HTML "<" and quotation marks stand in its own tags only.
+# comrak's HTML has "<" and quotation marks in its own tags only.
 _HEADING: Final = re.compile(r"<(/?)h([1-6])>").sub
 _IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />').sub
 # A block of raw HTML: text on lines of its own that no tag encloses.
 _RAW_BLOCK: Final = re.compile(r"(^|(?<!<br /)>\n)([^<\n][^<]*)\n(?=<|\Z)").sub
 
-_IGNORED_IN_HREF = re.compile(r"[\x00-\x20]+").sub  # WHATWG URL 4.4 strips or ends at these
+_IGNORED_IN_HREF = re.compile(r"[\x00-\x20]+").sub  # WHATWG URL, 4.4: parsers strip these
 
 
 def _own_host_only(url: str) -> str | None:
-    """Keep a relative link that stays on the blog's host; drop ``//host`` in every spelling."""
+    """Return a relative link that stays on the blog's host, None for ``//host`` in any spelling."""
     return None if _IGNORED_IN_HREF("", url[:64]).replace("\\", "/").startswith("//") else url
 
 
-_LANGUAGE = re.compile(r"language-[A-Za-z0-9+#._-]{1,32}").fullmatch  # of a block of code
+_LANGUAGE = re.compile(r"language-[A-Za-z0-9+#._-]{1,32}").fullmatch  # class of a code block
 
 
 def _filter(_: str, name: str, value: str) -> str | None:
     return value if name != "class" or _LANGUAGE(value) else None
 
 
-# Any tag but those of most comments, which have no attributes. Looking for one takes 1 µs, where
-# the sanitizer takes 12 µs, a tenth of a submission.
+# Any tag except the common ones without attributes. Searching for one takes 1 µs, the sanitizer 12
+# µs, which is a tenth of a submission.
 _MORE_THAN_BARE: Final = re.compile("<(?!/?(?:p|code|em|strong|del)>|br />)").search
 
 _TAGS = "a blockquote br code del em h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"
@@ -82,10 +82,10 @@ _CLEANER = nh3.Cleaner(
 
 
 def render(source: str) -> str:
-    """Return the HTML of the Markdown `source`, safe to be put into any page.
+    """Return the HTML of the Markdown `source`, safe for any page.
 
-    It has at most `EXPANSION` times the bytes of `source` and `ALLOWANCE` more. `source` has no
-    lone surrogates; NUL becomes U+FFFD. Never fails on any other text.
+    It has at most `EXPANSION` times the bytes of `source` and `ALLOWANCE` more. NUL becomes U+FFFD.
+    `source` must not contain lone surrogates; every other text can be rendered.
     """
     most = EXPANSION * len(source.encode()) + ALLOWANCE
     if _table_cells(source) * _CELL <= most:
@@ -100,17 +100,17 @@ def render(source: str) -> str:
 
 
 def has_bare_tags(html: str) -> bool:
-    """Say whether all tags in `html` are of a few kinds and have no attributes."""
+    """Return whether all tags in `html` are of a few kinds and have no attributes."""
     return "\r" not in html and not _MORE_THAN_BARE(html)
 
 
 def clean(html: str) -> str:
-    """Keep of any HTML only what the allow-list names."""
+    """Return `html` with only the tags and attributes of the allow-list."""
     return _CLEANER.clean(html)
 
 
 def parse(source: str) -> str:
-    """Return comrak's HTML of the Markdown `source`, without images and raw HTML."""
+    """Return comrak's HTML for the Markdown `source`, without images and raw HTML."""
     html = comrak.render_markdown(source, _EXTENSIONS, None, _OPTIONS)
     if "<h" in html:
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
@@ -122,15 +122,15 @@ def parse(source: str) -> str:
 
 
 def links(html: str) -> int:
-    """Count the links in what `render` gave."""
+    """Return the number of links in the HTML of `render`."""
     return html.count("<a ")
 
 
 def _table_cells(source: str) -> int:
-    """Return a number that the cells of all tables in `source` do not exceed.
+    """Return an upper bound for the number of cells of all tables in `source`.
 
-    Columns are counted in delimiter rows, as in ``|-|:-:|``; rows end at a blank line. Both may
-    stand in blockquotes and lists.
+    Columns are counted in delimiter rows, as in ``|-|:-:|``; rows end at a blank line. Both may be
+    in blockquotes and lists.
     """
     cells = columns = 0
     if "|" not in source:
@@ -145,5 +145,5 @@ def _table_cells(source: str) -> int:
 
 
 def _is_nested(html: str) -> bool:
-    """Say whether `html` has more than `CONTAINERS` blockquotes and lists."""
+    """Return whether `html` has more than `CONTAINERS` blockquotes and lists."""
     return len(html) > CONTAINERS * len("<ul></ul>") and len(_CONTAINER(html)) > CONTAINERS

@@ -1,11 +1,11 @@
-"""Where a list goes on: the word that stands for a place in it.
+"""Cursors: a text that stands for a place in a list, from which the list goes on.
 
-A place is the sort values of the last comment shown, not a number of comments to skip: so
-a comment that comes or goes between two pieces neither repeats nor hides another, and SQLite
-begins each piece by its index. A client can make such a word by itself and reads nothing by it
-that the list would not show, hence it is not signed.
+A place is the sort values of the last comment shown, not a number of comments to skip. So a comment
+that is added or removed between two pages of a list neither repeats nor hides another, and SQLite
+finds the beginning of each page by an index. Cursors are not signed: with a forged one, a client
+reads nothing that the list would not show.
 
-Error: BadCursor, alone.
+The only error is BadCursor.
 """
 
 import re
@@ -16,17 +16,17 @@ from commentsvc.model import Comment
 
 Sort = Literal["oldest", "newest", "top"]
 
-# Votes, the moment of publication, the id, and that of the pinned comment, which stands before the
-# list. The order of the list does not matter.
+# Votes, the time of publication and the id of a comment; then the id of the pinned comment, which
+# is shown before the list. The same pattern serves all sort orders.
 PATTERN: Final = r"^-?[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}(\.[0-9]{1,18})?$"
 
-_MOST: Final = 10**18 - 1  # after everything that the pattern can say
-# Where a list begins: votes, published, id.
+_MOST: Final = 10**18 - 1  # greater than everything that the pattern allows
+# The beginning of a list: votes, published, id.
 _BEGIN: Final = {"oldest": (0, 0, 0), "newest": (0, _MOST, 0), "top": (_MOST, 0, 0)}
 
 
 def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
-    """Return the cursor behind the approved comment `last`, of the whole list if that is None.
+    """Return the cursor behind the approved comment `last`; if None, of the list's beginning.
 
     `pinned` is the id of the comment before the list, 0 for none.
     """
@@ -35,9 +35,9 @@ def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
 
 
 def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
-    """Return the parameters by which `statements.LIST[sort]` goes on, and what it leaves out.
+    """Return the parameters for `statements.LIST[sort]` from a cursor, and the pinned comment's id.
 
-    None begins. What is left out is the id of the pinned comment, 0 for none. Raise BadCursor.
+    None stands for the beginning of the list, and 0 for no pinned comment. Raise BadCursor.
     """
     place = _BEGIN[sort] if after is None else _read(after)
     votes, published, comment_id, *pinned = place

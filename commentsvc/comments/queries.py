@@ -1,7 +1,7 @@
-"""Reading comments: sync functions for `Database.read`, and what is read at the start.
+"""Reading comments: functions for `Database.read`.
 
-What changes comments is in `create`, `threads` and `voting`, and in the package `moderation`. A
-cursor that `pagination` did not make is a BadCursor.
+Comments are changed by `create`, `threads` and `voting`, and by the package `moderation`. A cursor
+that `pagination` did not make raises BadCursor.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ def _title(thread_id: Param) -> Select:
     return ThreadTable.select(ThreadTable.title).where(ThreadTable.id == thread_id)
 
 
-# An Entry's columns, as `entry` takes them; a query for them joins the three tables.
+# The columns of an Entry, in the order of `entry`; the query joins the three tables.
 ENTRY: Final = (
     CommentTable.id,
     CommentTable.thread,
@@ -54,10 +54,10 @@ ENTRY: Final = (
 
 
 class Thread(msgspec.Struct, frozen=True, gc=False):
-    """A thread: its id (0 if it has no comments), its page's url, how many are approved, its state.
+    """A thread: its id (0 if it has no comments), url, number of approved comments, and state.
 
-    `url` is where the thread is now: what shows it is tagged with that, however it was asked for.
-    `imported` is 1 where comments were imported that have anchors.
+    `url` is the current one, even if the thread was asked for under an alias: answers are tagged
+    with it. `imported` is 1 if imported comments with anchors are in it.
     """
 
     id: int
@@ -69,7 +69,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A comment that is shown no more, but has replies that are."""
+    """A comment that is no longer shown, but has replies that are."""
 
     id: int
     parent: int | None
@@ -77,12 +77,12 @@ class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc
 
 
 class CommentList(msgspec.Struct, frozen=True):
-    """A piece of a list, the thread it is of, and the cursor of the next piece if any.
+    """A page of a list of comments, its thread, and the cursor of the next page, if any.
 
-    From the moment `closes` on (Unix milliseconds) the thread takes no more comments; None: never.
-    `votes` are those of all of the thread that have some, where the piece is of what changed.
-    `deleted` are the comments above the `items` that are shown no more. `anchors` has what links
-    named imported comments by in the system that they come from, by id.
+    From the time `closes` on (Unix milliseconds) the thread takes no more comments; None means
+    never. In a list of changes, `votes` has the votes of all comments of the thread that have some.
+    `deleted` are ancestors of the `items` that are no longer shown. `anchors` has the fragments of
+    links to imported comments in the system that they come from, by id.
     """
 
     items: list[Comment]
@@ -95,7 +95,7 @@ class CommentList(msgspec.Struct, frozen=True):
 
 
 def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
-    """Make rows for the sites that have none; those no longer configured keep theirs."""
+    """Make rows for new sites; rows of sites that are no longer configured stay."""
     for name in names:
         tx.change(_site, name)
 
@@ -140,10 +140,10 @@ def list_comments(
 ) -> CommentList:
     """Return at most `limit` approved comments of a thread, those after the cursor if given.
 
-    The pinned comment comes first; the cursors of all further pieces tell which one that was, so
-    that none is lost or comes twice when another is pinned meanwhile. `place` names its site and
-    url, `open_for` is how long the site's threads take comments, in milliseconds; 0: for good.
-    Raise BadCursor.
+    The pinned comment comes first. The cursors of all further pages contain its id, so that no
+    comment is lost or repeated if another one is pinned meanwhile. `place` is the site's name and
+    the url. `open_for` is for how many milliseconds the site's threads take comments; 0 means no
+    limit. Raise BadCursor.
     """
     begin, above = pagination.decode(sort, after)
     found = thread(reader, *place)
@@ -169,10 +169,10 @@ def changed(
 ) -> CommentList:
     """Return at most `limit` new or changed approved comments of a thread, oldest first.
 
-    Whoever has all that were shown at the moment `since` (Unix milliseconds), and puts these in
-    their places, has as many as the thread counts, unless some are shown no more. A vote is no
-    change, hence `votes`; the pinned comment is always among them. `place` and `open_for` as for
-    `page`; `next` is None.
+    A client that has all comments shown at the time `since` (Unix milliseconds), and replaces or
+    adds these, has as many as the thread counts, unless some are no longer shown. Votes are not
+    changes, so they are in `votes`. The pinned comment is always included. `place` and `open_for`
+    are as for `list_comments`; `next` is None.
     """
     found = thread(reader, *place)
     bound = (found.id, since, since, limit)
@@ -186,7 +186,7 @@ def changed(
 
 
 def _pinned(reader: Reader, thread: Thread) -> list[Comment]:
-    """Return the comment that stands first on the page, if one does and is shown."""
+    """Return the pinned comment of a thread in a list, which is empty if none is shown."""
     if thread.pinned is None:
         return []
     rows = reader.execute(statements.PINNED, (thread.pinned, thread.id))
@@ -202,9 +202,9 @@ def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[i
 
 
 def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:
-    """Return what is shown no more of the comments that some reply to, and those reply to.
+    """Return those ancestors of comments that are no longer shown, up to the next one that is.
 
-    `parents` has the id of the parent, by the id of each comment that is shown.
+    `parents` maps the id of each comment that is shown to the id of its parent.
     """
     missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
@@ -248,7 +248,7 @@ def get(reader: Reader, comment_id: int) -> Entry:
 
 
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
-    """Return the newest comments, those with `status` where one is given, for a moderator."""
+    """Return the newest comments, only those with `status` if it is given, for a moderator."""
     if status is None:
         rows = reader.execute(statements.LISTING, (limit,))
     elif status == APPROVED:
@@ -259,6 +259,6 @@ def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
 
 
 def entry(row: Row) -> Entry:
-    """Return the Entry that a row of `statements.ENTRY` holds."""
+    """Return the Entry of a row with the columns of `statements.ENTRY`."""
     *columns, site, url, title = row
     return Entry(Comment(*columns), site, url, title)

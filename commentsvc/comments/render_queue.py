@@ -1,9 +1,9 @@
-"""Render queue: what is rendered in one turn of the event loop, and no more than it can bear.
+"""Render queue: renders the Markdown of several submissions in one turn of the event loop.
 
-What comes within a turn is rendered in one go when the turn is over: the code of one step
-stays in the processor's caches, which for forty submissions saves a fifth. A turn renders for
-TURN_MS at most, and ends the text it is at (16 ms for the slowest known one of 8,000 characters);
-the rest waits for the next turn, so that everybody else's requests come in between.
+Texts that arrive within a turn are rendered together at its end: the code of one step stays in the
+processor's caches, which saves a fifth of the time for forty submissions. A turn renders for at
+most TURN_MS, but finishes the current text (16 ms for the slowest known one of 8,000 characters).
+The rest waits for the next turn, so that other requests are served in between.
 """
 
 import asyncio
@@ -13,27 +13,27 @@ from typing import Final
 from commentsvc.comments.markdown import render
 from commentsvc.util.clock import Clock
 
-TURN_MS: Final = 20  # more than a hundred usual comments
+TURN_MS: Final = 20  # milliseconds, enough for more than a hundred usual comments
 
-# Gets the HTML, or why there is none.
+# Called with the HTML, or with the exception.
 Rendered = Callable[[str | Exception], None]
 
 
 class RenderQueue:
-    """Renders Markdown on the event loop, in the order in which it comes."""
+    """Renders Markdown on the event loop, in the order of arrival."""
 
     def __init__(self, clock: Clock) -> None:
         self._waiting: list[tuple[str, Rendered]] = []
         self._clock = clock
 
     def add(self, source: str, done: Rendered) -> None:
-        """Call `done`, which raises nothing, in a later turn with the HTML of `source`."""
+        """Call `done` with the HTML of `source` in a later turn; `done` must not raise."""
         self._waiting.append((source, done))
         if len(self._waiting) == 1:
             asyncio.get_running_loop().call_soon(self._turn)
 
     async def render(self, source: str) -> str:
-        """As `markdown.render`, in a later turn."""
+        """Do as `markdown.render`, in a later turn."""
         rendered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def done(html: str | Exception) -> None:
@@ -62,7 +62,7 @@ class RenderQueue:
 
 
 def _rendered(source: str) -> str | Exception:
-    """As `render`; what nobody foresaw must not cost the others of the same turn."""
+    """Return the HTML or the exception, so that one text does not fail the others of its turn."""
     try:
         return render(source)
     except Exception as error:

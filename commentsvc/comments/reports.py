@@ -1,9 +1,9 @@
-"""Reports: readers tell the moderators of a comment that should not stand there.
+"""Reports: readers tell the moderators about a comment that should be removed.
 
-One report of each reader on each comment; a reader is told apart as in `voting`, by a digest of the
-random word that the browser keeps. A comment that is shown and was reported stands in the queue,
-until a moderator decides on it; nothing else becomes of a report. Beyond MOST reports of a comment
-none is stored: they would tell nothing new. No address and no network is kept.
+A reader can report each comment once; as in `voting`, readers are told apart by a digest of a
+random word that their browser keeps. A visible comment with reports is in the queue until a
+moderator decides on it; a report has no other effect. Further reports after MOST are not stored.
+Neither addresses nor networks are stored.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ def _settle(comment_id: Param) -> Select:
 def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
     """Store that the reader with that `word` reports a comment, at `now` (Unix milliseconds).
 
-    Raise UnknownComment, for one that is not shown too.
+    Raise UnknownComment, also for a comment that is not shown.
     """
     row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
     if row is None or row[4] != APPROVED:
@@ -63,12 +63,12 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
 
 
 def settle(tx: Transaction, ids: Iterable[int]) -> None:
-    """Forget the reports of the comments `ids`: a moderator has decided."""
+    """Delete the reports of the comments `ids`, because a moderator has decided."""
     tx.change_each(_settle, ((comment_id,) for comment_id in ids))
 
 
 def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
-    """Return how many reports each of the comments `ids` has; those without any are left out."""
+    """Return how many reports each of the comments `ids` has, without those that have none."""
     query = (
         ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
         .where(ReportTable.comment.in_(list(ids)))
@@ -78,7 +78,7 @@ def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
 
 
 def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Entry]:
-    """Return at most `most` comments that are shown and reported, of those `sites` or of all.
+    """Return at most `most` visible comments with reports, of those `sites` or of all.
 
     The newest come first.
     """

@@ -1,16 +1,17 @@
-"""Search: comments by their words, for moderators, and how many came on each day.
+"""Search: comments by their words, for moderators, and the number of comments per day.
 
-The index (FTS5) is filled in pieces while no comments come (`index_pending`); `db.schema.search`
-says how it stays in step. What is not indexed yet is not found; `SearchResult.unindexed` says how
-much that is. A found comment is shown as it is now, never as the index knew it.
+The index (FTS5) is filled in batches while no comments arrive (`index_pending`); `db.schema.search`
+says how it is kept up to date. Comments that are not indexed yet are not found;
+`SearchResult.unindexed` says how many these are. Results show the current text of a comment.
 
-What a moderator types is taken as words that all must occur, in any field; quotation marks keep
-words together. A word with an @ is an e-mail address, or all of a domain's where it begins with it;
-one that begins with a slash is a page's url; `author:`, `email:`, `site:`, `text:` and `page:`
-before a word name its field. Nothing typed can be a faulty query.
+A moderator's query is a list of words that must all occur, in any field; quotation marks make a
+phrase. A word with an @ is an e-mail address, or a domain if it begins with the @; one that begins
+with a slash is a page's url. A word may have a field before it: `author:`, `email:`, `site:`,
+`text:` or `page:`. No query is invalid.
 
-The newest come first. A search that is narrowed to a status or site looks at `LOOK` comments at a
-time, so that it is quick where it finds little, too: `Found.next` goes on behind these.
+The newest comments come first. A search that is limited to a status or site examines `LOOK`
+comments at a time, so that it is fast even if few of them match: `SearchResult.next` continues
+behind these.
 """
 
 import re
@@ -28,9 +29,9 @@ from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry
 
-LOOK: Final = 1_000  # comments that are looked at for one answer
-LENGTH: Final = 500  # characters of a query that count
-TERMS: Final = 16  # words of a query that count
+LOOK: Final = 1_000  # comments that are examined for one page of results
+LENGTH: Final = 500  # characters of a query that are used
+TERMS: Final = 16  # words of a query that are used
 
 _LAST: Final = 2**63 - 1
 _TERM: Final = re.compile(r'(?:(author|email|site|text|page):)?(?:"([^"]*)"?|(\S+))')
@@ -40,7 +41,7 @@ _FIND: Final = (
 
 
 def _among(ids: list[int], status: str, sites: Sequence[str] | None, limit: int) -> Select:
-    """Return the query for those of `ids` with that status, of those sites; "", None for any."""
+    """Return the query for those of `ids` with that status and sites; "" and None mean any."""
     query = (
         CommentTable.select()
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
@@ -55,7 +56,10 @@ def _among(ids: list[int], status: str, sites: Sequence[str] | None, limit: int)
 
 
 class SearchResult(msgspec.Struct, frozen=True):
-    """What was found, before which id to go on (None at the end), how many are not searched yet."""
+    """The comments found, and the id before which to continue (None at the end).
+
+    `unindexed` is how many comments are not in the index yet.
+    """
 
     items: list[Entry]
     next: int | None
@@ -63,7 +67,7 @@ class SearchResult(msgspec.Struct, frozen=True):
 
 
 class Day(msgspec.Struct, frozen=True, gc=False):
-    """How many comments that came on a day (Unix time / 86,400 s, UTC) now have a status."""
+    """How many of the comments written on a day (Unix time / 86,400 s, UTC) now have a status."""
 
     day: int
     status: str
@@ -81,7 +85,7 @@ def find(
 ) -> SearchResult:
     """Return at most `limit` comments with the words of `query`, those with ids below `before`.
 
-    `status` and `sites` narrow it down, "" and None do not.
+    `status` "" and `sites` None mean any.
     """
     match, behind = parse(query), unindexed(reader)
     if not match:
@@ -99,7 +103,7 @@ def find(
 def find_ids(
     reader: Reader, query: str, *, status: str, sites: Sequence[str] | None, limit: int
 ) -> list[int]:
-    """Return the ids of all that `find` finds in its newest `limit` comments."""
+    """Return the ids of those among the newest `limit` matches that `find` would return."""
     match = parse(query)
     rows = reader.execute(_FIND, (match, _LAST, limit)).fetchall() if match else []
     shown = _among([row[0] for row in rows], status, sites, limit).select(CommentTable.id)
@@ -107,7 +111,7 @@ def find_ids(
 
 
 def parse(query: str) -> str:
-    """Return what FTS5 is asked for; "" where there is no word to look for."""
+    """Return the FTS5 query for a moderator's query; "" if there is no word in it."""
     clean = query[:LENGTH].encode(errors="replace").decode().replace("\0", " ")
     terms = []
     for field, phrase, word in _TERM.findall(clean)[:TERMS]:
@@ -122,12 +126,12 @@ def parse(query: str) -> str:
     return " AND ".join(terms)
 
 
-# As SQLite's lower().
+# The same letters as SQLite's lower().
 _LOWER: Final = {ord(letter): ord(letter) + 32 for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def _whole(text: str) -> str:
-    """As SQLite's hex()."""
+    """Return the hexadecimal digits of a text, like SQLite's hex()."""
     return text.encode().hex().upper()
 
 
@@ -147,12 +151,12 @@ def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
 
 
 def last(reader: Reader) -> int:
-    """Return the greatest id that a comment was ever given; 0 before the first."""
+    """Return the greatest id that a comment was ever given; 0 if there was none."""
     return reader.last_id("comment")
 
 
 def unindexed(reader: Reader) -> int:
-    """Return how many comments are neither searched nor counted by day yet, at most."""
+    """Return how many comments, at most, are not yet in the index and the statistics."""
     return reader.last_id("comment") - _indexed_until(reader)
 
 

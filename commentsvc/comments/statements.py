@@ -1,14 +1,15 @@
 """The hot statements, as static SQL.
 
-Building a query with peewee takes ten times as long as running it, so what every request
-runs is written out here; tests hold each statement against the peewee query that it stands for,
-and each plan against its index. All else is written in peewee, where it is used: see `db.query`.
+Compiling a query with peewee takes ten times as long as running it. So the statements that every
+request runs are written here as SQL. Tests compare each statement with an equivalent peewee query,
+and its plan with the index it should use. All other queries are written in peewee, where they are
+used: see `db.query`.
 
 `status = 'approved'` is always a literal: the indexes of the lists hold approved comments only, and
-SQLite uses them for no bound parameter.
+SQLite does not use such an index for a bound parameter.
 """
 
-# ruff: noqa: S608 - each is put together from constants only
+# ruff: noqa: S608 - the SQL is built from constants only
 
 from typing import Final
 
@@ -20,8 +21,9 @@ COLUMNS: Final = (
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
 
-# Submission. (url, site) finds the site's id, and of the thread (all NULL where there is none) the
-# url, id, title, state, and the thread that it is an alias of; by id of such a one the same again.
+# Submission. By (url, site): the site's id; then the thread's url, id, title, state and, if it is
+# an alias, the id of the thread it stands for. These are NULL if there is no thread. FIND_ALIASED
+# gives the same by the id of a thread.
 FIND_THREAD: Final = (
     "SELECT s.id, t.url, t.id, t.title, t.state, t.alias_id FROM site AS s"
     " LEFT JOIN thread AS t ON t.site_id = s.id AND t.url = ? WHERE s.name = ?"
@@ -38,7 +40,7 @@ LAST_PUBLISHED: Final = (
 INSERT_THREAD: Final = "INSERT INTO thread (site_id, url, title) VALUES (?, ?, '')"
 TITLE_THREAD: Final = "UPDATE thread SET title = ? WHERE id = ?"
 FIND_PARENT: Final = "SELECT 1 FROM comment WHERE id = ? AND thread_id = ? AND status <> 'deleted'"
-# Without RETURNING, for which SQLite builds a table: 7.4 instead of 11.4 µs.
+# Without RETURNING, for which SQLite builds a temporary table: 7.4 instead of 11.4 µs.
 INSERT_COMMENT: Final = (
     "INSERT INTO comment (site_id, thread_id, parent_id, status, author, email, avatar,"
     " author_site, source, html, created_at, published_at, key, token_hash, token_expires_at,"
@@ -66,9 +68,9 @@ INSERT_CHANGE: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-# The number that the next act gets; none is given twice.
+# The id of the next decision; ids are never used again.
 NEXT_ACT: Final = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) + 1"
-# Changes that can be undone: their place, and whether the comment was changed again.
+# Changes that can be undone, with their thread, and whether the comment was changed again later.
 _CHANGES = (
     "SELECT s.name, t.url, c.site_id, c.thread_id, h.comment_id, c.status, h.id, h.field, h.old,"
     " h.old_at,"
@@ -91,7 +93,7 @@ HISTORY: Final = (
     " WHERE comment_id = ? ORDER BY id DESC"
 )
 
-# Reading. By (site, url): the thread; by (id) that which an alias leads to; by (site): the count.
+# Reading. THREAD is by (site, url), ALIASED by the id that an alias names, SITE_COUNT by site.
 THREAD: Final = (
     "SELECT t.id, t.url, t.count, t.state, t.imported, t.pinned_id, t.alias_id"
     " FROM thread AS t JOIN site AS s"
@@ -100,18 +102,18 @@ THREAD: Final = (
 ALIASED: Final = (
     "SELECT id, url, count, state, imported, pinned_id, alias_id FROM thread WHERE id = ?"
 )
-# The comment that stands first on its page, while it is shown: by id and thread.
+# The pinned comment of a thread, if it is visible: by id and thread.
 PINNED: Final = (
     f"SELECT {COLUMNS} FROM comment AS c WHERE c.id = ? AND c.thread_id = ?"
     " AND c.status = 'approved'"
 )
-# By what links to another system named the comments whose ids are in a JSON list.
+# The fragments of links to imported comments in their old system, by a JSON list of ids.
 ANCHORS: Final = (
     "SELECT i.comment_id, i.anchor FROM json_each(?) AS j JOIN imported_comment AS i"
     " ON i.comment_id = j.value WHERE i.anchor <> ''"
 )
-# Of the comments whose ids are bound as a JSON array, and of those above them, the unapproved ones
-# up to the first that is approved. It runs only where a list lacks a parent.
+# Of the comments whose ids are bound as a JSON array, and of their ancestors, those that are not
+# approved, up to the first that is. This runs only if a list lacks a parent.
 DELETED_ABOVE: Final = (
     "WITH RECURSIVE above (id, parent_id) AS ("
     " SELECT c.id, c.parent_id FROM comment AS c"
@@ -123,8 +125,8 @@ DELETED_ABOVE: Final = (
 SITE_COUNT: Final = "SELECT count FROM site WHERE name = ?"
 
 _LIST = f"SELECT {COLUMNS} FROM comment AS c WHERE c.thread_id = ? AND c.status = 'approved'"
-# A list goes on after the comment whose sort values are bound: published and id, for the top
-# list votes twice before them. LIMIT is the last parameter.
+# A list continues after the comment whose sort values are bound: published and id, and before them
+# the votes twice for the top list. LIMIT is the last parameter.
 LIST: Final = {
     "oldest": f"{_LIST} AND (c.published_at, c.id) > (?, ?) ORDER BY c.published_at, c.id LIMIT ?",
     "newest": (
@@ -137,8 +139,8 @@ LIST: Final = {
     ),
 }
 
-# What was published, or came back or was changed, at a moment (bound twice) or later: for who knows
-# what there was before. It looks at each comment of the thread, as the list does.
+# Comments that were published, restored or changed at a time (bound twice) or later, for a client
+# that has the earlier state. Like the list, it reads each comment of the thread.
 CHANGED: Final = (
     f"{_LIST} AND (c.published_at >= ? OR EXISTS (SELECT 1 FROM change AS h WHERE"
     " h.comment_id = c.id"

@@ -1,9 +1,9 @@
-"""Submissions: what a client sent becomes a valid submission, or named errors, all at once.
+"""Submissions: a request becomes a valid submission, or an error that names all invalid fields.
 
-Pure functions. The quick path is msgspec's decoder for `SubmissionFields`, which checks types and
-names in C; only when it refuses is the JSON read again, without types, to name everything that is
-wrong with it. Texts are cleaned rather than refused where the reader could not see what is wrong:
-control, bidirectional and invisible characters vanish from names, since they would disguise
+All functions are pure. The fast path is msgspec's decoder for `SubmissionFields`, which checks
+types and names in C; only when it fails, the JSON is read again, without types, to find everything
+that is wrong. Texts are corrected rather than refused if the author could not see what is wrong:
+control, bidirectional and invisible characters are removed from names, since they would disguise
 them or disturb the page around them; a title that is too long is cut.
 
 Errors: SubmissionError > MalformedError.
@@ -26,8 +26,8 @@ from commentsvc.util.text import VISIBLE, one_line, whole_number
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
-FIELDS = 256  # of a JSON object, as of a form; ours has a dozen
-UNKNOWN_FIELDS = 10  # named in one answer, each with at most NAME_LENGTH characters
+FIELDS = 256  # fields of a JSON object or form; ours have a dozen
+UNKNOWN_FIELDS = 10  # unknown fields that one error lists, with NAME_LENGTH characters each
 NAME_LENGTH = 40
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 KEY = r"[A-Za-z0-9._~-]{8,64}"
@@ -36,7 +36,8 @@ _MISSING = {
     "message": _("Please write a comment."),
 }
 
-# What the schema says of addresses: what every JSON Schema library understands, and `check` takes.
+# The patterns of addresses in the JSON Schema: every JSON Schema library understands them, and
+# `check` accepts all that match.
 _LOCAL, _LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ._+-]+", "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
 PLAIN_EMAIL = rf"^(?:{_LOCAL}@{_LABEL}(?:\.{_LABEL})+)?$"
 PLAIN_SITE = (
@@ -45,7 +46,7 @@ PLAIN_SITE = (
 
 
 class SubmissionError(Exception):
-    """What is wrong, by field; the texts are for the person who wrote the comment."""
+    """Invalid fields; the texts are for the person who wrote the comment."""
 
     def __init__(self, problems: dict[str, Text]) -> None:
         super().__init__(", ".join(problems))
@@ -53,7 +54,7 @@ class SubmissionError(Exception):
 
 
 class MalformedError(SubmissionError):
-    """The body is no JSON object in UTF-8 at all; the text is for the client's programmer."""
+    """The body is not a JSON object in UTF-8; the text is for the client's programmer."""
 
     def __init__(self, message: str) -> None:
         super().__init__({})
@@ -61,9 +62,9 @@ class MalformedError(SubmissionError):
 
 
 def _described(description: str, **schema: object) -> Meta:
-    """Return what the schema says of a field; `check` tells people what is wrong with it.
+    """Return the JSON Schema of a field; its errors for people come from `check`.
 
-    A key ``x-setting`` stands for bounds that the settings know.
+    A key ``x-setting`` stands for limits that come from the settings.
     """
     return Meta(description=description, extra_json_schema=schema)
 
@@ -122,9 +123,9 @@ SolvedWork = Annotated[
 
 
 class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A submission as sent. An optional field may be absent or null.
+    """A submission as it was sent. An optional field may be absent or null.
 
-    `subject` is hidden from people by our forms, so what fills it is a program.
+    Our forms hide `subject` from people, so a program has filled it in.
     """
 
     url: Url
@@ -148,10 +149,10 @@ class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
-    """A parsed, valid, not yet stored comment; `place` is its site's name and canonical url.
+    """A parsed, valid comment that is not stored yet; `place` is its site's name and canonical url.
 
-    `form_token` is None where the client cannot know of any. `language` is the tag of the page's
-    language, where mails are wanted.
+    `form_token` is None for clients of other systems, which know no token. `language` is the tag of
+    the page's language, if mails are wanted.
     """
 
     place: tuple[str, str]
@@ -174,7 +175,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
         return hash((self.key or (self.author, self.message), self.place))
 
 
-# Gives the site's name and the canonical url for the url of a page; raises ValueError.
+# Returns the site's name and the canonical url for the url of a page; raises ValueError.
 Locate = Callable[[str], tuple[str, str]]
 
 _decode_fields = msgspec.json.Decoder(SubmissionFields).decode
@@ -191,37 +192,38 @@ _SITE = re.compile(
     r"https?://(?:[^\s/?#@:\\<>\"'`\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][^\s\\<>\"`]*)?",
     re.IGNORECASE,
 )
-# What a reader may type who leaves out the scheme: a host name with a dot, and more.
+# A web site without its scheme: a host name with a dot, and what follows it.
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)+([:/?#]|$)")
 _KEY = re.compile(KEY)
 
 
 def avatar(email: str) -> str:
-    """Return the key of the picture that belongs to an e-mail address, as Gravatar forms it.
+    """Return the key of the picture for an e-mail address, as Gravatar defines it.
 
-    The MD5 digest in hex of the address, without spaces around and in lower case; `""` for `""`.
+    It is the MD5 digest in hex of the address without surrounding spaces, in lower case; `""` for
+    `""`.
     """
     email = email.strip().lower()
     return hashlib.md5(email.encode(), usedforsecurity=False).hexdigest() if email else ""
 
 
 def page_title(text: str) -> str:
-    """Return the title of a page as it is stored: one line, cut where it is too long."""
+    """Return the title of a page as it is stored: one line of at most TITLE_LENGTH characters."""
     return one_line(text)[:TITLE_LENGTH]
 
 
 def is_site(text: str) -> bool:
-    """Say whether `text` may be an author's web site: a plain http(s) address without a user."""
+    """Return whether `text` may be an author's web site: an http(s) URL without a user name."""
     return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
 
 
 def is_email(text: str) -> bool:
-    """Say whether `text` may be an e-mail address that mail can be sent to."""
+    """Return whether `text` may be an e-mail address that mail can be sent to."""
     return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
 
 
 def is_key(text: str) -> bool:
-    """Say whether `text` may be a random word that a client has made."""
+    """Return whether `text` may be a random key made by a client."""
     return bool(_KEY.fullmatch(text))
 
 
@@ -243,7 +245,7 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
     values: dict[str, object] = {name: text for name, text in form.items() if text}
     if (parent := whole_number(form.get("parent", ""))) is not None:
         values["parent"] = parent
-    if form.get("notify"):  # a box that is ticked has a value, any
+    if form.get("notify"):  # a ticked box has some value
         values["notify"] = True
     if _HOST.match(form.get("site", "").strip()):
         values["site"] = f"https://{form['site'].strip()}"
@@ -251,7 +253,7 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
 
 
 def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
-    """Read a message alone, for a preview or an edit, from a JSON body, as `from_json` does."""
+    """Read a JSON body with a message alone, for a preview or an edit, as `from_json` does."""
     problems: dict[str, Text] = {}
     values = _decode_object(body)
     for name in values.keys() - MessageBody.__struct_fields__:
@@ -289,7 +291,7 @@ def _decode_object(body: bytes) -> dict[str, object]:
 
 
 def _convert(values: dict[str, object], problems: dict[str, Text]) -> SubmissionFields:
-    """Build the fields out of those `values` that fit; name the others in `problems`."""
+    """Return the fields from those `values` that are valid; name the others in `problems`."""
     good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
     for name, value in values.items():
         if name not in _TYPES:
@@ -370,7 +372,7 @@ def _cleaned(message: str) -> str:
 
 
 def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most: int) -> None:
-    """Check a cleaned `text`, of which `length` characters were sent, as the document bounds."""
+    """Check a cleaned `text`, of which `length` characters were sent, as the JSON Schema says."""
     if not text:
         wrong.setdefault(name, _MISSING[name])
     elif length > most:
@@ -389,5 +391,5 @@ def _check_email(wrong: dict[str, Text], email: str, needed: bool) -> None:
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:
-    """Say whether `text` has the `shape` and holds nothing that cannot be seen."""
+    """Return whether `text` matches `shape` and has no invisible characters."""
     return bool(shape.fullmatch(text)) and text.isprintable()

@@ -1,10 +1,10 @@
-"""Subscriptions: who is told of answers to their comments, and who wants to be told no more.
+"""Subscriptions: authors who get mails about replies to their comments.
 
-A wish comes with a submission; anybody can write somebody else's address there. So the
-owner of the address is asked to confirm it, once for each site, and only when the comment is
-published: no program can make us send mail to strangers past a moderator. Until the owner has
-confirmed, nothing else is mailed there, and the question is repeated once a day at most. After
-a "no" it never comes again.
+Authors subscribe with a submission, where anybody can enter somebody else's address. So the owner
+of the address is asked to confirm it, once for each site, and only after the comment was published:
+no program can make the service mail strangers without a moderator's approval. Until the owner has
+confirmed, no other mail is sent there, and the question is repeated at most once a day. After a
+"no" it is never asked again.
 
     asked ──▸ confirmed ──▸ stopped
       └────────────────────────▴
@@ -31,7 +31,7 @@ from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 
-# A question may be repeated after this: it may have been lost; in milliseconds.
+# Milliseconds until the question may be repeated, since the first mail may have been lost.
 REPEAT: Final = DAY_MS
 
 
@@ -86,9 +86,9 @@ def _subscribe(language: Param, comment_id: Param) -> Select:
 
 
 def _answers_to_tell() -> Select:
-    """Return the answers that are shown, and that no mail told of.
+    """Return the visible replies about which no mail was sent.
 
-    A comment is told of once, when it is published for the first time.
+    A reply is mailed once, when it is published for the first time.
     """
     told = OutboxTable.select(1).where(
         OutboxTable.comment == Answer.id, OutboxTable.kind == "reply"
@@ -115,7 +115,7 @@ def _tell_answers(first: Param, last: Param, now: Param) -> Select:
 
 @prepared
 def _tell_missed(subscriber_id: Param, now: Param) -> Select:
-    """Tell what was told nobody since the question was open; a moderator may answer at once."""
+    """Return the query that mails replies which arrived while the question was open."""
     found = _answers_to_tell().where(SubscriberTable.id == subscriber_id)
     return _mail(found, "reply", Answer.id, now)
 
@@ -157,7 +157,7 @@ def _any() -> Select:
 
 
 def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
-    """Note that the author of a comment, which has an address, wants to be told of answers.
+    """Note that the author of a comment, which has an e-mail address, wants mails about replies.
 
     `language` is the tag of the language that they wrote in.
     """
@@ -166,7 +166,7 @@ def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:
-    """Tell of those comments from `first` to `last` that are shown, and ask their authors."""
+    """Mail about the visible comments from `first` to `last`, and ask their authors to confirm."""
     if not tx.first(_any):
         return
     tx.change(_tell_answers, first, last, now)
@@ -175,7 +175,7 @@ def published(tx: Transaction, first: int, last: int, now: int) -> None:
 
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:
-    """Of who is told of answers to a comment: id, address and consent; None where nobody is."""
+    """Return id, address and consent of the subscriber to replies to a comment; None if none is."""
     told = SubscriptionTable.select(
         SubscriberTable.id, SubscriberTable.email, SubscriberTable.consent
     ).join(SubscriberTable)
@@ -183,9 +183,9 @@ def subscriber(reader: Reader, comment_id: int) -> Row | None:
 
 
 def language_of(reader: Reader, comment_id: int, kind: str) -> str:
-    """Return the tag of the language of who is mailed about a comment; "" where it is not known.
+    """Return the tag of the language for a mail about a comment; "" if it is not known.
 
-    A `reply` is mailed to the author of the comment above it, all else to its own.
+    A `reply` is mailed to the author of the parent comment, all else to the comment's own.
     """
     above = CommentTable.select(CommentTable.parent).where(CommentTable.id == comment_id)
     row = reader.first(
@@ -197,16 +197,16 @@ def language_of(reader: Reader, comment_id: int, kind: str) -> str:
 
 
 def site_of(reader: Reader, subscriber_id: int) -> str | None:
-    """Return the name of the site that a subscriber is told of; None for one who is gone."""
+    """Return the name of a subscriber's site; None if the subscriber is gone."""
     sites = SubscriberTable.select(SiteTable.name).join(SiteTable)
     row = reader.first(sites.where(SubscriberTable.id == subscriber_id))
     return row[0] if row else None
 
 
 def confirm(tx: Transaction, subscriber_id: int, now: int) -> bool:
-    """Tell the subscriber of answers, also of those that are there at the moment `now`.
+    """Mail the subscriber about replies, also those that exist at the time `now`.
 
-    Returns False where that is no question any more.
+    Return False if the subscriber was not asked.
     """
     confirmed = SubscriberTable.update(consent=CONFIRMED).where(
         SubscriberTable.id == subscriber_id, SubscriberTable.consent == ASKED
@@ -218,7 +218,7 @@ def confirm(tx: Transaction, subscriber_id: int, now: int) -> bool:
 
 
 def stop(tx: Transaction, subscriber_id: int) -> None:
-    """Tell the subscriber of nothing any more, for good; what waits is not sent."""
+    """Never mail the subscriber again; mails that wait are not sent."""
     stopped = SubscriberTable.update(consent=STOPPED)
     tx.change(stopped.where(SubscriberTable.id == subscriber_id))
     tx.change(SubscriptionTable.delete().where(SubscriptionTable.subscriber == subscriber_id))

@@ -1,15 +1,15 @@
-"""Threads: closing them, and what happens when a page gets another address.
+"""Threads: close them, move them to another url, and merge two.
 
-A blog's pages move, and one page may have been talked about under two addresses. The old
-address stays in the table as an alias, a row that names the thread it stands for; so whatever old
-pages, feeds and readers ask for leads to the same comments, and a submission that is under way
-lands with them. An alias never leads to an alias: what leads to a thread that moves is set anew.
+The pages of a blog move, and a page may have had comments under two urls. The old url stays in the
+table as an alias, a row that names the thread it stands for. So requests from old pages, feeds and
+readers find the same comments, and a submission under way is stored with them. An alias never names
+another alias: when a thread becomes an alias, its aliases are updated.
 
-Stored answers are tagged with the url where the thread is, whatever they were asked for with. So
-what changes a thread's url purges the tags of both.
+Cached answers are tagged with the current url of the thread, whichever url was requested. So a
+change of a thread's url purges the tags of both.
 
     CommentsError
-      UnknownThread   nothing was said under this url
+      UnknownThread   there is no thread for this url
       UrlTaken        comments are there already: merge them instead
 """
 
@@ -40,10 +40,10 @@ from commentsvc.util.i18n import gettext as _
 
 
 def _comments_of(thread_id: object) -> tuple[Select, Select]:
-    """Return the conditions of a thread's comments: of the approved, and of all others.
+    """Return two conditions for a thread's comments: the approved ones, and all others.
 
-    The former are found by the index of its list, the latter by that of the queue. There is no
-    index of all: it would cost every submission a page, for what is rarely done.
+    The first uses the index of the list, the second the index of the queue. One index for all would
+    make each submission write another page, for operations that are rare.
     """
     is_there = CommentTable.thread == thread_id
     others = (
@@ -55,7 +55,7 @@ def _comments_of(thread_id: object) -> tuple[Select, Select]:
 
 
 class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
-    """A thread as a moderator sees it. `count` is of approved comments, `aliases` are urls."""
+    """A thread for moderators. `count` is that of approved comments; `aliases` are urls."""
 
     id: int
     site: str
@@ -67,7 +67,7 @@ class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 def find(reader: Reader, site: str, url: str) -> ThreadRef:
-    """Return where the thread is that `url`, canonical, leads to. Raise UnknownThread."""
+    """Return the thread for the canonical `url`, which may be an alias. Raise UnknownThread."""
     named, found = ThreadTable.alias("named"), ThreadTable.alias("found")
     row = reader.first(
         named.select(found.url, found.site, found.id)
@@ -91,14 +91,14 @@ def has_comments(reader: Reader, thread_id: int) -> bool:
 
 
 def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
-    """Let a thread close by its age, keep it open, or close it. Raise UnknownThread."""
+    """Set whether a thread is open, closed, or closes by its age. Raise UnknownThread."""
     ref = find(tx, site, url)
     tx.change(ThreadTable.update(state=state).where(ThreadTable.id == ref.thread_id))
     tx.purge(thread_tag(site, ref.url))
 
 
 def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
-    """Give a page a title, which stays whatever comments say; "" lets them say it again.
+    """Set the title of a page, which no comment changes then; "" lets comments set it again.
 
     Raise UnknownThread.
     """
@@ -111,14 +111,14 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
 
 
 def move(tx: Transaction, site: str, url: str, to: str) -> None:
-    """Put the thread of a page under the url `to`; the old url stays as an alias.
+    """Move the thread of a page to the url `to`; the old url stays as an alias.
 
-    Raise UnknownThread, and UrlTaken where another thread is at `to`.
+    Raise UnknownThread, and UrlTaken if another thread is at `to`.
     """
     ref = find(tx, site, url)
     if ref.url == to:
         return
-    if (vacant := _vacant(tx, ref, to)) is not None:  # no url may stand there twice
+    if (vacant := _vacant(tx, ref, to)) is not None:  # urls are unique
         tx.change(ThreadTable.update(url="").where(ThreadTable.id == vacant))
     tx.change(ThreadTable.update(url=to).where(ThreadTable.id == ref.thread_id))
     _put_alias(tx, ref, ref.url, vacant)
@@ -126,9 +126,9 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
 
 
 def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
-    """Let the url `alias` lead to the thread of `url`.
+    """Make the url `alias` an alias of the thread of `url`.
 
-    Raise UnknownThread, and UrlTaken where another thread is at `alias`.
+    Raise UnknownThread, and UrlTaken if another thread is at `alias`.
     """
     ref = find(tx, site, url)
     if ref.url == alias:
@@ -138,9 +138,9 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
 
 
 def remove_alias(tx: Transaction, site: str, alias: str) -> None:
-    """Let the url `alias` stand for itself, without comments. Raise UnknownThread if it does.
+    """Make the url `alias` a page of its own, without comments. Raise UnknownThread if it is one.
 
-    The row stays: to take it away, SQLite would look through all comments for one that needs it.
+    The row stays: to delete it, SQLite would search all comments for one that refers to it.
     """
     ref = find(tx, site, alias)
     if ref.url == alias:
@@ -156,10 +156,10 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
 
 
 def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> int:
-    """Put all comments of a page under the page `into`, of which it becomes an alias.
+    """Move all comments of a page to the page `into`, and make its url an alias of that.
 
-    Returns how many comments moved, whatever their status; each has it in its history, at the
-    moment `now` (Unix milliseconds). It cannot be undone. Raise UnknownThread for either url.
+    Return how many comments moved, whatever their status; each has the move in its history, at the
+    time `now` (Unix milliseconds). This cannot be undone. Raise UnknownThread for either url.
     """
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
@@ -208,7 +208,7 @@ def listing(
 ) -> list[ThreadSummary]:
     """Return the newest threads whose url or title contains a text, of ids below `before`.
 
-    They are of those `sites`, of all for None. ASCII's letters match in any case.
+    They are of those `sites`, of all for None. The case of ASCII letters does not matter.
     """
     query = (
         ThreadTable.select(
@@ -244,9 +244,9 @@ def listing(
 
 
 def _vacant(tx: Transaction, ref: ThreadRef, url: str) -> int | None:
-    """Return the row of `url` that may become an alias of `spot`, None where there is none.
+    """Return the id of the row of `url` that may become an alias of `ref`; None if there is none.
 
-    Raise UrlTaken where it holds comments, or is an alias of another thread.
+    Raise UrlTaken if it has comments, or is an alias of another thread.
     """
     rows = ThreadTable.select(ThreadTable.id, ThreadTable.aliased).where(
         ThreadTable.site == ref.site_id, ThreadTable.url == url

@@ -1,8 +1,8 @@
 """Titles of pages, which come from approved comments or from moderators.
 
-A submission says what its page is called, and anybody can say anything. So what it says waits with
-it, in `proposed_title`, as long as the thread has no title: it names the page when the comment is
-approved, and names it no longer when the comment is withdrawn. What a moderator writes stays.
+A submission contains the title of its page, and anybody can send any text. So the title waits with
+the comment, in `proposed_title`, as long as the thread has none. It becomes the page's title when
+the comment is approved, and is removed when the comment is. A title set by a moderator stays.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,10 @@ def _propose(comment_id: Param, title: Param) -> Select:
 
 @prepared
 def _refresh(comment_id: Param) -> Select:
-    """Return the thread has no title yet, or has that of this comment, which may have become spam.
+    """Return the query that sets a thread's title after the status of a comment has changed.
 
-    Its title is then that of the approved comment that was published first and came with one.
+    It changes threads that have no title, or the one proposed by this comment, which may be spam
+    now. The new title is that of the approved comment with a title that was published first.
     """
     own, changed = ProposedTitleTable.alias("own"), CommentTable.alias("changed")
     first = (
@@ -51,11 +52,11 @@ def _refresh(comment_id: Param) -> Select:
 
 
 def propose(tx: Transaction, proposals: Sequence[tuple[int, str]]) -> None:
-    """Keep the titles that comments, named by their ids, came with."""
+    """Store the titles that comments were sent with; each proposal is an id and a title."""
     tx.change_each(_propose, proposals)
 
 
 def refresh(tx: Transaction, comment_ids: Iterable[int]) -> None:
-    """Name the pages of comments whose status has changed; who calls purges their tags."""
+    """Update the titles of pages after the status of comments changed; the caller purges."""
     for comment_id in comment_ids:
         tx.change(_refresh, comment_id)

@@ -9,15 +9,15 @@ DEPTH: Final = 8  # levels of replies that are indented; deeper ones stand on th
 
 
 class Reply(Protocol):
-    """A comment of some kind: `parent` is the id of the one that it replies to."""
+    """A comment that may reply to another one."""
 
     @property
     def id(self) -> int:
-        """Its own id."""
+        """The id of the comment."""
 
     @property
     def parent(self) -> int | None:
-        """None for one that replies to none."""
+        """The id of the comment that it replies to; None if it replies to none."""
 
 
 C = TypeVar("C", bound=Reply)
@@ -27,14 +27,14 @@ Branch: TypeAlias = tuple[C | DeletedComment, list["Branch[C]"]]
 
 
 def build_tree(shown: Sequence[C], deleted: Sequence[DeletedComment] = ()) -> list[Branch[C]]:
-    """Order comments as a tree, in their own order on each level.
+    """Return comments as a tree; on each level they keep their order.
 
-    A deleted comment stands where the first of its replies would. A comment whose parent is not
-    among them stands on the first level.
+    A deleted comment has the place of the first of its replies. A comment whose parent is not in
+    the list is on the first level.
     """
     nodes: dict[int, tuple[Branch[C], int]] = {}
     roots: list[Branch[C]] = []
-    # A parent's id is the smaller.
+    # The id of a parent is smaller than those of its replies.
     comments: list[C | DeletedComment] = [*shown, *deleted]
     for comment in sorted(comments, key=lambda comment: comment.id):
         branch: Branch[C] = (comment, [])

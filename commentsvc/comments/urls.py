@@ -44,7 +44,7 @@ _NAMES = """
     oly_anon_id oly_enc_id rb_clickid s_cid srsltid ttclid twclid vero_conv vero_id wbraid
     wickedid yclid ysclid
 """
-TRACKING = frozenset(_NAMES.split())  # what advertisers and mailers add to links
+TRACKING = frozenset(_NAMES.split())  # parameters that advertisers and newsletters add to links
 
 
 class UrlError(ValueError):
@@ -56,7 +56,7 @@ class UnknownSiteError(UrlError):
 
 
 class PageRef(NamedTuple):
-    """Where a thread is: the name of its site and the canonical url of its page."""
+    """A page: the name of its site and its canonical url."""
 
     site: str
     url: str
@@ -85,7 +85,7 @@ def canonical(url: str, trailing_slash: str = "keep") -> str:
 
 
 def canonical_by_rule(url: str, trailing_slash: str) -> str:
-    """Return what `canonical` gives, without its short cut for urls that are canonical already."""
+    """Do as `canonical`, without its fast path for urls that are canonical already."""
     path, _, query = _clean(url).partition("?")
     segments: list[str] = []
     parts = _ESCAPES(_escape, path.replace("\\", "/")).split("/")
@@ -137,12 +137,12 @@ def _query(query: str) -> str:
 
 
 def _loose(exact: str) -> str:
-    """Return an origin without what rule 4 forgives: the scheme and a leading ``www.``."""
+    """Return an origin without its scheme and a leading ``www.`` (rule 4)."""
     return exact.partition("://")[2].removeprefix("www.")
 
 
 class Sites:
-    """The configured sites: finds the site and the canonical url that a request means."""
+    """The configured sites; finds the site and the canonical url for a request."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
         """Take the settings' sites, at least one; their origins are http(s) addresses."""
@@ -156,14 +156,14 @@ class Sites:
                 self._near.setdefault(_loose(exact), site)
 
     def named(self, name: str) -> str:
-        """Return the name of the site that a parameter ``site=`` means; without one the first site.
+        """Return the name of the site for the value of a ``site=`` parameter; "" means the first.
 
         Raise UnknownSiteError.
         """
         return self._named(name).name
 
     def locate(self, url: str, name: str = "") -> PageRef:
-        """Find the thread that `url` names: site by `name`, else by origin, else the first.
+        """Return the page for `url`, on the site `name`, else that of its origin, else the first.
 
         Raise UrlError for a url that is malformed or of a foreign origin, UnknownSiteError for a
         name that no site has.
@@ -174,12 +174,12 @@ class Sites:
         return PageRef(site.name, canonical(url, site.trailing_slash))
 
     def locator(self, name: str) -> Callable[[str], PageRef]:
-        """Return `locate` for the site `name`; "" for what the url says. Raise UnknownSiteError."""
+        """Return `locate` for the site `name`; "" decides by the url. Raise UnknownSiteError."""
         self._named(name)
         return partial(self.locate, name=name)
 
     def place(self, url: str, name: str) -> PageRef:
-        """As `locate`; without a url it is the whole site, whose url is ""."""
+        """Do as `locate`; without a url, return the whole site, whose url is ""."""
         return self.locate(url, name) if url else PageRef(self.named(name), "")
 
     def open_for(self, name: str) -> int:

@@ -1,11 +1,11 @@
-"""Votes: what readers think of comments, one vote of each reader on each.
+"""Votes: readers vote on comments, once each.
 
-A reader is who has the same browser: it makes a random word once, keeps it, and sends it
-with its votes; we keep a digest of it. Nothing else tells readers apart without a cookie or an
-address. Who makes up many words is bounded by the rate limit of a network, and by how many votes
-one network has on one comment: a family or an office, not a crowd. Networks are forgotten as those
-of comments are. Isso's clients send no word, so for them a network votes once. The sum stands in
-the comment's row, so no list counts votes.
+A reader is a browser: it makes a random word once, keeps it, and sends it with its votes; we store
+a digest of it. Without cookies and addresses, nothing else tells readers apart. Somebody who makes
+up many words is stopped by the rate limit of the network, and by a limit of votes from one network
+on one comment: it is enough for a family or an office. The network hashes of votes are deleted
+after the same time as those of comments. Isso's clients send no word, so for them each network has
+one vote. The sum is stored in the comment's row, so no list counts votes.
 
     CommentsError
       TooManyVotes   that network has all the votes that it may have on this comment
@@ -27,7 +27,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
-DIGEST: Final = 16  # bytes: no two words are taken for one
+DIGEST: Final = 16  # bytes: two words never have the same digest
 
 
 def _is(comment_id: Param, voter: Param) -> Any:  # Any: peewee's expressions have no type
@@ -101,11 +101,11 @@ def _drop_network(comment_id: Param, voter: Param) -> Select:
 def vote(
     tx: Transaction, comment_id: int, word: str, value: int, networks: Sequence[bytes], now: int
 ) -> int:
-    """Let the reader with that `word` vote for (1), against (-1) or neither (0).
+    """Store the vote of the reader with that `word`: for (1), against (-1) or neither (0).
 
-    `networks` are the hashes that the reader's network may have, the present one first; `now` is in
-    Unix milliseconds. Returns the comment's votes. Raise UnknownComment, for one that is not shown
-    too, and TooManyVotes.
+    `networks` are the hashes that the reader's network may have, the current one first; `now` is in
+    Unix milliseconds. Return the sum of the comment's votes. Raise UnknownComment, also for a
+    comment that is not shown, and TooManyVotes.
     """
     row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
     if row is None or row[4] != APPROVED:
@@ -122,16 +122,16 @@ def vote(
         tx.change(_put, comment_id, voter, value, network, now)
     [(votes,)] = tx.query(_add, comment_id, value - was)
     if value != was:
-        add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # for the purge alone
+        add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # only to purge
     return int(votes)
 
 
 def vote_once(
     tx: Transaction, comment_id: int, value: int, networks: Sequence[bytes], now: int
 ) -> int:
-    """Let a reader vote who has no word: once for each network, and not where the comment is from.
+    """Store the vote of a reader without a word: one per network, none from the author's network.
 
-    All else as for `vote`.
+    Everything else is as for `vote`.
     """
     if networks:
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
