@@ -171,7 +171,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     language: str = ""
 
     def fingerprint(self) -> int:
-        """Return a number that a retry of this submission has too, and hardly another one."""
+        """Return a number that is equal for a retry of this submission, and hardly for others."""
         return hash((self.key or (self.author, self.message), self.place))
 
 
