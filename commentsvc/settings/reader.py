@@ -113,7 +113,9 @@ class SettingsReader:
             if (section, key) in self._variables.values():
                 given[key] = GivenValue(value, f"{section}.{key} in {path}", from_text=False)
             else:
-                names = (".".join(name) for name in self._variables.values())
+                names = [".".join(name) for name in self._variables.values()]
+                # The right key in a wrong section is the commonest mistake.
+                names = [name for name in names if name.endswith(f".{key}")] or names
                 self.problems.append(
                     f"{section}.{key} in {path} is no setting; the nearest is "
                     f"{_nearest(f'{section}.{key}', names)}. Rename or remove it."

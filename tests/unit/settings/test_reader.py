@@ -151,6 +151,7 @@ def test_the_only_table_of_a_repeated_section_is_reached_by_a_variable() -> None
     ("text", "problem"),
     [
         ("[oven]\nhaet = 1", "oven.haet in {} is no setting; the nearest is oven.heat."),
+        ("[[tray]]\nheat = 1", "tray.heat in {} is no setting; the nearest is oven.heat."),
         ("[ovne]\nheat = 1", "[ovne] in {} is no section; the nearest is [oven]."),
         ("oven = 3", "oven in {} is 3; a section is allowed. Write [oven] on a line"),
         ("[tray]\nname = 'x'", "tray in {} is {{'name': 'x'}}; a section is allowed. Write [[tray"),
