@@ -24,6 +24,17 @@ def pip() -> str:
     return "\n".join(["[global]", f"cert = {AUTHORITIES}", *lines, ""])
 
 
+def npm() -> str:
+    """The settings of npm on this machine that say how to fetch, with our authorities."""
+    lines = [f"cafile={AUTHORITIES}"]
+    for key in ("registry", "proxy", "https-proxy", "noproxy"):
+        words = ["npm", "config", "get", key]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if (value := done.stdout.strip()) not in ("", "null"):
+            lines.append(f"{key}={value}")
+    return "\n".join([*lines, ""])
+
+
 def authorities() -> str:
     """The certificate authorities that this machine trusts."""
     import certifi

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tests.e2e.program import ROOT
-from tests.package_sources import AUTHORITIES, apt, authorities, pip
+from tests.package_sources import AUTHORITIES, apt, authorities, npm, pip
 
 CACHE = ROOT / "build/bare"
 KEYRINGS = Path("/usr/share/keyrings")
@@ -146,6 +146,7 @@ def system(name: str) -> Iterator[System]:
         shutil.copy(Path("/", path), root / path)
     (root / "etc/apt/apt.conf.d/99sources").write_text(apt())
     (root / "etc/pip.conf").write_text(pip())
+    (root / "root/.npmrc").write_text(npm())
     (root / AUTHORITIES[1:]).write_text(authorities())
     copy_sources(root / SOURCES[1:])
     try:
