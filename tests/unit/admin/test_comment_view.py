@@ -85,4 +85,4 @@ def test_a_page_is_linked_where_its_blog_is_known() -> None:
     )
     elsewhere = viewer.view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)
-    assert "/a/ · blog" in " ".join(comment_view.html(elsewhere).split())
+    assert "<bdi>/a/</bdi> · blog" in " ".join(comment_view.html(elsewhere).split())
