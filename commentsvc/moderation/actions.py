@@ -1,17 +1,18 @@
-"""Moderation: what becomes of a comment, who said so, and the way back.
+"""Moderation actions: change the status or text of comments, record it, and undo it.
 
-A comment's status changes here and nowhere else, as does its text by a moderator's hand.
-`model.MOVES` says what may become what; what is not allowed, or is so already, is left alone and
-told. Every change is a row of the table `change` in the same transaction, those of one decision
-with the same `act`, so that a decision on a hundred comments is undone as one. A row is never taken
-away: undoing marks it. What a decision teaches about spam is written, and taken back, with it.
+Only this module changes a comment's status, and its text for a moderator. `model.MOVES` lists the
+allowed changes of status; a comment for which a change is not allowed, or changes nothing, is left
+alone and reported. Every change is a row of the table `change` in the same transaction. All rows of
+one decision have the same `decision_id`, so that a decision on a hundred comments is undone as one.
+A row is never deleted: undoing marks it. What a decision teaches the spam filter is stored, and
+taken back, with it.
 
-A change is undone only while it is the comment's last: whoever has decided since then is not
-overruled in passing. A comment that was shown before comes back to its old place in the thread.
+A change can be undone only while it is the comment's last, so that nobody overrules a later
+decision by accident. A comment that was visible before comes back to its old place in the thread.
 
     CommentsError
       UnknownComment   no comments have these ids
-      NothingToUndo    there is no such act or change, or it was undone before
+      NothingToUndo    there is no such decision or change, or it was undone before
 """
 
 from collections import Counter
@@ -31,9 +32,9 @@ from commentsvc.util.i18n import gettext as _
 
 
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
-    """What an act did: its number (0 if it changed nothing), and to which comments.
+    """The result of a decision: its id (0 if it changed nothing), and the changed comments.
 
-    `unchanged` are the ids that it left alone, with the status they are in.
+    `unchanged` are the ids of the comments that it left alone, with their status.
     """
 
     decision_id: int
@@ -42,7 +43,7 @@ class ChangeResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
-    """A row of a comment's history. Moments are Unix milliseconds; see db.schema.moderation."""
+    """An entry of a comment's history. Times are Unix milliseconds; see db.schema.moderation."""
 
     id: int
     decision_id: int
@@ -57,11 +58,11 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> ChangeResult:
-    """Set the status of the comments `ids` to `to`, at the moment `now` (Unix milliseconds).
+    """Set the status of the comments `ids` to `to` at the time `now` (Unix milliseconds).
 
-    `who` decided is a moderator's name or what stands for one. Those that may not become `to` (see
-    MOVES) stay as they are. Their reports are settled. Raise UnknownComment with all unknown ids;
-    then nothing is changed.
+    `who` is a moderator's name or a constant such as AUTHOR. Comments that may not become `to` (see
+    MOVES) stay unchanged. The reports on all of them are deleted. Raise UnknownComment with all
+    unknown ids; then nothing is changed.
     """
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
@@ -88,9 +89,9 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
 
 
 def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:
-    """Replace the text of a comment, Markdown within the bounds of a message, at the moment `now`.
+    """Replace the text of a comment, Markdown of an allowed length, at the time `now`.
 
-    Its author's first words stay in its history. Raise UnknownComment.
+    The old text stays in the history. Raise UnknownComment.
     """
     [(_, ref, status, _)] = _find(tx, [comment_id])
     [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
@@ -107,9 +108,9 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
 
 
 def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
-    """Take back what `act` changed, at the moment `now` (Unix milliseconds).
+    """Take back the changes of the decision `act` at the time `now` (Unix milliseconds).
 
-    Comments that were changed again since then stay as they are. Raise NothingToUndo.
+    Comments that were changed again since then stay unchanged. Raise NothingToUndo.
     """
     rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
     if not rows:
@@ -118,7 +119,7 @@ def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
 
 
 def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> ChangeResult:
-    """Take back the last change of each of the comments `ids`, at the moment `now`.
+    """Take back the last change of each of the comments `ids` at the time `now`.
 
     Raise UnknownComment, and NothingToUndo for the first that was never changed.
     """
@@ -134,20 +135,20 @@ def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Change
 
 
 def last_act(reader: Reader, who: str) -> int:
-    """Return the newest act of `who` that is not undone; 0 if there is none."""
+    """Return the newest decision of `who` that is not undone; 0 if there is none."""
     row = reader.execute(statements.LAST_ACT, (who,)).fetchone()
     return row[0] if row else 0
 
 
 def history(reader: Reader, comment_id: int) -> list[HistoryEntry]:
-    """Return what happened to a comment, the newest first; [] for one we never heard of."""
+    """Return the history of a comment, the newest entry first; [] for an unknown comment."""
     return [
         HistoryEntry(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()
     ]
 
 
 def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:
-    """Return id, place, status and publication time of each comment, each once."""
+    """Return id, thread, status and publication time of each comment, each once."""
     found, unknown = [], []
     for comment_id in dict.fromkeys(ids):
         row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
@@ -161,7 +162,7 @@ def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str
 
 
 def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeResult:
-    """Take back the changes in `rows`, as CHANGES_OF_ACT gives them."""
+    """Take back the changes in `rows`, which come from CHANGES_OF_ACT or LAST_CHANGE."""
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     for *ref, comment_id, status, change_id, what, was, moment, changed_again in rows:
         if changed_again:
@@ -170,7 +171,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
         if what == TEXT:
             tx.execute(statements.SET_TEXT, (was, render(was), moment, comment_id))
             if status == APPROVED:
-                shown[ThreadRef(*ref)] += 0  # for the purge alone
+                shown[ThreadRef(*ref)] += 0  # only to purge
         else:
             tx.execute(statements.SET_STATUS, (was, moment, comment_id))
             _tally(shown, ThreadRef(*ref), status, was)
@@ -184,6 +185,6 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
 
 
 def _tally(shown: Counter[ThreadRef], ref: ThreadRef, was: str, becomes: str) -> None:
-    """Count in `shown` what the step from `was` to `becomes` does to what readers see."""
+    """Add to `shown` how the number of visible comments changes from `was` to `becomes`."""
     if APPROVED in (was, becomes):
         shown[ref] += 1 if becomes == APPROVED else -1

@@ -1,8 +1,8 @@
-"""Answers: what moderators write themselves, as replies to comments.
+"""Answers: replies that moderators write to comments.
 
-An answer is shown at once, also where comments wait for approval and where a page takes no more of
-them; a comment that waits is approved with it. It is a comment like any other, with the badge of
-its author's role: readers are told of it, and moderators edit and delete it like others.
+An answer is published at once, even if comments need approval or the thread is closed; a pending
+comment is approved with its answer. An answer is a comment like any other, with the badge of its
+author's role: readers are told of it, and moderators can edit and delete it.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ from commentsvc.moderation.profiles import Profile
 
 
 class AnswerResult(msgspec.Struct, frozen=True, gc=False):
-    """The answer, and the number of the act that approved what it answers; 0 for none."""
+    """The answer, and the id of the decision that approved its parent; 0 if none did."""
 
     comment: Comment
     decision_id: int
@@ -28,10 +28,10 @@ class AnswerResult(msgspec.Struct, frozen=True, gc=False):
 def answer(
     tx: Transaction, comment_id: int, source: str, profile: Profile, now: int
 ) -> AnswerResult:
-    """Publish `source`, Markdown within the bounds of a message, as an answer of `profile`.
+    """Publish `source`, Markdown of an allowed length, as an answer by `profile`.
 
-    The same answer again within an hour is the same comment. `now` is in Unix milliseconds.
-    Raise UnknownComment, and NotAnswerable for spam and what is deleted.
+    The same answer again within an hour is the same comment. `now` is in Unix milliseconds. Raise
+    UnknownComment, and NotAnswerable for spam and deleted comments.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status not in (PENDING, APPROVED):

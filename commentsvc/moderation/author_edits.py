@@ -1,9 +1,9 @@
-"""Edits by authors: what an author does with a comment later, by the token that came with it.
+"""Edits by authors, who are identified by the edit token that came with the comment.
 
-A new text is judged as a submission is, lest an approved comment be turned into spam once
-it is shown: where it would have had to wait, the comment waits again. Nothing that an author does
-shows a comment that was not shown before. All of it stands in the comment's history, where a
-moderator finds the old text; the filter learns nothing from it (see `spam.training`).
+A new text is judged like a submission, so that nobody can turn an approved comment into spam: if a
+submission with that text would wait, the comment waits again. No edit by an author publishes a
+comment. All edits are in the comment's history, where a moderator finds the old text; the filter
+learns nothing from them (see `spam.training`).
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ from commentsvc.moderation import actions
 from commentsvc.spam import opinion
 from commentsvc.spam.score import Verdict
 
-# What becomes of a comment that is in the status by the verdict on its new text.
+# The new status of a comment by its old one and the verdict on its new text.
 BECOMES: Final = {
     (APPROVED, "hold"): PENDING,
     (APPROVED, "spam"): SPAM,
@@ -29,14 +29,14 @@ BECOMES: Final = {
 
 
 class EditCredentials(msgspec.Struct, frozen=True, gc=False):
-    """By what an author is known: the hash of the edit token, and until when it is good (ms)."""
+    """What identifies an author: the hash of the edit token, and its end in Unix milliseconds."""
 
     token_hash: bytes
     token_expires_at: int
 
 
 def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
-    """Return what the token of a comment must fit; None for one we never heard of."""
+    """Return the credentials for editing a comment; None for an unknown comment."""
     row = reader.first(
         CommentTable.select(CommentTable.token_hash, CommentTable.token_expires_at).where(
             CommentTable.id == comment_id
@@ -48,7 +48,7 @@ def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
 def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
     """Replace the text of a comment, which was judged by `verdict`, at `now` (Unix ms).
 
-    Returns it as it is then. Raise UnknownComment, for a deleted one too.
+    Return the new state. Raise UnknownComment, also for a deleted comment.
     """
     known = CommentTable.select(CommentTable.status, CommentTable.reasons)
     row = tx.first(known.where(CommentTable.id == comment_id))
@@ -58,7 +58,7 @@ def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: i
     if actions.edit(tx, comment_id, source, AUTHOR, now).changed:
         lines = verdict.reasons
         if status != APPROVED and not opinion.waits(stored.splitlines()):
-            lines = opinion.without_waiting(lines)  # it waits for more than that
+            lines = opinion.without_waiting(lines)  # it was held for other reasons
         judged = CommentTable.update(score=verdict.score, reasons="\n".join(lines))
         tx.change(judged.where(CommentTable.id == comment_id))
         becomes = BECOMES.get((status, verdict.decision))
@@ -72,8 +72,8 @@ def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: i
 
 
 def delete(tx: Transaction, comment_id: int, now: int) -> None:
-    """Delete a comment at the moment `now` (Unix milliseconds), if it is not; answers to it stay.
+    """Delete a comment, unless it is deleted already, at `now` (Unix milliseconds).
 
-    Raise UnknownComment.
+    Replies to it stay. Raise UnknownComment.
     """
     actions.change(tx, [comment_id], DELETED, AUTHOR, now)

@@ -1,7 +1,7 @@
 """Decisions: what an account does with comments and pages, on its own sites only.
 
-The moderation pages and the interface for programs both call these. What they name on another site
-is as unknown as what does not exist.
+Both the moderation pages and the JSON API call these functions. A comment or page of another site
+is treated like one that does not exist.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
 
-# Taking back leads wherever the comment was.
+# Stands for a status: the one that each comment had before.
 TAKE_BACK: Final = "undone"
 
 
 class ThreadChange(msgspec.Struct, frozen=True):
-    """What becomes of a page: a verb, and its state, title or other canonical url."""
+    """A change of a page: a verb, and its new state, title or canonical url."""
 
     verb: str
     value: str
 
 
 def decide(tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int) -> ChangeResult:
-    """Give comments the status `to`, or take back the last change of each (TAKE_BACK).
+    """Set the status of comments to `to`, or take back the last change of each (TAKE_BACK).
 
     `now` is in Unix milliseconds. Raise UnknownComment, NothingToUndo.
     """
@@ -67,7 +67,7 @@ def edit(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -
 
 def answer(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -> AnswerResult:
     """Publish an answer to a comment. Raise UnknownComment, NotAnswerable, NotPermitted."""
-    if not who.may(Permission.DECIDE):  # by a link or a command, which no route guards
+    if not who.may(Permission.DECIDE):  # for links and commands, where no route checks it
         raise NotPermitted(f"{who.name} may only read")
     permissions.confine(tx, who, [comment_id])
     profile = profiles.find(tx, who.account_id)
@@ -76,13 +76,13 @@ def answer(tx: Transaction, who: Actor, comment_id: int, message: str, now: int)
 
 
 def pin(tx: Transaction, who: Actor, comment_id: int, *, pinned: bool) -> None:
-    """Let a comment stand first on its page, or no more. Raise UnknownComment, NotPinnable."""
+    """Pin a comment on its page, or unpin it. Raise UnknownComment, NotPinnable."""
     permissions.confine(tx, who, [comment_id])
     (pins.pin if pinned else pins.unpin)(tx, comment_id)
 
 
 def ban_comments(tx: Transaction, who: Actor, ban_id: int, limit: int, now: int) -> ChangeResult:
-    """Mark what a ban covers, at most `limit` comments, as spam. Raise UnknownBan."""
+    """Mark at most `limit` comments that a ban covers as spam. Raise UnknownBan."""
     ids = lists.ids_of_banned(tx, bans.find(tx, ban_id), limit)
     return decide(tx, who, ids, "spam", now)
 
@@ -104,9 +104,9 @@ def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
 
 
 def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) -> ThreadChange:
-    """Return what is to become of a page. Raise UrlError.
+    """Return the change of a page that was asked for. Raise UrlError.
 
-    A url is brought to its canonical form here, so that it names what readers see.
+    A url is made canonical here, so that it names the page that readers see.
     """
     if verb in ("state", "title", "unalias"):
         return ThreadChange(verb, value)
@@ -119,7 +119,7 @@ def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) ->
 def change_thread(
     tx: Transaction, who: Actor, thread_id: int, change: ThreadChange, now: int
 ) -> int:
-    """Do a verb of THREAD_VERBS with a thread; return the id of the thread to show then.
+    """Change a thread by a verb of THREAD_VERBS; return the id of the thread to show next.
 
     Raise UnknownThread, UrlTaken.
     """

@@ -1,9 +1,10 @@
-"""The lists that moderators work through.
+"""The lists of comments for moderators.
 
-Each is read in pieces, the newest first, by an index from where the last piece ended; so a
-piece takes the same time at the first comment and the millionth. What is not approved is ordered by
-id, by the index of the queue. The approved are ordered by their publication, each site by the
-index of its latest, and merged here, since there are few sites and no index of all of them.
+Each list is read page by page, the newest first, by an index from where the last page ended. So a
+page takes the same time at the first comment and at the millionth. Comments that are not approved
+are ordered by id, with the index of the queue. Approved ones are ordered by publication: each site
+uses the index of its latest comments, and the sites are merged here, since there are few sites and
+no index of all of them.
 """
 
 import heapq
@@ -33,7 +34,7 @@ CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
 
 _PUBLISHED: Final = list(Comment.__struct_fields__).index("published_at")
 
-COUNTED: Final = 1_000  # comments of a status, at most: the numbers are on every page
+COUNTED: Final = 1_000  # the most comments counted: the numbers are on every page
 
 
 def _placed(*columns: object) -> Select:
@@ -59,7 +60,7 @@ def unapproved(status: str, before: int, most: int, site_id: int | None = None) 
         .order_by(CommentTable.id.desc())
         .limit(most)
     )
-    # The site is looked up in the same index.
+    # The same index contains the site.
     return query if site_id is None else query.where(CommentTable.site == site_id)
 
 
@@ -79,7 +80,7 @@ def approved_of_site(site_id: int, place: tuple[int, int], most: int) -> Select:
 
 
 def count_of(status: str) -> Select:
-    """Return the query that counts the comments in a status, up to one more than COUNTED."""
+    """Return the query that counts the comments with a status, at most COUNTED + 1."""
     some = (
         CommentTable.select(CommentTable.id)
         .where(CommentTable.status == status, CommentTable.status != literal(APPROVED))
@@ -89,12 +90,12 @@ def count_of(status: str) -> Select:
     return peewee.Select([some], [fn.COUNT(some.c.id)]).bind(schema)
 
 
-# By what a list is ordered.
+# The order of a list.
 _PLACE: Final = (CommentTable.published_at, CommentTable.id)
 
 
 class ReviewPage(msgspec.Struct, frozen=True):
-    """A piece of a list, and what to give as `after` to go on; None at the end."""
+    """A page of a list, and the cursor for `after` of the next one; None at the end."""
 
     items: list[Entry]
     next: str | None
@@ -105,7 +106,7 @@ def list_page(
 ) -> ReviewPage:
     """Return at most `limit` comments with a status, of those `sites` or of all for None.
 
-    Raise BadCursor where `after` is not from the page before.
+    Raise BadCursor if `after` is not the cursor of a previous page.
     """
     place = (_LAST, _LAST) if after is None else position(after)
     if status == APPROVED:
@@ -129,7 +130,7 @@ def list_page(
 
 
 def position(cursor: str) -> tuple[int, int]:
-    """Return the moment and the id at which a page ended. Raise BadCursor."""
+    """Return the time and the id at which a page ended. Raise BadCursor."""
     if not re.fullmatch(CURSOR, cursor):
         raise BadCursor("this is not where a page ended")
     moment, _, comment_id = cursor.partition(".")
@@ -137,7 +138,7 @@ def position(cursor: str) -> tuple[int, int]:
 
 
 def newest_ids(reader: Reader, status: str, sites: Sequence[str] | None, limit: int) -> list[int]:
-    """Return the ids of a whole list, of its newest `limit` comments where it has more."""
+    """Return the ids of the newest `limit` comments of a list."""
     if status == APPROVED:
         found = [approved_of_site(one, (_LAST, _LAST), limit) for one in site_ids(reader, sites)]
     elif sites is None:
@@ -155,7 +156,7 @@ def _merged(
     limit: int,
     key: Callable[[Row], Any] | None,  # Any: what is compared
 ) -> list[Row]:
-    """Return the first `limit` rows of several queries, each of which has its greatest first."""
+    """Return the first `limit` rows of several queries, each of which is in descending order."""
     pieces = [reader.query(query) for query in found]
     return list(islice(heapq.merge(*pieces, key=key, reverse=True), limit))
 
@@ -174,7 +175,7 @@ def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):
-    """The points of a comment, and a few words for each reason."""
+    """The score of a comment, and the stored form of each reason."""
 
     score: int
     reasons: tuple[str, ...]
@@ -220,9 +221,9 @@ def _beginning(source: str) -> str:
 
 
 def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
-    """Return the ids of the newest comments of who is banned that wait or are published.
+    """Return the ids of the newest `limit` pending or approved comments that a ban covers.
 
-    At most `limit`; none where a word or a domain is banned, which is nobody.
+    There are none for a banned word or domain, since these do not identify an author.
     """
     is_shown = CommentTable.status.in_([PENDING, APPROVED])
     if ban.kind == "network":

@@ -1,9 +1,9 @@
 """Permissions: what an account may do, and on which sites.
 
 A role gives permissions; an account has its role on all sites or on some of them. What concerns the
-service as a whole (bans, mails, settings, accounts) wants the role on all sites. Each route of the
-moderation pages names the one permission that it needs, and `admin.access` refuses the others; what
-names comments is confined to the account's sites here.
+service as a whole (bans, mails, settings, accounts) requires the role on all sites. Each route of
+the moderation pages names the permission that it needs, and `admin.access` checks it. This module
+checks that comments are on the account's sites.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,13 +19,13 @@ from commentsvc.model import MODERATOR, OWNER, VIEWER
 
 
 class Permission(StrEnum):
-    """What a route needs."""
+    """What a route requires."""
 
     ANYBODY = "anybody"  # to sign in
     ACCOUNT = "account"  # one's own account
     READ = "read"
     DECIDE = "decide"
-    READ_SERVICE = "read service"  # what is not of one site
+    READ_SERVICE = "read service"  # what belongs to no single site
     DECIDE_SERVICE = "decide service"
     ADMINISTER = "administer"  # the accounts of others
 
@@ -41,7 +41,7 @@ OF_ROLE: Final[Mapping[str, frozenset[Permission]]] = {
 }
 
 
-# What a token of that scope may do, if its account may.
+# The permissions of a token by its scope, as far as its account has them.
 _READS: Final = frozenset({P.READ, P.READ_SERVICE})
 _DECIDES: Final = _READS | {P.DECIDE, P.DECIDE_SERVICE}
 OF_SCOPE: Final[Mapping[str, frozenset[Permission]]] = {
@@ -52,7 +52,7 @@ OF_SCOPE: Final[Mapping[str, frozenset[Permission]]] = {
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who asks: an account, what it may do, and on which `sites`, None for all."""
+    """An account, what it may do, and on which `sites`, None for all."""
 
     account_id: int
     name: str
@@ -60,7 +60,7 @@ class Actor(msgspec.Struct, frozen=True):
     sites: tuple[str, ...] | None = None
 
     def may(self, permission: str) -> bool:
-        """Return whether that is permitted."""
+        """Return whether the account has a permission."""
         return permission in self.permissions
 
     def sees(self, site: str) -> bool:
@@ -72,7 +72,7 @@ class Actor(msgspec.Struct, frozen=True):
         return self.may(Permission.DECIDE) and self.sees(site)
 
     def limited(self, scope: str, sites: str) -> "Actor":
-        """Return the same for a token of that scope, on those sites, "" for all of the account."""
+        """Return this account with only a token's permissions and sites; "" means all sites."""
         granted = self.permissions & OF_SCOPE[scope]
         if not sites:
             return msgspec.structs.replace(self, permissions=granted)
@@ -80,9 +80,9 @@ class Actor(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, permissions=granted - _WHOLE, sites=own)
 
     def narrowed(self, site: str) -> tuple[str, ...] | None:
-        """Return the sites to look at where `site` was asked for, "" for all; None: all there are.
+        """Return the sites to read if `site` was asked for, "" for all; None means every site.
 
-        Of another's site there is nothing to see.
+        For a site that is not the account's, return none.
         """
         if not site:
             return self.sites
@@ -90,7 +90,7 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 def actor(account_id: int, name: str, role: str, sites: str) -> Actor:
-    """Return what an account may do; `sites` as the table of accounts has them."""
+    """Return the Actor of an account; `sites` is as in the table of accounts."""
     granted = OF_ROLE[role]
     if not sites:
         return Actor(account_id, name, granted)
@@ -98,7 +98,7 @@ def actor(account_id: int, name: str, role: str, sites: str) -> Actor:
 
 
 def confine(reader: Reader, who: Actor, ids: Collection[int]) -> None:
-    """Raise UnknownComment with those of the comments `ids` that are of sites of others."""
+    """Raise UnknownComment with those of the comments `ids` that are on other accounts' sites."""
     if who.sites is None:
         return
     foreign = (

@@ -1,8 +1,8 @@
-"""Personal data: all that is kept of somebody, who is known by an e-mail address.
+"""Personal data: everything that is stored about a person, who is identified by an e-mail address.
 
-Comments are found by the index of words, which holds each address as one word, and, where
-they are too new to be in it, one by one; so a million of others costs nothing. Addresses are
-the same in any case of ASCII's letters.
+Comments are found with the search index, which has each address as one word; those that are too new
+to be in it are read one by one. So a million other comments cost no time. The case of ASCII letters
+in addresses does not matter.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from commentsvc.util.timestamps import rfc3339
 
 
 def own_comments(email: str) -> Iterator[Select]:
-    """Yield queries that find the ids of all comments with that address together."""
+    """Yield queries which together find the ids of all comments with that address."""
     word = f'email:"{email.encode().lower().hex()}"'
     for among in found_or_new(word):
         query = CommentTable.select(CommentTable.id)
@@ -38,7 +38,7 @@ def _consents(email: str) -> Select:
 
 
 class ExportedComment(msgspec.Struct, frozen=True, gc=False):
-    """A comment, for the one who wrote it. Moments are RFC 3339."""
+    """A comment, for its author. Times are in RFC 3339."""
 
     id: int
     site: str
@@ -56,14 +56,14 @@ class ExportedComment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Consent(msgspec.Struct, frozen=True, gc=False):
-    """Whether answers are told by mail: "asked", "confirmed" or "stopped"."""
+    """Whether replies are mailed: "asked", "confirmed" or "stopped"."""
 
     site: str
     answers_by_mail: str
 
 
 class Export(msgspec.Struct, frozen=True):
-    """All of it."""
+    """Everything that is stored about an address."""
 
     email: str
     exported: str
@@ -72,19 +72,19 @@ class Export(msgspec.Struct, frozen=True):
 
 
 def ids(reader: Reader, email: str) -> list[int]:
-    """Return the ids of all comments with that address, in whatever status."""
+    """Return the ids of all comments with that address, whatever their status."""
     return sorted({number for query in own_comments(email) for (number,) in reader.query(query)})
 
 
 def is_known(reader: Reader, email: str) -> bool:
-    """Return whether anything is kept of that address."""
+    """Return whether anything is stored about that address."""
     return bool(ids(reader, email) or reader.first(_consents(email)))
 
 
 def export(reader: Reader, email: str, now: int) -> Export:
-    """Return all that is kept of that address at the moment `now` (Unix milliseconds).
+    """Return everything that is stored about that address at `now` (Unix milliseconds).
 
-    Not in it is what concerns our defence alone: a network's hash and the points of a verdict.
+    What only serves to detect spam is left out: the network's hash and the score.
     """
     entries = [queries.find(reader, number) for number in ids(reader, email)]
     wishes = [Consent(*row) for row in reader.query(_consents(email))]

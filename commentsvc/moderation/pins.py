@@ -1,4 +1,4 @@
-"""Pins: the comment that stands first on its page, in every order. A page has one at most."""
+"""Pins: a page can have one pinned comment, which is shown first in every order."""
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import NotPinnable
@@ -9,9 +9,9 @@ from commentsvc.util.i18n import gettext as _
 
 
 def pin(tx: Transaction, comment_id: int) -> None:
-    """Pin a comment, instead of the one that is pinned on its page.
+    """Pin a comment, in place of the one that is pinned on its page.
 
-    Raise UnknownComment, and NotPinnable for a reply and for what readers do not see.
+    Raise UnknownComment, and NotPinnable for a reply and for a comment that is not published.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status != APPROVED or entry.comment.parent_id is not None:
@@ -20,7 +20,7 @@ def pin(tx: Transaction, comment_id: int) -> None:
 
 
 def unpin(tx: Transaction, comment_id: int) -> None:
-    """Let a comment stand in its place again, if it is pinned. Raise UnknownComment."""
+    """Unpin a comment, if it is pinned. Raise UnknownComment."""
     entry = queries.get(tx, comment_id)
     if is_pinned(tx, comment_id):
         _set(tx, entry, None)

@@ -1,10 +1,10 @@
-"""Profiles: what stands over a moderator's own comments.
+"""Profiles: the name, address and badge that are shown with a moderator's own comments.
 
-A comment holds what its author's profile says, so that showing it costs no more than a reader's.
-Whoever changes a profile changes all comments of that account with it; whose account is removed
-keeps the comments, without the badge.
+Each comment has a copy of its author's profile, so that showing it costs no more than a reader's
+comment. A change of a profile changes all comments of its account. When an account is removed, its
+comments stay, without the badge.
 
-Nobody may look like another moderator: see `spam.protected_names`.
+No moderator may look like another one: see `spam.protected_names`.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ NAME_LENGTH: Final = 80  # characters of a public name
 class Profile(msgspec.Struct, frozen=True):
     """What readers see of the account `id`, which signs in as `name`.
 
-    Its `role`, of model.ROLES, holds on `sites` as the table of accounts has them.
+    Its `role`, of model.ROLES, applies to `sites`, as in the table of accounts.
     """
 
     id: int
@@ -51,17 +51,17 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def badge(self) -> str:
-        """What stands over its comments; "" for a role that has none."""
+        """The badge of its comments; "" for a role without one."""
         return self.role if self.role in BADGES else ""
 
     @property
     def actor(self) -> Actor:
-        """What the account may do."""
+        """The account's permissions."""
         return permissions.actor(self.id, self.name, self.role, self.sites)
 
     @property
     def author(self) -> str:
-        """The name over its comments."""
+        """The name shown with its comments."""
         return self.public_name or self.name
 
 
@@ -88,7 +88,7 @@ def named(reader: Reader, name: str) -> Profile:
 
 
 def of_address(reader: Reader, email: str) -> Profile | None:
-    """Return the profile with that e-mail address, in any case; None if there is none."""
+    """Return the profile with that e-mail address, ignoring case; None if there is none."""
     if not email:
         return None
     has_it = fn.LOWER(ModeratorTable.email) == fn.LOWER(email)
@@ -97,7 +97,7 @@ def of_address(reader: Reader, email: str) -> Profile | None:
 
 
 def save(tx: Transaction, profile: Profile) -> Profile:
-    """Store a profile, and let the comments of its account follow it. Raise ProfileRefused."""
+    """Store a profile and update the comments of its account. Raise ProfileRefused."""
     tidy = replace(
         profile,
         public_name=one_line(profile.public_name),
@@ -126,7 +126,7 @@ def save(tx: Transaction, profile: Profile) -> Profile:
 
 
 def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profile:
-    """Give the account of that name a role on those `sites`, on all for none.
+    """Give the account of that name a role on those `sites`, on all if there are none.
 
     Raise ProfileRefused, also for the last owner of all sites: nobody could manage accounts.
     """
@@ -138,14 +138,14 @@ def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profi
 
 
 def check_sites(reader: Reader, sites: Iterable[str]) -> None:
-    """Raise ProfileRefused where a site is not known."""
+    """Raise ProfileRefused if a site is unknown."""
     known = reader.query(SiteTable.select(SiteTable.name))
     if unknown := [one for one in sites if (one,) not in known]:
         raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
 
 
 def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") -> None:
-    """Raise ProfileRefused where no owner of all sites is left after a change or a removal."""
+    """Raise ProfileRefused if a change or removal would leave no owner of all sites."""
     before = everyone(reader)
     after = [changed if changed and each.id == changed.id else each for each in before]
     after = [each for each in after if each.name.casefold() != removed.casefold()]
@@ -158,7 +158,7 @@ def _is_owner(profile: Profile) -> bool:
 
 
 def retire(tx: Transaction, name: str) -> None:
-    """Take the badge from all comments of the account of that name, which is about to be removed.
+    """Remove the badge from the comments of an account that is about to be removed.
 
     Raise ProfileRefused.
     """
@@ -205,7 +205,7 @@ def _check(profile: Profile, others: list[Profile]) -> None:
 
 
 def _purge(tx: Transaction, moderator_id: int) -> None:
-    """Drop every answer that shows a comment of the account, and what is kept of its names."""
+    """Purge every answer with a comment of the account, and the cached protected names."""
     tx.purge(MODERATORS_TAG)
     pages = (
         CommentTable.select(SiteTable.name, ThreadTable.url)

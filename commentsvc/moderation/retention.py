@@ -1,14 +1,14 @@
-"""Retention: what is forgotten by itself, and what when its author asks.
+"""Retention: what is deleted after some time, and what is deleted when its author asks.
 
-Hashes of networks, and spam that nobody has touched for long, are dropped in pieces when
-nobody waits (see `runtime.maintenance`). Of the spam a number for each day is kept, and what the
-filter learned of it; a comment that was answered stays.
+Network hashes and old spam are deleted in batches while there are no requests (see
+`runtime.maintenance`). For the deleted spam, a number per day and the filter's training are kept;
+spam with replies stays.
 
-A person is known by the e-mail address. What that person wrote is emptied rather than removed:
-answers to it keep their place, and an empty, deleted comment says nothing. What only repeats it
-goes too: its history, which holds texts, the wish to be told of answers, mails that wait. The
-search index follows by triggers (see `db.schema.search`). Bans are kept: they are what a moderator
-decided. SQLite overwrites what was erased when it needs the room.
+A person is identified by an e-mail address. Comments of that person are emptied rather than
+removed: replies keep their place, and an empty, deleted comment contains nothing. Copies of the
+content are deleted too: the history, which has former texts, the subscription to replies, and
+waiting mails. The search index is updated by triggers (see `db.schema.search`). Bans stay, since
+they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
 """
 
 from peewee import fn
@@ -26,7 +26,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 
 def networked(before: int, most: int) -> Select:
-    """Return the query for the ids of comments from before that moment that have a network."""
+    """Return the query for the ids of comments older than that time with a network hash."""
     return (
         CommentTable.select(CommentTable.id)
         .where(CommentTable.network.is_null(False), CommentTable.created_at < before)
@@ -35,7 +35,7 @@ def networked(before: int, most: int) -> Select:
 
 
 def spam_since(before: int, most: int) -> Select:
-    """Return the query for `old_spam`: what was filed, or last decided on, before that moment."""
+    """Return the query for `old_spam`: spam stored, and last decided on, before that time."""
     decided = ChangeTable.select(ChangeTable.id).where(
         ChangeTable.comment == CommentTable.id,
         (ChangeTable.created_at >= before) | (ChangeTable.undone_at >= before),
@@ -79,23 +79,23 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
 
 
 def is_due(reader: Reader, before: int) -> bool:
-    """Return whether a comment older than that moment (Unix ms) still has a network hash."""
+    """Return whether a comment older than that time (Unix ms) still has a network hash."""
     return reader.first(networked(before, 1)) is not None
 
 
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
-    """Drop the hashes of at most `most` comments from before that moment."""
+    """Delete the network hashes of at most `most` comments older than that time."""
     dropped = CommentTable.update(network=None)
     tx.change(dropped.where(CommentTable.id.in_(networked(before, most))))
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:
-    """Return the ids of at most `most` spam comments older than that moment, oldest first."""
+    """Return the ids of at most `most` spam comments older than that time, oldest first."""
     return [number for (number,) in reader.query(spam_since(before, most))]
 
 
 def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
-    """Remove at most `most` of `old_spam` at the moment `now`, and count it; how many it were."""
+    """Delete at most `most` of `old_spam` and count them at the time `now`; return how many."""
     ids = old_spam(tx, before, most)
     tx.change_each(_remove, [(number,) for number in ids])
     if ids:
@@ -110,16 +110,16 @@ def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
 
 
 def removed(reader: Reader, since: int) -> int:
-    """Return how much spam was removed on the day `since` (of Unix time) and later."""
+    """Return how many spam comments were deleted since the day `since` (of Unix time)."""
     total = RemovedSpamTable.select(fn.COALESCE(fn.SUM(RemovedSpamTable.count), 0))
     [(number,)] = reader.query(total.where(RemovedSpamTable.day >= since))
     return int(number)
 
 
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
-    """Empty and delete all comments with that address, at the moment `now` (Unix milliseconds).
+    """Empty and delete all comments with that address at the time `now` (Unix milliseconds).
 
-    Returns their ids. This cannot be undone. `who` decided is a name as in `actions`.
+    Return their ids. This cannot be undone. `who` is a name as in `actions`.
     """
     ids = tuple(personal_data.ids(tx, email))
     actions.change(tx, ids, DELETED, who, now)

@@ -1,4 +1,4 @@
-"""Review: a piece of a list of comments, with all that a moderator wants to know of them."""
+"""Review: a page of a list of comments, with everything that a moderator needs to decide."""
 
 from typing import Final
 
@@ -11,13 +11,13 @@ from commentsvc.moderation import actions, lists
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.moderation.permissions import Actor
 
-MANY: Final = 1_000  # comments that are selected at once, at most: to decide them takes 63 ms
+MANY: Final = 1_000  # the most comments that are selected at once: deciding on them takes 63 ms
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
-    """Which comments: of a status, with the words of `query`, of a `site`; "" for any.
+    """Which comments: those with a status, the words of `query`, and a `site`; "" means any.
 
-    `after` is where the piece before ended.
+    `after` is the cursor of the previous page.
     """
 
     status: str = ""
@@ -27,11 +27,11 @@ class ReviewQuery(msgspec.Struct, frozen=True):
 
 
 class ReviewPiece(msgspec.Struct, frozen=True):
-    """A piece of a list, with the verdicts on its comments; `next` is "" at its end.
+    """A page of a list, with the verdicts on its comments; `next` is "" at the end.
 
-    `unindexed` is how many comments are not searched yet. `last_act` is who asks' own last one.
-    Before the first piece of the queue come the comments that are shown and were `reported`;
-    `reports` are how many reports each comment has.
+    `unindexed` is how many comments are not in the search index yet. `last_act` is the account's
+    own last decision. The first page of the queue begins with published comments that were
+    `reported`; `reports` is how many reports each comment has.
     """
 
     reported: list[Entry]
@@ -45,7 +45,7 @@ class ReviewPiece(msgspec.Struct, frozen=True):
 
 
 def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
-    """Return at most `limit` comments of a list, of the sites of `who`. Raise BadCursor."""
+    """Return at most `limit` comments of a list, on the sites of `who`. Raise BadCursor."""
     status, query, sites = chosen.status, chosen.query, who.narrowed(chosen.site)
     if query:
         before = lists.position(chosen.after)[1] if chosen.after else None
@@ -72,7 +72,7 @@ def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> Review
 
 
 def whole(reader: Reader, who: Actor, chosen: ReviewQuery) -> list[int]:
-    """Return the ids of a whole list, of more than MANY one more."""
+    """Return the ids of a whole list, at most MANY + 1."""
     sites = who.narrowed(chosen.site)
     if chosen.query:
         return search.find_ids(

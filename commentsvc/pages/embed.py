@@ -1,18 +1,18 @@
-"""Embed: a thread as HTML, and a form that needs no script.
+"""Embed: a comment thread as HTML, with a form that works without JavaScript.
 
-The fragment has the structure and the class names of the widget's elements, so that one
-stylesheet serves both; it is readable without any. It is the same for everyone and is stored, so a
-static site's build may fetch it as often as it likes. What the widget needs of each comment is in
-it, and the moment from which on it asks for what is newer. The same as a page of its own is where
-the link in `<noscript>` leads. The form is posted to us and answered with
-a small page of its own, which on a mistake holds the form again with everything that was typed.
-To answer a comment, and for more than one list of them, buttons lead to that page as well: they are
-of a form and no links, for which the policy holds that is told of below.
+The fragment has the same structure and class names as the widget's elements, so that one stylesheet
+serves both; it is readable without a stylesheet. It is the same for everybody and is cached, so a
+static site's build may fetch it as often as it likes. It contains the data that the widget needs of
+each comment, and the time from which the widget asks for newer ones. The link in `<noscript>` leads
+to the same thread as a page of its own. The form is posted to the service, which answers with a
+small page; after a mistake, that page has the form again with everything that was typed. Buttons
+for a reply and for the next comments lead to that page too. They are buttons of a form and not
+links, since the policy for `base` applies to forms.
 
-A fragment lands in pages of other origins, where a path alone would lead to the blog: its form
-leads to `server.public_url`. Who embeds it may say by `base` where it expects the service, and is
-told when that is another address; so nobody can have a form lead elsewhere, or have one page
-rendered for ever new addresses.
+A fragment is part of a page of another origin, where a path alone would lead to the blog. So its
+form uses `server.public_url`. A site may say in `base` at which address it expects the service;
+another address is an error. So nobody can make a form lead elsewhere, or have a page rendered for
+ever new addresses.
 """
 
 from functools import cache
@@ -73,11 +73,11 @@ from commentsvc.util.i18n import (
 )
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
-# Milliseconds: a comment that is older by no more may be committed later than the newest. The
+# Milliseconds by which a comment that is committed later may be older than the newest one. The
 # service answers within 30 seconds.
 OVERLAP = MINUTE_MS
-# Characters of what was typed that come back with a fault: twice a usual message, and enough of all
-# else. An answer may not be several times a request as long as a body may be.
+# Characters of the message, and of other fields, that an error page repeats: twice a usual message.
+# Otherwise an answer could be several times as long as the longest request.
 ECHOED_MESSAGE, ECHOED_FIELD = 16_384, 2_048
 KNOWN = (
     *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
@@ -93,12 +93,12 @@ POLICY = (
 
 
 def _moment(published: str) -> str:
-    """Tell a moment (RFC 3339) to people, in UTC since the fragment is the same for all."""
+    """Return a time (RFC 3339) for people, in UTC since the fragment is the same for all."""
     return f"{published[:10]} {published[11:16]} UTC"
 
 
 def _known(comment: Item | DeletedComment) -> str:
-    """Return what the widget needs of a comment, besides its HTML, which stands below it: JSON."""
+    """Return the JSON that the widget needs of a comment; the comment's HTML stands below it."""
     shown = msgspec.structs.asdict(comment)
     if isinstance(comment, DeletedComment):
         return encode(shown).decode()
@@ -115,7 +115,7 @@ def _since(page: CommentList) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Return the templates; compiling them takes 20 ms."""
+    """Return the Environment of the templates; compiling them takes 20 ms."""
     environment = templating.environment("", ChainableUndefined)
     environment.filters["moment"] = _moment
     environment.filters["translate"] = translate
@@ -159,7 +159,7 @@ class ThreadQuery(PageQuery, frozen=True):
 
 
 class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The plain form. A field that is empty is not given."""
+    """The fields of the plain form. An empty field counts as missing."""
 
     url: Url
     author: Author
@@ -240,13 +240,13 @@ class Embed:
     async def thread(self, request: Request) -> Response:
         """GET /embed/thread?url=U[&lang=L&base=B&view=page&closed=yes]: 200, thread and form, HTML.
 
-        It is a fragment, or a whole page with `view=page`. A fragment's form leads to
-        `server.public_url`, without which it means the page's own host. `lang` is the page's
-        language; one that we do not speak is English. A closed page has no form, nor
-        one that says so by `closed`. Its buttons ask for the page again: with `after`, the cursor
-        of the next comments, or with `parent`, the id of the one that the form is to answer. 400
-        for a bad url, site, base, view, closed, after or parent. Stored, so a page that closes by
-        its age may show a form until a comment changes; what is sent then is refused.
+        It is a fragment, or a whole page with `view=page`. The form of a fragment leads to
+        `server.public_url`, or to the page's own host if that is not set. `lang` is the page's
+        language; English replaces a language that the service does not have. The form is left out
+        if the page is closed, or if `closed` says so. Buttons request the page with `after`, the
+        cursor of the next comments, or with `parent`, the id of the comment to answer. 400 for an
+        invalid url, site, base, view, closed, after or parent. The answer is cached, so a page that
+        closes by its age may show a form until a comment changes; a submission is refused then.
         """
         given = THREAD.read(request)
         if given.base.rstrip("/") not in ("", self._base):
@@ -275,7 +275,7 @@ class Embed:
     ) -> str:
         shown = self._serializer.items(page.items, place.site, page.anchors, page.thread.pinned)
         whole = not (given.view or given.after or page.next)
-        # A page of ours may be in a folder of its host; a fragment is in somebody else's page.
+        # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
         template = self._standalone if given.view else self._thread
         return templating.render(
@@ -303,7 +303,7 @@ class Embed:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
 
         201 or 202 with thanks; 400, 403, 409, 415, 429 or 503 with the reason and the form as it
-        was filled.
+        was filled in.
         """
         values: dict[str, str] = {}
         try:
@@ -365,7 +365,7 @@ class Embed:
         return Response(error.status, headers, html.encode())
 
     def _is_past(self, moment: int | None) -> bool:
-        """Return whether `moment` (Unix milliseconds) has come; None never does."""
+        """Return whether the time `moment` (Unix milliseconds) has passed; False for None."""
         return moment is not None and moment <= self._clock.now_ms()
 
     def _page(self, site: str, url: str) -> str:
@@ -373,7 +373,7 @@ class Embed:
 
 
 def _translated(error: HttpError, language: Language) -> str:
-    """Return what is said of an error; "" where it is only known in English."""
+    """Return the message of an error in a language; "" if it is only known in English."""
     if language.tag == ENGLISH:
         return ""
     if text := language.widget.get(str(min(error.status, 500)), ""):

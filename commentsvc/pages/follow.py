@@ -1,7 +1,8 @@
-"""Following a page or a site by mail: a form without JavaScript, and where the links in mails lead.
+"""Following a page or a site by mail: a form without JavaScript, and the pages of links in mails.
 
 The answer to the form is always the same, so nobody learns who follows what. The owner of the
-address is asked by mail first; each address and each network may ask a few times a day.
+address is asked by mail first. The number of such mails per day is limited for each address and for
+each network.
 """
 
 from typing import Annotated, Final
@@ -57,7 +58,7 @@ UNFOLLOW = link_operation("POST", "/mail/unfollow", "Stop mailing new comments (
 
 
 class FollowPages:
-    """The handlers."""
+    """The handlers of these pages."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._requests = MailRequests(service, PER_ADDRESS)
@@ -124,7 +125,7 @@ class FollowPages:
         return rendered("link.html", 200, title=_("No more mails about new comments"))
 
     async def _follower(self, purpose: str, request: Request) -> Follower:
-        """Return whom a link is about. Raise LinkError."""
+        """Return the follower that a link is for. Raise LinkError."""
         token = ASK_TO_FOLLOW.read(request).t
         number, *_rest = self._links.read(purpose, token, self._clock.now_ms())
         follower = await self._database.read(follows.find, number)
@@ -133,7 +134,7 @@ class FollowPages:
         return follower
 
     def _place(self, request: Request) -> tuple[str, str]:
-        """Return what is to be followed. Raise HttpError 404, UrlError."""
+        """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
         query = PAGE.read(request)
         return self._sites.place(query.url, query.site)

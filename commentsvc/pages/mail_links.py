@@ -1,8 +1,8 @@
-"""Where the links in mails lead. They need no session: the link is the key.
+"""The pages that links in mails lead to. They need no session, since the link contains the key.
 
-Mail scanners follow links, so GET only shows what a link would do, on a page with one
-button; POST does it. A page shows nothing that its mail did not tell. Its policy allows no script
-and no frame around it, and it sends no referrer, since its address is the key.
+Mail scanners follow links, so GET only shows what a link would do, on a page with one button, and
+POST does it. A page shows nothing that its mail did not contain. Its policy allows no scripts and
+frames, and it sends no referrer, since its URL contains the key.
 """
 
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ HEADERS = (
     ("Referrer-Policy", "no-referrer"),
     ("X-Robots-Tag", "noindex"),
 )
-# What a link would do, its button, and what it has done, by the status that it gives.
+# For each status that a link can give: the question, the button, and the result.
 WORDS = {
     APPROVED: (_("Publish this comment?"), _("Approve"), _("The comment is published.")),
     SPAM: (_("Is this comment spam?"), _("Mark as spam"), _("The comment is marked as spam.")),
@@ -94,7 +94,7 @@ STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
 
 
 class AnswerTo(NamedTuple):
-    """What a link to answer is about, and as whom."""
+    """What a link for an answer is about, and the moderator who answers."""
 
     entry: Entry
     profile: Profile
@@ -207,7 +207,7 @@ class LinkPages:
         )
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
-        """Return whom a link is about, and the title of the site. Raise LinkError."""
+        """Return the subscriber that a link is for, and the title of the site. Raise LinkError."""
         token = ASK.read(request).t
         [number] = self._links.read(purpose, token, self._clock.now_ms())
         name = await self._database.read(subscriptions.site_of, number)
@@ -216,13 +216,13 @@ class LinkPages:
         return number, self._titles.get(name) or name
 
     def _read(self, request: Request) -> tuple[str, int, int]:
-        """Return the status that a link gives, its comment's id and its mail's. Raise LinkError."""
+        """Return a link's new status, its comment's id and its mail's id. Raise LinkError."""
         token = ASK.read(request).t
         action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id
 
     async def _answered(self, request: Request) -> AnswerTo:
-        """Return what a link to answer is about. Raise LinkError."""
+        """Return what a link for an answer is about. Raise LinkError."""
         token = ASK_ANSWER.read(request).t
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
         profile = await self._database.read(profiles.of_address, email)
@@ -266,7 +266,7 @@ class LinkPages:
 
 
 def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
-    """Return the same handler, in the language of the request, whose failures are pages."""
+    """Return `handler` in the language of the request, with errors as HTML pages."""
 
     async def tell(request: Request) -> Response:
         with speaking(request.language()):
@@ -289,7 +289,7 @@ def _failed(error: HttpError) -> Response:
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
-    """Return a page by a template."""
+    """Return a page made from a template."""
     html = templates.render(_environment().get_template(template), spoken(), **values)
     return Response(status, HEADERS, html.encode(errors="replace"))
 

@@ -1,10 +1,10 @@
-"""Personal data: an author gets all of theirs, or has it erased, by links that are mailed.
+"""Personal data: authors export or erase what is stored about them, by links sent by mail.
 
-Who reads an address's mail is its owner. So the address is asked for, two links are mailed
-there, each of which does one thing, and the page behind a link does it by POST alone, since mail
-scanners follow links. The answer to the question is always the same: nobody learns whether an
-address has written here, and no mail is sent where it has not. Each address and each
-network may ask a few times a day.
+Whoever can read an address's mail is its owner. So the form asks for the address, and two links are
+mailed there, one for each action. A page behind a link acts on POST only, since mail scanners
+follow links. The answer to the form is always the same: nobody learns whether an address was used
+here, and no mail is sent to other addresses. The number of mails per day is limited for each
+address and for each network.
 """
 
 from typing import Annotated, Any, Final
@@ -91,10 +91,10 @@ ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 class MailRequests:
-    """What readers ask to be mailed: each network, and each address, may ask a few times a day."""
+    """Limits how often readers may ask for mails: per network and per address."""
 
     def __init__(self, service: ServiceContext, per_address: str) -> None:
-        """Take the rate of one address, as `RateLimiter` does."""
+        """Take the rate of one address, in the form of `RateLimiter`."""
         self._sends = bool(service.settings.mail.host)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._clock = service.clock
@@ -102,13 +102,13 @@ class MailRequests:
         self._addresses = RateLimiter(per_address)
 
     def require_mail(self) -> None:
-        """Raise HttpError 404 where the service sends no mail."""
+        """Raise HttpError 404 if the service sends no mail."""
         if not self._sends:
             message = _("This service sends no mail. Please ask whoever runs the blog.")
             raise HttpError(404, "no_mail", message)
 
     def count(self, request: Request, email: str) -> None:
-        """Count a question. Raise HttpError 429."""
+        """Count a request for a mail. Raise HttpError 429."""
         now_ms = self._clock.monotonic_ms()
         place = network(self._proxies.client(request))
         wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
@@ -121,7 +121,7 @@ class MailRequests:
 
 
 class PersonalDataPages:
-    """The handlers."""
+    """The handlers of these pages."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._requests = MailRequests(service, PER_ADDRESS)
@@ -148,7 +148,7 @@ class PersonalDataPages:
     async def ask(self, request: Request) -> Response:
         """POST /mail/own, a form with `email`: 200, whether the address is known or not.
 
-        It is mailed two links where it is. 400, 404, 415, 429.
+        Two links are mailed to a known address. 400, 404, 415, 429.
         """
         self._requests.require_mail()
         email = first(request.form(), "email").strip()
@@ -167,9 +167,9 @@ class PersonalDataPages:
         return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
     async def export(self, request: Request) -> Response:
-        """POST /mail/export?t=T: 200, a file with all that is kept of the address. 404, 410, 503.
+        """POST /mail/export?t=T: 200, a file with all that is stored about it. 404, 410, 503.
 
-        It may be repeated as long as the link lives: a download may break.
+        It may be repeated until the link expires, since a download may break.
         """
         [email] = self._read("export", request)
         now = self._clock.now_ms()
@@ -202,7 +202,7 @@ class PersonalDataPages:
         return _shown(title=title, texts=texts, button=button)
 
     async def erase(self, request: Request) -> Response:
-        """POST /mail/erase?t=T: 200; all that is kept of the address is erased. 404, 410, 503."""
+        """POST /mail/erase?t=T: 200; all data of the address is erased. 404, 410, 503."""
         email, post_id = self._read("erase", request)
         now = self._clock.now_ms()
 

@@ -1,16 +1,16 @@
-"""Bans: whom and what moderators do not want here any more, for good or for a time.
+"""Bans: authors, networks, words and domains whose comments become spam, for ever or for a time.
 
-A ban files comments as spam: nothing is lost, a moderator still finds them, and who is
-banned is not told. The list is small and asked by every submission, so it is kept in memory; the
-transaction that changes it names the tag `TAG`, and whoever purges calls `Bans.forget`, so that the
-submission after the acknowledgement meets the new list.
+A ban files comments as spam: nothing is lost, a moderator still finds them, and the author is not
+told. The list is small and every submission needs it, so it is kept in memory. The transaction that
+changes it purges the tag `TAG`, and whoever purges calls `Bans.forget`, so that the next submission
+after the acknowledgement uses the new list.
 
-An author is banned by name, in any case and width (NFKC), or by e-mail address; a network by the
-hash that its comments keep (see `util.client_network`), which ends with them; a word as in
-`text_rules`; a domain with all below it, in links of the text and as the author's site.
+An author is banned by name, ignoring case and width (NFKC), or by e-mail address; a network by the
+hash stored with its comments (see `util.client_network`), and only as long as that hash is; a word
+as in `text_rules`; a domain with its subdomains, in links of the text and as the author's site.
 
     CommentsError
-      BanRefused   what was given cannot be banned; the text says why
+      BanRefused   the given value cannot be banned; the text says why
       UnknownBan   no ban has this id
 """
 
@@ -38,9 +38,9 @@ from commentsvc.util.origin import host_name
 from commentsvc.util.text import fold
 
 TAG: Final = "bans"
-MOST: Final = 10_000  # bans that are kept: every submission looks through the words among them
+MOST: Final = 10_000  # the most bans, since every submission is compared with all banned words
 
-# By the kind of a ban: what its value looks like, and what is said of any other.
+# For each kind of ban: the pattern of its values, and the message for other values.
 _SHAPES: Final = {
     "author": (
         re.compile(r"[^\x00-\x1f\x7f]{1,254}"),
@@ -63,7 +63,7 @@ _HOST: Final = re.compile(r'(?:href="|\A)https?://([^/?#":]+)', re.IGNORECASE)
 
 
 class Ban(msgspec.Struct, frozen=True, gc=False):
-    """A ban. Moments are Unix milliseconds; `expires` is None for good."""
+    """A ban. Times are Unix milliseconds; `expires_at` is None for a ban without end."""
 
     id: int
     kind: str
@@ -76,9 +76,9 @@ class Ban(msgspec.Struct, frozen=True, gc=False):
 def add(
     tx: Transaction, kind: str, value: str, who: str, now: int, expires: int | None = None
 ) -> int:
-    """Ban a `value` of a `kind` (see model.BANS) at the moment `now`; return the ban's id.
+    """Ban a `value` of a `kind` (see model.BANS) at the time `now`; return the ban's id.
 
-    One that is there gets the new end. Raise BanRefused.
+    If there is such a ban, its end is changed. Raise BanRefused.
     """
     shape, refusal = _SHAPES[kind]
     plain = fold(value).strip()
@@ -115,7 +115,7 @@ def find(reader: Reader, ban_id: int) -> Ban:
 
 
 def listing(reader: Reader) -> list[Ban]:
-    """Return all bans, the newest first, those that have ended too."""
+    """Return all bans, also expired ones, the newest first."""
     columns = (getattr(BanTable, name) for name in Ban.__struct_fields__)
     return [
         Ban(*row) for row in reader.query(BanTable.select(*columns).order_by(BanTable.id.desc()))
@@ -123,7 +123,7 @@ def listing(reader: Reader) -> list[Ban]:
 
 
 def network_of(reader: Reader, comment_id: int) -> str:
-    """Return what to ban for a comment's network; "" where its hash is forgotten, or never was."""
+    """Return the value to ban for a comment's network; "" if its hash was deleted or never made."""
     row = reader.first(
         CommentTable.select(CommentTable.network).where(CommentTable.id == comment_id)
     )
@@ -131,27 +131,27 @@ def network_of(reader: Reader, comment_id: int) -> str:
 
 
 class Bans:
-    """The bans as submissions meet them."""
+    """The bans in memory, for the check of submissions."""
 
     def __init__(self) -> None:
         self._stale = True
-        self._until: float = 0  # the first of them ends; in Unix milliseconds
+        self._until: float = 0  # when the first of them ends; Unix milliseconds
         self._any = False
         self._words = TextRules(0, (), ())
         self._values: dict[str, frozenset[str]] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
-        """Be no longer current if `tags` are purged for that; on any thread."""
+        """Mark the bans as stale if `tags` contain TAG; any thread may call this."""
         if TAG in tags:
             self._stale = True
 
     def are_current(self, now: int) -> bool:
-        """Say whether there is no need to `load`, at the moment `now`."""
+        """Return whether `load` is not needed at the time `now`."""
         return not self._stale and now < self._until
 
     def load(self, reader: Reader, now: int) -> None:
-        """Load the bans that hold at the moment `now`."""
-        self._stale = False  # before the read: what comes meanwhile makes it stale again
+        """Load the bans that are in force at the time `now`."""
+        self._stale = False  # before the read, so that a change during it makes them stale again
         bans = [ban for ban in listing(reader) if ban.expires_at is None or ban.expires_at > now]
         self._until = min((ban.expires_at for ban in bans if ban.expires_at), default=math.inf)
         self._values = {
@@ -163,7 +163,7 @@ class Bans:
     def check(
         self, submission: Submission, html: str, hashes: Callable[[], Sequence[bytes]]
     ) -> list[Signal]:
-        """Return what of a submission is banned; `hashes` gives those of its network."""
+        """Return the signals of all bans that match; `hashes` returns those of its network."""
         if not self._any:
             return []
         values = self._values
@@ -182,12 +182,12 @@ class Bans:
 
 
 def _domain(host: str) -> str:
-    """Return a host name as browsers read it in a link; what is no name is only folded."""
+    """Return a host name as browsers read it in a link; an invalid one is only case-folded."""
     host = unquote(host).strip(".")
     return host_name(host) or fold(host)
 
 
 def _above(host: str) -> list[str]:
-    """Return a host and the domains that it is in."""
+    """Return a host and all its parent domains."""
     parts = _domain(host).split(".")
     return [".".join(parts[number:]) for number in range(len(parts))]

@@ -1,22 +1,23 @@
-"""The Bayesian filter: how much a comment resembles what moderators marked as spam, by its words.
+"""The Bayesian filter: how much the words of a comment resemble those of known spam.
 
 It is P. Graham's filter ("A Plan for Spam", 2002) with G. Robinson's changes; `training` counts the
-words. Fisher's method combines the odds of a comment's words: if the words had come up by chance,
+words. Fisher's method combines the odds of a comment's words: if the words were chosen by chance,
 minus twice the logarithm of the product of their odds would follow a chi-square distribution with
-two degrees of freedom for each word. This is computed for spam and for its contrary; the difference
-says how sure the filter is. Words are not independent of each other, so the filter is surer than it
-should be, and only speaks up close to certainty.
+two degrees of freedom for each word. This is computed for spam and for its opposite; the difference
+is the certainty of the filter. Since words are not independent of each other, it is more certain
+than it should be, so it gives a signal only close to certainty.
 
-It says nothing before moderators have trained it, and it is the one check that may file a comment
-as spam by itself: moderators said so of similar comments. It may also take away a little doubt.
+The filter says nothing before moderators have trained it. It is the only check that may file a
+comment as spam alone, because moderators did so with similar comments. It may also reduce a score a
+little.
 
-A token is a word as it is read (NFKC, without case); Chinese and Japanese, which are written
-without spaces, give pairs of signs. Where a word stands tells more than the word alone (P. Graham,
-"Better Bayesian Filtering", 2003), so words of the name, hosts of links and their top-level domains
-are counted separately. Only a number is kept of a token, so that no table is full of readers'
-words; two tokens seldom share a number.
+A token is a word after normalisation (NFKC, without case). Chinese and Japanese, which have no
+spaces between words, give pairs of characters. The position of a word tells more than the word
+alone (P. Graham, "Better Bayesian Filtering", 2003), so words of the name, hosts of links and their
+top-level domains are separate tokens. Only a number is stored for each token, so that the database
+holds no list of readers' words; two tokens rarely have the same number.
 
-Nothing is counted here: the odds are in memory, and a comment costs one look-up for each word.
+This module counts nothing: the odds are in memory, and a comment costs one look-up for each word.
 """
 
 import math
@@ -31,8 +32,8 @@ from commentsvc.spam import score
 from commentsvc.spam.score import Signal
 from commentsvc.util.text import fold
 
-MOST: Final = 150  # tokens of a comment that count; a usual one has 30
-LONGEST: Final = 24  # signs of a word; what is longer is cut
+MOST: Final = 150  # tokens of a comment that are used; a usual comment has 30
+LONGEST: Final = 24  # characters of a word; longer words are cut
 
 _SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD: Final = re.compile(rf"[{_SIGNS}]{{1,2}}|[^\W_{_SIGNS}]{{2,{LONGEST}}}").findall
@@ -55,24 +56,24 @@ def tokens(author: str, site: str, text: str) -> dict[int, str]:
 
 
 def _words(plain: str) -> list[str]:
-    """Return the words of a plain text; the pattern that knows ASCII alone is twice as fast."""
+    """Return the words of a text; for ASCII alone, a pattern that is twice as fast is used."""
     words: list[str] = (_ASCII_WORD if plain.isascii() else _WORD)(plain)
     return words
 
 
-STRONGEST: Final = 40  # words of a comment that count, those farthest from even odds
-SHOWN: Final = 5  # of these, for the moderator
+STRONGEST: Final = 40  # words of a comment that are used, those farthest from even odds
+SHOWN: Final = 5  # of these, how many are shown to the moderator
 CERTAIN, LIKELY, GOOD = 0.999, 0.95, 0.02
 
 
 class Bayes:
-    """The filter; `odds` are those of `training.odds`, replaced as a whole."""
+    """The filter; `odds` are the result of `training.odds`, replaced as a whole."""
 
     def __init__(self) -> None:
         self.odds: Mapping[int, float] = {}
 
     def score(self, submission: Submission) -> list[Signal]:
-        """Say what the words of a submission tell, if anything."""
+        """Return the signals of a submission's words, if any."""
         odds = self.odds
         if not odds:
             return []
@@ -92,10 +93,10 @@ class Bayes:
 
 
 def spamminess(odds: Sequence[float]) -> float:
-    """Combine the odds of words: 1 is surely spam, 0 surely not.
+    """Combine the odds of words; return 1 for certain spam, 0 for the opposite.
 
-    0.5 where they are none, or contradict each other. They are at most STRONGEST, each between
-    10^-7 and 1 - 10^-7, so that no product vanishes.
+    Return 0.5 if there are no words, or if they contradict each other. There are at most STRONGEST,
+    each between 10^-7 and 1 - 10^-7, so that no product becomes 0.
     """
     spam_like = _chance(-2 * math.log(math.prod(odds)), len(odds))
     good_like = _chance(-2 * math.log(math.prod([1 - each for each in odds])), len(odds))
@@ -105,7 +106,7 @@ def spamminess(odds: Sequence[float]) -> float:
 def _chance(square: float, pairs: int) -> float:
     """Return the probability that chi-square of 2 * `pairs` degrees of freedom exceeds `square`.
 
-    That is e^-m (1 + m + m²/2! + …) with m half of it, so many terms.
+    That is e^-m (1 + m + m²/2! + …), with m half of `square` and as many terms as `pairs`.
     """
     half = square / 2
     total = term = math.exp(-half)

@@ -1,11 +1,12 @@
-"""The spam checks: all that a submission passes before it is judged.
+"""The spam checks of a submission.
 
-Each check knows one thing and can be off. All are made, so that a moderator sees every
+Each check is independent and can be turned off. All of them run, so that a moderator sees every
 reason. Nothing here reads the disk, and nothing waits.
 
-The widget gets a form token and a proof of work to do when its form is opened (`invite`). A reader
-without JavaScript has neither, an old client cannot know of any: they are doubted or held,
-as the settings say. Where a form token is required, the plain form is shown again with one in it.
+The widget fetches a form token and a proof of work when its form is opened (`invite`). A reader
+without JavaScript has neither, and clients of other systems know neither. Their comments get points
+or are held, as the settings say. If a form token is required, the plain form is shown again with
+one.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ _NO_WORK = Signal(score.NO_WORK, "no-work")
 
 
 class SpamChecker:
-    """The checks as the settings have them."""
+    """The checks that the settings turn on."""
 
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
         """Take the settings and the secret keys."""
@@ -39,7 +40,7 @@ class SpamChecker:
         self._honeypot = wanted.honeypot
         self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
-        # Without a limit for one network none for all of them makes sense.
+        # Without a limit for each network, a limit for the whole site makes no sense.
         self._site_limiter = RateLimiter(
             "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
         )
@@ -48,7 +49,7 @@ class SpamChecker:
         self._work = ProofOfWork(keys, wanted.proof_of_work) if wanted.proof_of_work else None
 
     def form_token(self, site: str, now_ms: int) -> str:
-        """Return a form token for a form of `site`, at the moment `now_ms` (Unix milliseconds)."""
+        """Return a form token for a form of `site` at the time `now_ms` (Unix milliseconds)."""
         return self._form_tokens.make(site, now_ms)
 
     def invite(
@@ -56,7 +57,7 @@ class SpamChecker:
     ) -> dict[str, Any]:
         """Return what a form of `site` needs: ``{"form_token", "proof_of_work"?}``.
 
-        `network` asks for it. Any: see ProofOfWork.
+        `network` is that of the client. Any: see ProofOfWork.
         """
         form_token = self.form_token(site, now_ms)
         work = (
@@ -75,7 +76,7 @@ class SpamChecker:
         now_ms: int,
         monotonic_ms: int,
     ) -> Verdict:
-        """Decide on a submission from `network`."""
+        """Return the verdict on a submission from `network`."""
         if submission.honeypot and self._honeypot:
             return score.TRAPPED
         look = self._token_check(submission, now_ms)
@@ -89,7 +90,7 @@ class SpamChecker:
         spam_from = self._spam_from
         if self._site_limiter.take(submission.place[0], monotonic_ms):
             signals.append(Signal(score.CROWD, "crowd"))
-            spam_from = spam_from and spam_from + score.CROWD  # it makes nothing spam
+            spam_from = spam_from and spam_from + score.CROWD  # a crowd alone makes no comment spam
         return self._decide(signals, policy, spam_from)
 
     def check_edit(
@@ -100,12 +101,12 @@ class SpamChecker:
         policy: PolicyResult,
         monotonic_ms: int,
     ) -> Verdict:
-        """Decide on the new text of a comment; its edit token is enough."""
+        """Return the verdict on the new text of a comment; it needs no form token."""
         signals = self._signals(submission, html, network, policy, monotonic_ms)
         return self._decide(signals, policy, self._spam_from)
 
     def _decide(self, signals: list[Signal], policy: PolicyResult, spam_from: int) -> Verdict:
-        """Decide by the signals; what would be accepted waits for a classifier."""
+        """Return the verdict from the signals; an accepted comment is held for the classifier."""
         verdict = score.decide(tuple(signals), policy.holds_from, spam_from)
         if self._asks_classifier and verdict.decision == "accept":
             return verdict._replace(decision="hold", reasons=opinion.with_waiting(verdict.reasons))
@@ -119,7 +120,7 @@ class SpamChecker:
         policy: PolicyResult,
         monotonic_ms: int,
     ) -> list[Signal]:
-        """See what is said, and by whom."""
+        """Return the signals of the text and of its author."""
         linked = links(html)
         signals = [*policy.signals, *self._rules.check(submission, linked)]
         if self._duplicates:
@@ -129,7 +130,7 @@ class SpamChecker:
         return signals
 
     def _token_check(self, submission: Submission, now_ms: int) -> TokenCheck:
-        """Check the form token; where one is required, a bad one holds the comment."""
+        """Check the form token; if one is required, an invalid one holds the comment."""
         look = _NO_FORM_TOKEN
         if submission.form_token:
             site = submission.place[0]
@@ -141,7 +142,7 @@ class SpamChecker:
         return look
 
     def _lacks_work(self, submission: Submission, usable: bool) -> bool:
-        """Say whether work was asked for and is not done; who has no form token was not asked."""
+        """Return whether required work is not done; without a form token none was required."""
         if not submission.form_token:
             return self._mode == "off"
         assert self._work is not None

@@ -1,13 +1,14 @@
-"""Duplicates: the same text, from another network.
+"""Duplicates: the same text, sent from another network.
 
-A person says a thing once, a program says it everywhere. Of each text of some length we
-keep a hash, and who sent it, for a day, in memory; a restart forgets. That a network sends its own
-text again is no doubt: people do when they are not sure that it arrived, and the rate limit counts
-them. A retry, known by its key or by its author and page, is none either.
+A person sends a text once, a bot sends it to many pages. A hash of each long enough text is kept in
+memory for a day, with its sender; a restart deletes them. A network that sends its own text again
+gets no points: people do so when they are not sure that it arrived, and the rate limit counts it.
+Neither does a retry, which has the same key, or the same author and page.
 
-Many people say the same sentence or two. Without a link that weighs little, however often it comes.
+Many people write the same sentence or two. Such a text without a link gets few points, however
+often it is sent.
 
-Python's own hash is enough: it is keyed anew in each process, so nobody can make texts collide.
+Python's own hash is enough: its key is new in each process, so nobody can construct collisions.
 """
 
 from collections import OrderedDict
@@ -20,22 +21,22 @@ from commentsvc.util.timestamps import DAY_MS
 LENGTH = 50  # characters; many people say "Thank you, that helped me a lot!"
 COMMON_LENGTH = 200  # characters; below it a text without any link may still be a common sentence
 REMEMBERED = 10_000  # texts, about 3 MiB
-KEPT_MS = DAY_MS  # for which a text is remembered after it came
+KEPT_MS = DAY_MS  # milliseconds for which a text is remembered
 
 
 class Duplicates:
-    """Remembers texts."""
+    """Remembers texts, and finds repeated ones."""
 
     def __init__(self) -> None:
-        # A text's hash -> until when it is remembered, the network and the submission that sent
-        # it first, and how many others did. In the order in which they came last; LRUCache of
-        # cachetools costs each submission a hundredth more.
+        # By a text's hash: until when it is remembered, the network and the submission that sent it
+        # first, and how many others sent it. The order is that of the last time; LRUCache of
+        # cachetools would make each submission a hundredth slower.
         self._seen: OrderedDict[int, tuple[int, bytes, int, int]] = OrderedDict()
 
     def check(
         self, submission: Submission, network: bytes, now_ms: int, *, linked: bool
     ) -> list[Signal]:
-        """See whether its text was sent before; `now_ms` is monotonic.
+        """Return a signal if the text of a submission was sent before; `now_ms` is monotonic.
 
         `linked` says whether the text has links.
         """

@@ -1,10 +1,10 @@
-"""Form tokens: a form that was opened by somebody a moment ago, and is sent once.
+"""Form tokens: evidence that somebody opened a form a moment ago, and sends it once.
 
-Whoever begins to write asks for a form token: the moment, a random word and the site, signed
-(HMAC-SHA256 of itsdangerous). One younger than a person types, older than a page stays open, or
-used for another submission before is a doubt. Nothing is stored when it is made. Of used ones we
-remember the word and which submission it was, so that a retry of the same one is none; a restart
-forgets them, and lets each be used once more.
+The widget asks for a form token when somebody begins to write. It consists of the time, a random
+word and the site, signed (HMAC-SHA256 of itsdangerous). It gives points if it is younger than the
+time to type a comment, older than a page stays open, or was used for another submission. Nothing is
+stored when it is made. The words of used ones are kept in memory with their submissions, so that a
+retry of the same submission gives no points. After a restart each can be used once more.
 """
 
 import hashlib
@@ -22,15 +22,15 @@ from commentsvc.util.timestamps import DAY_MS
 
 YOUNGEST_MS: Final = 3_000  # nobody types a name and a sentence faster
 OLDEST_MS: Final = DAY_MS  # a page may be left open over night
-SKEW_MS: Final = 1_000  # that a clock may go back
-LENGTH: Final = 200  # characters; longer is none of ours
-REMEMBERED: Final = 20_000  # used form tokens, about 5 MiB; all need a fresh one to push one out
+SKEW_MS: Final = 1_000  # how much a clock may go back
+LENGTH: Final = 200  # characters; ours are shorter
+REMEMBERED: Final = 20_000  # used form tokens in memory, about 5 MiB
 
 _PARTS = re.compile(r"([0-9]{1,15})\.([0-9a-f]{24})\.([a-z0-9-]+)").fullmatch
 
 
 class TokenCheck(NamedTuple):
-    """Whether a form token is ours, not expired and unused; and the signal it gives, if any."""
+    """Whether a form token is valid, not expired and unused; and its signal, if any."""
 
     usable: bool
     finding: Signal | None
@@ -47,13 +47,13 @@ class FormTokens:
         self._used: FIFOCache[str, int] = FIFOCache(REMEMBERED)
 
     def make(self, site: str, now_ms: int) -> str:
-        """Return a form token for a form of `site`, at the moment `now_ms`."""
+        """Return a form token for a form of `site` at the time `now_ms`."""
         return self._signer.sign(f"{now_ms}.{self._random(12).hex()}.{site}").decode()
 
     def check(self, form_token: str, site: str, submission: int, now_ms: int) -> TokenCheck:
-        """Look at a `form_token` that came with a submission to `site`, at `now_ms`.
+        """Check a `form_token` of a submission to `site` at the time `now_ms`.
 
-        `submission` tells one from the other; the form token is used by it from now on.
+        `submission` identifies the submission, which has used the form token from now on.
         """
         try:
             known = len(form_token) <= LENGTH and form_token.isascii()
@@ -73,5 +73,5 @@ class FormTokens:
         return TokenCheck(True, None)
 
     def _use(self, word: str, submission: int) -> int:
-        """Remember a use; give the submission that used it first."""
+        """Note that a submission used a form token; return the submission that did so first."""
         return self._used.setdefault(word, submission)

@@ -1,8 +1,8 @@
-"""Model cache: keeps the Bayesian filter at what moderators have taught by now.
+"""Model cache: keeps the Bayesian filter in memory up to date with its training.
 
-A submission asks the filter in memory. At most once in PAUSE_MS it also asks whether
-something was taught since; then the odds of all words are read anew, by a reader's thread, while
-the filter goes on with the former ones. Only the very first submission waits for that.
+A submission asks the filter in memory. At most once in PAUSE_MS it also asks whether the training
+has changed; if so, a reader thread reads the odds of all words again, while the filter uses the
+former ones. Only the very first submission waits for that.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ PAUSE_MS: Final = 2_000
 
 
 class ModelCache:
-    """A filter, and where its training is."""
+    """The filter, updated from the database."""
 
     def __init__(self, database: Database) -> None:
-        """Take where the training is; nothing is read yet."""
+        """Take the database; nothing is read yet."""
         self._database = database
         self._bayes = Bayes()
         self._version = -1
@@ -31,7 +31,7 @@ class ModelCache:
         self._loading: asyncio.Task[None] | None = None
 
     def score(self, submission: Submission, now_ms: int) -> list[Signal]:
-        """Say what the filter finds, on the event loop, at the moment `now_ms`."""
+        """Return the filter's signals at the time `now_ms`; this runs on the event loop."""
         if not 0 <= now_ms - self._asked_ms < PAUSE_MS and (
             self._loading is None or self._loading.done()
         ):
@@ -43,7 +43,7 @@ class ModelCache:
         return self._bayes.score(submission)
 
     async def _load(self) -> None:
-        with suppress(DatabaseError):  # it is busy, as others tell; after a pause we try again
+        with suppress(DatabaseError):  # it is busy, and logs that; we try again later
             self._take(await self._database.read(_read))
 
     def _take(self, read: tuple[int, dict[int, float]]) -> None:
@@ -51,5 +51,5 @@ class ModelCache:
 
 
 def _read(reader: Reader) -> tuple[int, dict[int, float]]:
-    """Return the version first: what is taught between both reads is read again."""
+    """Return the version and the odds, in this order: a change between both is read again later."""
     return training.version(reader), training.odds(reader)

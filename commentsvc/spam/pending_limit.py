@@ -1,11 +1,12 @@
-"""How many comments may wait for approval: of one network in a day, and of one site in all.
+"""Pending limit: how many comments of a network per day, and of a site at all, may be pending.
 
-Whoever avoids every doubt can still send more than a moderator can read. So a network gets no more
-than a day's share of the queue, and the queue of a site has a bound: the disk, and the moderator,
-are protected by refusing what comes after. Comments that need no approval are not counted.
+A bot that avoids every spam check can still send more comments than a moderator can read. So the
+number of pending comments is limited for each network and day, and for each site. Comments beyond
+these limits are refused, to protect the disk and the moderator. Comments that need no approval are
+not counted.
 
-The numbers are in memory. A site's is counted once, goes up with each comment, and is counted again
-only when the bound is reached, at most every RECOUNT_MS: so a submission costs no query.
+The numbers are in memory. That of a site is read once, increased with each comment, and read again
+only when the limit is reached, at most every RECOUNT_MS: so a submission costs no query.
 """
 
 from typing import Final, NamedTuple
@@ -21,7 +22,7 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 RECOUNT_MS: Final = 10_000
-SITE_RETRY: Final = 3_600  # seconds until somebody may have looked at the queue
+SITE_RETRY: Final = 3_600  # seconds until a moderator may have shortened the queue
 
 NETWORK_FULL: Final = _(
     "Too many comments from your network wait for approval. Please try again later."
@@ -44,24 +45,24 @@ def _waiting(site: Param, most: Param) -> Select:
 
 
 class Refusal(NamedTuple):
-    """Why a comment may not wait, for its author, and the seconds after which to try again."""
+    """Why a comment is refused, for its author, and the seconds until the next try."""
 
     text: Message
     retry_after: int
 
 
 class _Count(NamedTuple):
-    """How many comments of a site wait, at most, and when they were counted."""
+    """How many comments of a site are pending, at most, and when they were counted."""
 
     number: int
     since_ms: int
 
 
 class PendingLimit:
-    """Bounds what waits, as the settings say; without a rate limit there is no bound."""
+    """Limits pending comments as the settings say; without a rate limit there is no limit."""
 
     def __init__(self, settings: SpamSettings, database: Database) -> None:
-        """Take the settings, and where comments are."""
+        """Take the settings, and the database with the comments."""
         limited = settings.rate_limit != "off"
         self._networks = RateLimiter(settings.pending_limit if limited else "off")
         self._most = settings.site_pending_limit if limited else 0
@@ -69,7 +70,7 @@ class PendingLimit:
         self._database = database
 
     def take(self, site: str, network: bytes, now_ms: int) -> Refusal | None:
-        """Count a comment of `network` that is to wait on `site`; None if it may.
+        """Count a pending comment of `network` on `site`; return None if it is allowed.
 
         `now_ms` is monotonic.
         """
@@ -81,7 +82,7 @@ class PendingLimit:
         return None
 
     def _is_full(self, site: str, now_ms: int) -> bool:
-        """Return whether the site's queue is full; else count one more."""
+        """Return whether the site's queue is full; if not, count one more comment."""
         known = self._sites.get(site)
         if known is None or (known.number >= self._most and now_ms - known.since_ms >= RECOUNT_MS):
             number = self._database.read_now(_count, site, self._most)

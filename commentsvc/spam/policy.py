@@ -1,11 +1,11 @@
-"""Spam policy: how a site takes comments, and what its moderators said of such as this one.
+"""Spam policy: which comments of a site wait for a moderator, and what moderators know already.
 
-The policy says which comments wait for a moderator: ``all``, the ``first`` of an author,
-only ``suspicious`` ones, or ``none``. An author earns trust by approved comments on the site, and
-is known by name and e-mail address together: nobody sees the address of another, so nobody
-easily takes over the trust in somebody. Who gives no address is never trusted. Only where a site
-asks for trust is the database asked, by an index, on the event loop. Bans, and what the filter has
-learned of moderators' decisions, are in memory. Who writes under a protected name waits always.
+The policy holds ``all`` comments, the ``first`` of an author, only ``suspicious`` ones, or
+``none``. An author is trusted after some approved comments on the site, and is identified by name
+and e-mail address together: addresses are not shown, so it is hard to pose as somebody who is
+trusted. An author without an address is never trusted. Only for the policy ``first`` the database
+is asked, by an index, on the event loop. Bans, and what the filter has learned from moderators, are
+in memory. A comment under a protected name always waits.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import HOLDS_FROM, Signal
 
 FIRST: Final = "first"
-TRUSTED: Final = "suspicious"  # the policy for who is trusted
+TRUSTED: Final = "suspicious"  # the policy for trusted authors
 
 
 @prepared
 def approved_of(email: Param, site: Param, author: Param, most: Param) -> Select:
-    """Return the query for the ids of at most so many approved comments of an author on a site."""
+    """Return the query for ids of at most `most` approved comments of an author on a site."""
     sites = SiteTable.select(SiteTable.id).where(SiteTable.name == site)
     return (
         CommentTable.select(CommentTable.id)
@@ -45,19 +45,19 @@ def approved_of(email: Param, site: Param, author: Param, most: Param) -> Select
 
 
 class PolicyResult(NamedTuple):
-    """From how many points a comment is held, and what is found by what moderators decided."""
+    """From which score a comment is held, and the signals from moderators' decisions."""
 
     holds_from: int
     signals: list[Signal]
 
 
 class SpamPolicy:
-    """The sites' policies, the trust in authors, the bans, and the filter that is taught."""
+    """The sites' policies, trust in authors, bans, protected names, and the trained filter."""
 
     def __init__(
         self, settings: Settings, database: Database, bans: Bans, names: ProtectedNames
     ) -> None:
-        """Take the settings, and where comments, bans and protected names are."""
+        """Take the settings, and the sources of comments, bans and protected names."""
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
         self._trust_after = settings.moderation.trust_after
@@ -73,7 +73,7 @@ class SpamPolicy:
         hashes: Callable[[], Sequence[bytes]],
         now_ms: int,
     ) -> PolicyResult:
-        """Look at a submission at `now_ms` (Unix milliseconds); `hashes` gives its network's."""
+        """Check a submission at `now_ms` (Unix ms); `hashes` returns those of its network."""
         policy = self._policies[submission.place[0]]
         if policy == FIRST and self._trusts(submission):
             policy = TRUSTED

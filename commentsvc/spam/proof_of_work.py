@@ -1,16 +1,17 @@
-"""Proof of work: what a reader's browser, or a bot, computes before a comment is taken.
+"""Proof of work: a computation that a client must do before its comment is accepted.
 
-ALTCHA's format, second version (https://altcha.org/docs/v2/proof-of-work-v2/): find the
-number for which PBKDF2 gives the key that begins as asked. We choose the number, so that the time
-it takes has an upper bound, and sign the whole key, so that checking costs two HMACs. The work is
-for one form token, which it names, and thereby used once and as old as that.
+The format is ALTCHA's, version 2 (https://altcha.org/docs/v2/proof-of-work-v2/): find the number
+for which PBKDF2 gives a key with a given beginning. We choose the number, so that the time it takes
+has an upper limit, and sign the whole key, so that checking costs two HMACs. The challenge contains
+the form token, so it can be used only once and expires with it.
 
-It gets harder with the number of forms that the asking network has lately opened, to STEEPEST
-times: who asks often pays for it, and nobody else does. A slow phone
-does half a million rounds a second, so that it takes such a phone 0.2 s and 2 s at most; the widget
-works while its reader writes, and sends a comment without it rather than let anybody wait.
+It becomes up to STEEPEST times harder with the number of forms that the client's network has opened
+lately, so that only networks with many requests have more to do. A slow phone computes half a
+million rounds a second, so it needs 0.2 s, and 2 s at most. The widget computes while its reader
+writes, and sends a comment without the proof rather than let anybody wait.
 
-The library is loaded at its first use: it needs 3 MiB, mostly for an HTTP client that we never use.
+The library is imported at its first use: it takes 3 MiB, mostly for an HTTP client that is not
+used.
 """
 
 import hashlib
@@ -23,29 +24,29 @@ from cachetools import LRUCache
 if TYPE_CHECKING:
     from altcha import Payload
 
-ROUNDS: Final = 1_000  # of PBKDF2 for each number: 0.25 ms for us, once for each form
-STEEPEST: Final = 10  # times as hard as in quiet hours
-QUIET: Final = 30.0  # forms opened by a network in HALF_MS that make nothing harder
-NETWORKS: Final = 10_000  # whose numbers are remembered, about 2 MiB
-HALF_MS: Final = 60_000  # after which an opened form counts half
-LENGTH: Final = 4_000  # characters of an answer; an honest one has 900
+ROUNDS: Final = 1_000  # rounds of PBKDF2 for each number: 0.25 ms for the service, once per form
+STEEPEST: Final = 10  # times as hard, at most
+QUIET: Final = 30.0  # forms opened by a network in HALF_MS without effect on the difficulty
+NETWORKS: Final = 10_000  # networks in memory, about 2 MiB
+HALF_MS: Final = 60_000  # milliseconds after which an opened form counts half
+LENGTH: Final = 4_000  # characters of an answer; a valid one has 900
 
 
 class ProofOfWork:
-    """Asks for work, and checks it."""
+    """Makes challenges, and checks the answers."""
 
     def __init__(
         self, keys: Sequence[bytes], numbers: int, random: Callable[[int], int] = randbelow
     ) -> None:
-        """Take the secret keys, and how many numbers there are to try in quiet hours."""
+        """Take the secret keys, and how many numbers a client tries at the lowest difficulty."""
         self._secrets = [(_secret(key, b"work asked"), _secret(key, b"work done")) for key in keys]
         self._numbers = numbers
         self._random = random
-        # How many forms a network has lately opened, and when it did so last.
+        # The decaying number of forms that a network has opened, and when it opened the last one.
         self._opened: LRUCache[bytes, tuple[float, int]] = LRUCache(NETWORKS)
 
     def challenge(self, form_token: str, now_ms: int, network: bytes = b"") -> dict[str, Any]:
-        """Return a challenge for who has `form_token`, in `network`; b"" where that is not known.
+        """Return a challenge for `form_token`; `network` is the client's, b"" if it is not known.
 
         `now_ms` is monotonic. Any: JSON as ALTCHA defines it.
         """
@@ -67,7 +68,7 @@ class ProofOfWork:
         return challenge.to_dict()
 
     def is_solved(self, answer: str, form_token: str) -> bool:
-        """Say whether `answer` is the work that was asked of who has `form_token`."""
+        """Return whether `answer` solves the challenge for `form_token`."""
         from altcha import verify_solution
 
         payload = _read(answer)
@@ -84,7 +85,7 @@ def _secret(key: bytes, purpose: bytes) -> bytes:
 
 
 def _read(answer: str) -> "Payload | None":
-    """Decode what a client sent; None where it is not ALTCHA's format."""
+    """Decode an answer; return None if it is not in ALTCHA's format."""
     from altcha import Payload
 
     if not 0 < len(answer) <= LENGTH:

@@ -1,12 +1,12 @@
-"""Protected names: nobody writes under the name of a moderator, or under one that looks like it.
+"""Protected names: comments under a moderator's name, or one that looks like it, wait.
 
-A comment with such a name or address waits for a moderator, whatever the policy; who wrote it may
-well be called so. The names are those of the accounts and of the settings. They are few and asked
-by every submission, so they are kept in memory; see `spam.bans` for how they stay right.
+A comment with such a name or address waits for a moderator, whatever the policy; its author may
+really have that name. The names are those of the accounts and of the settings. They are few and
+every submission needs them, so they are kept in memory; they are updated as in `spam.bans`.
 
-Two texts look alike where their skeletons are equal (after UTS #39, section 4): letters that look
-alike become one, case, marks and all but letters and digits vanish. Of "Ann (owner)" and
-"Ann | Owner" the parts are looked at, too.
+Two texts look alike if their skeletons are equal (after UTS #39, section 4): letters that look
+alike become one letter; case, marks and everything except letters and digits are removed. For names
+such as "Ann (owner)" and "Ann | Owner", each part is compared too.
 """
 
 import re
@@ -23,14 +23,14 @@ from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal
 from commentsvc.util.text import one_line
 
-REMEMBERED: Final = 1_024  # texts that are not ASCII, whose skeletons take some microseconds
+REMEMBERED: Final = 1_024  # cached texts that are not ASCII; their skeletons take some microseconds
 
-# ASCII as skeletons have it: i, l, 1 and | look alike, and o and 0; other signs are taken away.
+# The skeleton of ASCII: i, l, 1 and | look alike, and o and 0; other punctuation is removed.
 _ASCII: Final = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZi1|0", b"abcdefghljklmnopqrstuvwxyzlllo"
 )
 _SIGNS: Final = bytes(code for code in range(128) if not chr(code).isalnum() and code != ord("|"))
-# Between the parts of a name; not within such as Jean-Luc or O'Neil.
+# What separates the parts of a name, but not within names such as Jean-Luc or O'Neil.
 _SEPARATOR: Final = re.compile(r"[^\w\s'’.-]+|\s-+\s|--+")
 _LETTER: Final = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|REGIONAL INDICATOR SYMBOL LETTER"
@@ -48,34 +48,34 @@ def looks(name: str) -> tuple[str, ...]:
 
 
 def skeletons(text: str) -> tuple[str, ...]:
-    """Return what `text` looks like: two texts that share one of these look alike."""
+    """Return the skeletons of `text`: two texts with a common skeleton look alike."""
     if text.isascii():
         return (_ascii_skeleton(text) or text,)
     return _skeletons(text)
 
 
 class ProtectedNames:
-    """The protected names and addresses, as submissions meet them."""
+    """The protected names and addresses in memory, for the check of submissions."""
 
     def __init__(self, settings: Settings) -> None:
-        """Take those of the settings; `load` adds those of the accounts."""
+        """Take the names of the settings; `load` adds those of the accounts."""
         self._given = (*settings.moderation.protected_names, *settings.mail.moderators)
         self._stale = True
         self._names: dict[str, str] = {}  # a protected text by its skeletons
         self._avatars: frozenset[str] = frozenset()
 
     def forget(self, tags: Sequence[str]) -> None:
-        """Be no longer current if `tags` are purged for that; on any thread."""
+        """Mark the names as stale if `tags` contain MODERATORS_TAG; any thread may call this."""
         if MODERATORS_TAG in tags:
             self._stale = True
 
     def is_current(self) -> bool:
-        """Say whether there is no need to `load`."""
+        """Return whether `load` is not needed."""
         return not self._stale
 
     def load(self, reader: Reader) -> None:
         """Load the names and addresses of the accounts."""
-        self._stale = False  # before the read: what comes meanwhile makes it stale again
+        self._stale = False  # before the read, so that a change during it makes them stale again
         rows = reader.query(
             ModeratorTable.select(
                 ModeratorTable.name, ModeratorTable.public_name, ModeratorTable.email
@@ -87,7 +87,7 @@ class ProtectedNames:
         self._avatars = frozenset(avatar(text) for text in texts if "@" in text)
 
     def check(self, author: str, email: str, avatar: str) -> Signal | None:
-        """Return what is wrong with an author; `avatar` is what clients may send for an address."""
+        """Return a signal if an author is protected; `avatar` is the digest of an address."""
         names = self._names
         if not names:
             return None
@@ -106,13 +106,13 @@ def _ascii_skeleton(text: str) -> str:
 
 @lru_cache(REMEMBERED)
 def _skeletons(text: str) -> tuple[str, ...]:
-    """As `skeletons`. What a letter looks like may differ in upper and lower case: hence two."""
+    """Return the skeletons of upper and lower case, since these may look like different letters."""
     plain = unicodedata.normalize("NFKC", text)
     return tuple({_skeleton(plain.casefold()) or text, _skeleton(plain) or text})
 
 
 def _skeleton(text: str) -> str:
-    for _ in range(2):  # what a letter becomes may have another case
+    for _ in range(2):  # a look-alike may be in upper case
         text = unicodedata.normalize("NFD", text).translate(_prototypes()).casefold()
     text = unicodedata.normalize("NFD", text)
     return _ascii_skeleton("".join(letter for letter in text if letter.isalnum() or letter == "|"))
@@ -120,15 +120,15 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[int, str]:
-    """Return the letter that stands for all that look like it, for each that is not ASCII.
+    """Return a map from each letter that is not ASCII to the letter that it looks like.
 
-    The table is 1 MB, and rarely needed: it is read at the first use.
+    The table has 1 MB and is rarely needed, so it is read at the first use.
     """
     from confusable_homoglyphs import confusables  # type: ignore[import-untyped]  # it has none
 
     found: dict[int, str] = {}
     for text, others in confusables.confusables_data.items():
-        # One that stands for others is listed with them, each of which is listed with it alone.
+        # The prototype is listed with all its look-alikes, each of these with the prototype alone.
         alike = sorted({text, *(other["c"] for other in others)}, key=_simplicity)
         for letter in alike:
             letter = letter.strip("\u200e\u200f")

@@ -1,8 +1,8 @@
-"""Reasons: why a comment was doubted, stored as codes and said in the moderator's language.
+"""Reasons: why a comment got points, stored as codes and shown in the moderator's language.
 
 A reason is stored as a line: its code, its points and what it is about, as in ``links +5 9`` or
-``no-work +3``. A line of another form, which an export of other programs may hold, is shown as it
-is.
+``no-work +3``. Lines of another form, which may come from exports of other programs, are shown
+unchanged.
 """
 
 import re
@@ -61,7 +61,7 @@ TEXTS: Final = {
     "word": _("contains the word “%(about)s”"),
     "word-banned": _("a word is banned"),
 }
-# The scripts that are met most; others are called by the first word of their letters' names.
+# The most frequent scripts; others are named by the first word of their letters' Unicode names.
 SCRIPTS: Final = {
     "arabic": _("Arabic"),
     "bengali": _("Bengali"),
@@ -79,19 +79,19 @@ _LINE: Final = re.compile(r"([a-z-]+) ([+-][0-9]{1,3})(?: (.*))?").fullmatch
 
 
 class SaidReason(NamedTuple):
-    """A reason in words, and its points such as "+3"; "" where it has none."""
+    """A reason in words, and its points such as "+3"; "" if it has none."""
 
     text: Text
     points: str
 
 
 def line(reason: str, points: int, about: str = "") -> str:
-    """Return the line under which a reason is stored."""
+    """Return the stored form of a reason."""
     return f"{reason} {points:+} {about}" if about else f"{reason} {points:+}"
 
 
 def said(stored: str) -> SaidReason:
-    """Return what a stored line says."""
+    """Return the words and points of a stored reason."""
     found = _LINE(stored)
     if found is None or found[1] not in TEXTS:
         return SaidReason(stored, "")

@@ -1,9 +1,10 @@
-"""Text rules: what the text of a comment tells by itself: links, words, scripts.
+"""Text rules: signals from the text of a comment alone: links, words, scripts.
 
-Rules are the operator's, and each can be off. They look at text as it was typed, in
-linear time. A word matches as a whole word in any case and width (NFKC), so that a rule against
-"casino" meets "ＣＡＳＩＮＯ" but no "casinos". A language is told by its script alone: a few words
-are too little to tell English from Dutch, and a guess would hold people.
+The rules come from the settings, and each can be off. They read the text as it was typed, in linear
+time. A word matches as a whole word, ignoring case and width (NFKC), so that a rule against
+"casino" matches "ＣＡＳＩＮＯ" but not "casinos". Only the script of a text is checked, not its
+language: a few words are not enough to distinguish English from Dutch, and a wrong guess would hold
+comments.
 """
 
 import re
@@ -17,9 +18,9 @@ from commentsvc.spam.score import Signal
 from commentsvc.util.text import fold
 
 SAMPLE = 500  # characters whose scripts are counted
-LETTERS = 10  # fewer tell nothing: a name, a formula, an exclamation
+LETTERS = 10  # fewer are ignored: they may be a name, a formula, an exclamation
 
-# Scripts whose letters have another first word in their Unicode names.
+# Names of scripts for which Unicode names of letters begin with another word.
 _SCRIPTS = {"cjk": "han", "hiragana": "kana", "katakana": "kana"}
 
 
@@ -27,7 +28,7 @@ class TextRules:
     """The rules of the settings."""
 
     def __init__(self, links: int, words: tuple[str, ...], scripts: tuple[str, ...]) -> None:
-        """Take how many links are no doubt (0: any), unwanted words, and the readers' scripts."""
+        """Take the number of links without points (0: any), the words, and the readers' scripts."""
         self._links = links
         self._scripts = frozenset(scripts)
         self._word = None
@@ -36,7 +37,7 @@ class TextRules:
             self._word = re.compile(rf"(?<!\w)(?:{any_word})(?!\w)")
 
     def check(self, submission: Submission, links: int) -> list[Signal]:
-        """Look at a submission whose message has so many `links`."""
+        """Return the signals of a submission whose message has so many `links`."""
         signals = []
         if self._links and links > self._links:
             signals.append(Signal(score.MANY_LINKS, "links", str(links)))
@@ -49,7 +50,7 @@ class TextRules:
         return signals
 
     def _foreign(self, message: str) -> str:
-        """Return the script of most letters where none of the readers' has half of them."""
+        """Return the main script if less than half of the letters are in allowed scripts."""
         scripts = Counter(filter(None, map(_script, message[:SAMPLE])))
         if scripts.total() < LETTERS:
             return ""
@@ -59,7 +60,7 @@ class TextRules:
 
 @lru_cache(maxsize=4_096)
 def _script(letter: str) -> str:
-    """Return a letter's script, `""` for all that is no letter."""
+    """Return a letter's script, `""` for other characters."""
     if not letter.isalpha():
         return ""
     first = unicodedata.name(letter, "").partition(" ")[0].lower()

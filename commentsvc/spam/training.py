@@ -1,11 +1,11 @@
-"""Training: what moderators' decisions teach the filter, kept in step with them.
+"""Training: the spam filter learns from moderators' decisions.
 
-A comment whose last decision was to approve it, or to mark it as spam, trains the filter: of each
-of its tokens (see `tokens`) one more is counted in good comments, or in spam. This is noted
-with the tokens' numbers, in the decision's own transaction, so that undoing it, or deciding
-otherwise, takes back just what was counted, whatever the comment says by then. What nobody has
-decided on teaches nothing, so the filter never learns from its own verdicts. A comment that is
-erased takes that note along, but what was learned stays, unless its author asked to be forgotten.
+A comment whose last decision approved it, or marked it as spam, trains the filter: each of its
+tokens (see `tokens`) is counted once more for good comments, or for spam. The tokens' numbers are
+stored in the transaction of the decision, so that undoing or changing it subtracts exactly what was
+added, even if the text has changed since. A comment without a decision teaches nothing, so the
+filter never learns from its own verdicts. If a comment is deleted, its numbers are deleted with it,
+but the counts stay, unless its author asked for erasure.
 """
 
 import struct
@@ -28,15 +28,15 @@ from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, SPAM, STATUS
 from commentsvc.spam.bayes import tokens
 
 KINDS: Final = (SPAM, APPROVED)
-WORDS: Final = 30_000  # that are kept: 1 MiB of the file, 3 MiB of memory
-LEARNED: Final = 1_000  # comments of one act; more would hold up submissions
-LEAST: Final = 10  # comments of both kinds, before which the filter says nothing
-DOUBT: Final = 0.1  # a word nearer to even odds than that tells nothing
+WORDS: Final = 30_000  # words in the table: 1 MiB of the file, 3 MiB of memory
+LEARNED: Final = 1_000  # comments of one decision that are learned; more would delay submissions
+LEAST: Final = 10  # comments of each kind that the filter needs before it gives signals
+DOUBT: Final = 0.1  # a word nearer to even odds is ignored
 
 
 @prepared
 def _decided(comment_id: Param) -> Select:
-    """Return a comment's texts, what was last decided on it, and what it has taught."""
+    """Return the query for a comment's texts, the last decision on it, and what it taught."""
     decision = (
         ChangeTable.select(ChangeTable.new)
         .where(
@@ -85,7 +85,7 @@ def _count_token(token: Param, spam: Param, good: Param) -> Select:
 
 
 def _positive(number: Select) -> Select:
-    """Return a number, 0 in place of one below."""
+    """Return the expression `number`, or 0 if it is negative."""
     return Case(None, [(number > 0, number)], 0)
 
 
@@ -119,11 +119,12 @@ def _version() -> Select:
 
 
 def _odds(spam: int, good: int) -> Select:
-    """Return the query for the odds of each word, of so many spam and good comments.
+    """Return the query for the odds of each word, for so many spam and good comments.
 
-    G. Robinson, "A Statistical Approach to the Spam Problem", Linux Journal 107 (2003): of a word
-    the share of spam among what had it, as if spam and good comments were equally many, drawn to
-    even odds by one imagined comment, so that a word seen once is not believed much.
+    G. Robinson, "A Statistical Approach to the Spam Problem", Linux Journal 107 (2003): the odds
+    are the share of spam among the comments with the word, as if there were equally many spam and
+    good comments. One imagined comment with even odds is added, so that a word seen once has little
+    weight.
     """
     seen = TrainingTokenTable.spam + TrainingTokenTable.good
     in_spam = TrainingTokenTable.spam.cast("DOUBLE PRECISION") / spam
@@ -135,7 +136,7 @@ def _odds(spam: int, good: int) -> Select:
 
 
 def update(tx: Transaction, ids: Iterable[int]) -> None:
-    """Let the comments `ids` teach what the last decision on each says, and nothing else."""
+    """Let each of the comments `ids` teach what the last decision on it says, and nothing else."""
     counts: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
     taught = Counter[str]()
     learned = 0
@@ -155,7 +156,7 @@ def update(tx: Transaction, ids: Iterable[int]) -> None:
 
 
 def learn(tx: Transaction, label: str, ids: Iterable[int]) -> int:
-    """Let the comments `ids`, which nobody here decided on, teach what `label` says.
+    """Let the comments `ids`, which have no decision, teach what `label` says.
 
     Return how many did: at most `LEARNED`, and none that has taught before.
     """
@@ -177,21 +178,21 @@ def _remember(
     numbers: Collection[int],
     counts: dict[str, Counter[int]],
 ) -> None:
-    """Note the words of a comment that teaches, and add them to `counts`."""
+    """Store the token numbers of a comment that teaches, and add them to `counts`."""
     tx.change(_teach, comment_id, label, struct.pack(f"<{len(numbers)}I", *numbers))
     counts[label].update(numbers)
 
 
 def version(reader: Reader) -> int:
-    """Return a number that changes whenever something was taught or taken back."""
+    """Return a number that changes whenever the training changes."""
     row = reader.first(_version)
     return row[0] if row else 0
 
 
 def odds(reader: Reader) -> dict[int, float]:
-    """For the number of each word that tells something: the odds of spam, from 0 to 1.
+    """Return the odds of spam, from 0 to 1, by the number of each significant word.
 
-    Empty where there were fewer than LEAST comments of either kind.
+    Return {} if there are fewer than LEAST comments of either kind.
     """
     row = reader.first(TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good))
     if row is None or min(row) < LEAST:
@@ -200,7 +201,7 @@ def odds(reader: Reader) -> dict[int, float]:
 
 
 def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str]) -> None:
-    """Write down how many comments more, or fewer, of each kind have each word."""
+    """Add the changes of all words and of the number of comments to the tables."""
     spam, good = counts[SPAM], counts[APPROVED]
     if not taught:
         return
