@@ -1,18 +1,19 @@
-"""Access control: who asks for a moderation page, and whether what is sent comes from one.
+"""Access control of the moderation pages: who is signed in, and which forms are genuine.
 
 Every route of a page is made by `AccessControl.page` (GET) or `AccessControl.form` (POST). Its
-operation names the permission that it needs; who is not signed in is sent to sign in and comes back
-afterwards, who may not do that is told so. Only what ANYBODY may do, signing in, is open to all.
+operation names the permission that it requires. A visitor who is not signed in is sent to the
+sign-in page and comes back afterwards; an account without the permission gets an error. Only pages
+with the permission ANYBODY, for signing in, are open to all.
 
-A form is ours where three things say so: the cookie is sent by browsers for our own pages only
-(SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin, and the form holds the token
-that belongs to the cookie. The blog may be on our site (blog.example, comments.blog.example), so
-the cookie alone keeps no script of it away.
+A form is accepted if three checks succeed (against cross-site request forgery): browsers send the
+cookie for our own pages only (SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin,
+and the form contains the token that belongs to the cookie. The cookie alone is not enough, since
+the blog may be on the same site (blog.example, comments.blog.example) with scripts of its own.
 
-Our pages send no referrer, for which browsers write ``Origin: null``. Those too old for
-Sec-Fetch-Site (before 2023) are believed then, and the token alone decides.
+Our pages send no referrer, so browsers send ``Origin: null``. For browsers without Sec-Fetch-Site
+(before 2023) that is accepted, and the token alone decides.
 
-Whatever goes wrong is told by an HTML page.
+All errors are HTML pages.
 """
 
 from collections.abc import Callable, Coroutine
@@ -42,12 +43,12 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
-TARGET_LENGTH: Final = 1_000  # characters of the address of a page that is come back to
+TARGET_LENGTH: Final = 1_000  # characters of the address to return to after signing in
 SIGN_IN: Final = "sign-in"
 
 
 class RequestContext(msgspec.Struct, frozen=True):
-    """Who asks, at the moment `now` (Unix milliseconds)."""
+    """The session of a request, at the time `now` (Unix milliseconds)."""
 
     token: str
     session: Session | None
@@ -55,33 +56,33 @@ class RequestContext(msgspec.Struct, frozen=True):
 
     @property
     def moderator(self) -> Session:
-        """Who is signed in: behind `login_required` and `login_required_form` somebody is."""
+        """The session, which exists behind `_login_required` and `_login_required_form`."""
         assert self.session is not None
         return self.session
 
     @property
     def actor(self) -> Actor:
-        """What the moderator may do."""
+        """The moderator's permissions."""
         session = self.moderator
         return permissions.actor(session.moderator_id, session.name, session.role, session.sites)
 
     def may(self, permission: str) -> bool:
-        """Return whether the moderator may do that: templates show nothing else."""
+        """Return whether the moderator has a permission: templates leave out everything else."""
         return self.actor.may(permission)
 
     @property
     def language(self) -> Language:
-        """The moderator's language, or else the one that is spoken already: the browser's."""
+        """The moderator's language, or else the current one, which is the browser's."""
         tag = self.session.language if self.session else ""
         return find_language(tag) if tag else spoken()
 
     @property
     def csrf_token(self) -> str:
-        """What each form of the page carries."""
+        """The token for the forms of the page."""
         return sessions.csrf_token(self.token)
 
 
-# Any: what a coroutine yields to the event loop is not ours to know.
+# Any: what a coroutine yields to the event loop does not matter
 PageResult = Coroutine[Any, Any, Response]
 Shown = Callable[[Request, RequestContext], PageResult]
 Acted = Callable[[Request, RequestContext, Form], PageResult]
@@ -91,7 +92,7 @@ Handler = Callable[[Request], PageResult]
 def page_operation(
     method: str, path: str, summary: str, permission: Permission
 ) -> Operation[Query]:
-    """Return the operation of a page of the moderators, which needs that permission."""
+    """Return the operation of a moderation page, which requires that permission."""
     return Operation(
         method=method,
         path=path,
@@ -104,9 +105,9 @@ def page_operation(
 
 
 def public_address(given: str, request: Request) -> str:
-    """Return where the service is reached: as `given` in the settings, or as the browser says.
+    """Return the address of the service: `given` in the settings, or else from the request.
 
-    The pages need https, but on one's own machine.
+    The pages require https, except on the own machine.
     """
     host = request.header("host") or ""
     own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
@@ -139,7 +140,7 @@ def no_cookie() -> HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How moderators prove who they are, and how often they may try."""
+    """How moderators sign in, and how often they may try."""
 
     cookies: Cookies
     lifetime: Lifetime
@@ -148,7 +149,7 @@ class Authentication:
 
     @classmethod
     def of(cls, service: ServiceContext) -> "Authentication":
-        """Return what the settings and the secret keys say."""
+        """Return the authentication for the settings and the secret keys."""
         settings = service.settings.moderation
         lifetime = Lifetime(
             most=settings.session_days * DAY_MS, idle=settings.session_idle_hours * HOUR_MS
@@ -157,7 +158,7 @@ class Authentication:
 
 
 class AccessControl:
-    """Makes the routes of pages and forms. `random` gives so many random bytes."""
+    """Makes the routes of pages and forms. `random(n)` returns n random bytes."""
 
     def __init__(
         self,
@@ -172,19 +173,19 @@ class AccessControl:
         self._random = random
 
     def page(self, operation: Operation[Query], handler: Shown) -> Route:
-        """Return the route on which those who may see what `handler` shows."""
+        """Return the route of a page, for those who have the operation's permission."""
         if operation.permission == Permission.ANYBODY:
             return route(operation, self._public_page(handler))
         return route(operation, self._login_required(operation.permission, handler))
 
     def form(self, operation: Operation[Query], handler: Acted) -> Route:
-        """Return the route on which those who may do what `handler` does, by a form of ours."""
+        """Return the route of a form, for those who have the operation's permission."""
         if operation.permission == Permission.ANYBODY:
             return route(operation, self._public_form(handler))
         return route(operation, self._login_required_form(operation.permission, handler))
 
     def _public_page(self, handler: Shown) -> Handler:
-        """Let anybody see what `handler` shows; who has no cookie yet gets one."""
+        """Return a handler for everybody; it sets the cookie if there is none."""
 
         async def answer(request: Request) -> Response:
             context, given = self._greet(request)
@@ -193,7 +194,7 @@ class AccessControl:
         return _told(answer)
 
     def _login_required(self, permission: str, handler: Shown) -> Handler:
-        """Let moderators with a permission see what `handler` shows."""
+        """Return a handler of a page for moderators with a permission."""
 
         async def answer(request: Request) -> Response:
             context = self._visit(request)
@@ -209,7 +210,7 @@ class AccessControl:
         return _told(answer)
 
     def _public_form(self, handler: Acted) -> Handler:
-        """Let anybody do what `handler` does, by a form of ours."""
+        """Return a handler for everybody that accepts only our forms."""
 
         async def answer(request: Request) -> Response:
             context = self._visit(request)
@@ -226,7 +227,7 @@ class AccessControl:
         return _told(answer)
 
     def _login_required_form(self, permission: str, handler: Acted) -> Handler:
-        """Let moderators with a permission do what `handler` does, by a form of ours."""
+        """Return a handler for moderators with a permission that accepts only our forms."""
 
         async def act(request: Request, context: RequestContext, form: Form) -> Response:
             if context.session is None:
@@ -243,7 +244,7 @@ class AccessControl:
         return token, (("Set-Cookie", cookie),)
 
     def _visit(self, request: Request) -> RequestContext | None:
-        """Return who asks; None without a cookie that we signed."""
+        """Return the context of a request; None without a cookie that we signed."""
         token = self._cookies.token(request.header("cookie"))
         if token is None:
             return None
@@ -252,7 +253,7 @@ class AccessControl:
         return RequestContext(token, session, now)
 
     def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
-        """Return who asks; with a new cookie where there is none yet."""
+        """Return the context of a request, with a new cookie if there is none yet."""
         context = self._visit(request)
         if context is not None:
             return context, ()
@@ -265,13 +266,13 @@ class AccessControl:
 
 
 def _permit(context: RequestContext, permission: str) -> None:
-    """Raise NotPermitted where the account may not do that."""
+    """Raise NotPermitted if the account does not have the permission."""
     if not context.may(permission):
         raise NotPermitted(f"{context.moderator.name} may not {permission}")
 
 
 def _told(answer: Handler) -> Handler:
-    """Return the same handler, in the browser's language, whose failures are pages."""
+    """Return `answer` in the browser's language, with errors as HTML pages."""
 
     async def tell(request: Request) -> Response:
         with speaking(request.language()):
@@ -301,16 +302,16 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _target(request: Request) -> str:
-    """Return the page that is asked for, from the folder of the pages."""
+    """Return the requested page, relative to the folder of the pages."""
     name = request.path.rpartition("/")[2]
     target = f"{name}?{request.query}" if request.query else name
     return target if len(target) <= TARGET_LENGTH else name
 
 
 def _again(request: Request) -> Response:
-    """Let the page ask for itself.
+    """Return a page that requests the same address again.
 
-    Who follows a link from another site, such as a web mailer's, comes without the cookie although
-    signed in. What our own page asks for then comes with it.
+    Somebody who follows a link from another site, such as webmail, comes without the SameSite
+    cookie, though signed in. The second request comes from our own page, so it has the cookie.
     """
     return render("reload.html", 200, (("Refresh", "0"),), target=_target(request))

@@ -1,4 +1,4 @@
-"""Account: a moderator's public profile, own password, and the browsers that are signed in."""
+"""Account page: a moderator's profile, password, language, and signed-in browsers."""
 
 from msgspec.structs import replace
 
@@ -34,7 +34,7 @@ LANGUAGES = {
     "ru": "Русский",
     "zh": "中文",
 }
-# What was done, as the address of the page says it.
+# The message after a change, by the value of `done` in the page's address.
 DONE = {
     "profile": _("Your profile is saved. Your comments show it."),
     "password": _("Your password is changed, and all other browsers are signed out."),
@@ -62,7 +62,7 @@ END_SESSION = page_operation(
 
 
 class Account:
-    """The handlers of the account's page."""
+    """The handlers of the account page."""
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class Account:
     async def change_profile(
         self, request: Request, context: RequestContext, form: Form
     ) -> Response:
-        """POST /moderation/profile: 303 to the account; comments by this moderator follow it. 422.
+        """POST /moderation/profile: 303 to the account; its comments show the new profile. 422.
 
-        The fields are `public_name`, `email` and `site`; the role is not theirs to change.
+        The fields are `public_name`, `email` and `site`; moderators cannot change their own role.
         """
         given = {field: first(form, field) for field in ("public_name", "email", "site")}
 
@@ -119,7 +119,7 @@ class Account:
     ) -> Response:
         """POST /moderation/password: 303 to the account, with a new cookie; 403, 422 or 429.
 
-        All sessions of the moderator end but this one.
+        All other sessions of the moderator end.
         """
         name = context.moderator.name
         self._limiter.count("", name, self._clock.monotonic_ms(), known=True)
@@ -136,7 +136,7 @@ class Account:
         return await self._renew(request, context, new)
 
     async def _renew(self, request: Request, context: RequestContext, password: str) -> Response:
-        """Store the hash of a new password, and go on in a new session."""
+        """Store the hash of a new password, and continue in a new session."""
         name, agent = context.moderator.name, request.header("user-agent") or ""
         token, cookie = self._access.renew()
 
@@ -152,16 +152,16 @@ class Account:
         return redirect("account?done=password", (*cookie, known))
 
     async def end_session(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/session: 303 to the account; the session `id` is ended, if it is theirs.
+        """POST /moderation/session: 303 to the account; the moderator's session `id` is ended.
 
-        404 for what is no id.
+        404 if it is not an id.
         """
         session_id, moderator_id = number(first(form, "id")), context.moderator.moderator_id
         await self._database.write(sessions.end, session_id, moderator_id)
         return redirect("account?done=session")
 
     async def set_language(self, _: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/language: 303 to the account; the pages are in `language` now. 400."""
+        """POST /moderation/language: 303 to the account; sets the language of the pages. 400."""
         tag = first(form, "language")
         if tag and tag not in languages():
             raise unreadable_decision()

@@ -1,4 +1,4 @@
-"""The page of all accounts, for owners: roles, removal, invitations; and accepting one of these."""
+"""Accounts page: owners change roles, remove accounts and invite; and accepting an invitation."""
 
 from commentsvc.admin.access import (
     AccessControl,
@@ -29,7 +29,7 @@ from commentsvc.moderation.profiles import Profile
 from commentsvc.util.i18n import Text, spoken
 from commentsvc.util.i18n import gettext as _
 
-# What was done, as the address of the page says it.
+# The message after a change, by the value of `done` in the page's address.
 DONE = {
     "role": _("Saved."),
     "remove": _("Account removed."),
@@ -55,7 +55,7 @@ ACCEPT = page_operation(
 
 
 class AccountPages:
-    """The handlers."""
+    """The handlers of these pages."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class AccountPages:
                 return
             profile = profiles.find(tx, which)
             if profile is None:
-                return  # somebody else removed it
+                return  # somebody else has removed it
             if verb == "remove":
                 profiles.retire(tx, profile.name)
                 accounts.remove(tx, profile.name)
@@ -126,7 +126,7 @@ class AccountPages:
     async def invite(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/invite: 200 with a new link, which is shown once; 400, 422.
 
-        The account will have `role` and `sites`; the link is mailed to `email`, where there is one.
+        The account will have `role` and `sites`; the link is mailed to `email`, if it is given.
         """
         role, email = first(form, "role"), first(form, "email").strip()
         if role not in ROLES or (email and not is_email(email)):
@@ -158,7 +158,7 @@ class AccountPages:
     async def accept(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/invitation: 303 to the account, signed in; 410, 422, 429.
 
-        The fields are `t`, `name`, `password` and the same `again`.
+        The fields are `t`, `name`, `password` and `again`, the password repeated.
         """
         token, name = first(form, "t"), first(form, "name").strip()
         self._limiter.count(
@@ -183,7 +183,7 @@ class AccountPages:
     async def _make(
         self, request: Request, context: RequestContext, which: int, given: tuple[str, str]
     ) -> tuple[Moderator, tuple[tuple[str, str], ...]]:
-        """Make the account of that name and hash, and sign in; give it with the new cookie."""
+        """Make the account with a name and password hash, and sign in; return it and the cookie."""
         token, cookie = self._access.renew()
         agent = request.header("user-agent") or ""
 
@@ -197,7 +197,7 @@ class AccountPages:
         return await self._database.write(work), cookie
 
     def _number(self, token: str, context: RequestContext) -> int:
-        """Return the invitation that a link is for. Raise LinkError."""
+        """Return the id of the invitation that a link is for. Raise LinkError."""
         [which] = self._links.read(invitations.PURPOSE, token, context.now)
         return int(which)
 
@@ -258,7 +258,7 @@ class AccountPages:
 
 
 def _problem(error: Exception) -> Text:
-    """Return what to tell whose account cannot be made."""
+    """Return the message for an account that cannot be made."""
     match error:
         case NameTaken():
             return _("There is an account of that name already.")

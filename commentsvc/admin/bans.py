@@ -1,4 +1,4 @@
-"""Ban page: what is not welcome, until when, and lifting it."""
+"""Bans page: list, add and remove bans."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ SPANS: Final = {
     "30": _("for a month"),
     "365": _("for a year"),
 }
-VALUE_LENGTH: Final = 300  # characters of what is to be banned
+VALUE_LENGTH: Final = 300  # characters of a banned value
 DONE: Final = {"added": _("Ban added."), "lifted": _("Ban removed.")}
 
 
@@ -57,10 +57,10 @@ UNBAN = page_operation("POST", "/moderation/unban", "End a ban", Permission.DECI
 
 
 class BanPages:
-    """The handlers of the bans' page."""
+    """The handlers of the bans page."""
 
     def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
-        """Take where bans are."""
+        """Take the database with the bans."""
         self._database = database
         self._access = access
         self._layout = layout
@@ -78,7 +78,7 @@ class BanPages:
     async def page(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/bans[?kind=K&value=V]: 200 with all bans, and a form for a new one.
 
-        After a ban, `id`, it offers to mark the comments as spam that are there already.
+        After a new ban, `id`, it offers to mark its comments as spam.
         """
         form = request.parameters()
         return await self._show(context, form, done=DONE.get(first(form, "done"), ""))
@@ -102,7 +102,7 @@ class BanPages:
     async def mark_comments(
         self, request: Request, context: RequestContext, form: Form
     ) -> Response:
-        """POST /moderation/ban-comments: 303 to the bans; what `id` bans is spam now. 404, 409."""
+        """POST /moderation/ban-comments: 303 to the bans; marks what `id` bans as spam. 404."""
         ban_id = number(first(form, "id"))
 
         outcome = await self._database.write(
@@ -111,7 +111,7 @@ class BanPages:
         return redirect(f"bans?done={done_text(SPAM, outcome)}")
 
     async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/unban: 303 to the bans, without the one of this `id`. 404, 409."""
+        """POST /moderation/unban: 303 to the bans, without the one with this `id`. 404, 409."""
         ban_id = number(first(form, "id"))
         await self._database.write(bans.remove, ban_id)
         return redirect("bans?done=lifted")

@@ -1,8 +1,8 @@
-"""Chart: the comments of each day as stacked bars, as numbers for an SVG picture.
+"""Chart: the comments of each day as stacked bars of an SVG picture.
 
-Pure geometry: bars, lines and labels in the units of the picture, which its template draws
-with classes only, since the pages' policy allows no style in a page. The colours follow the page's
-scheme, and a table next to the picture holds the same numbers for whoever cannot see it.
+This module only computes bars, lines and labels in the units of the picture. The template draws
+them with CSS classes, since the pages' policy allows no inline styles. The colours follow the
+page's scheme, and a table next to the picture has the same numbers for those who cannot see it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from commentsvc.util.i18n import pgettext
 WIDTH: Final = 720
 HEIGHT: Final = 220
 LEFT: Final = 48  # for the numbers
-RIGHT: Final = 24  # for the half of the last date
+RIGHT: Final = 24  # for the right half of the last date
 BELOW: Final = 26  # for the dates
 ABOVE: Final = 8
-GAP: Final = 0.25  # of a day's width, between two bars
+GAP: Final = 0.25  # share of a day's width between two bars
 LINES: Final = 4  # at most, besides the one at 0
 
-# From the bottom up: what readers see stands on the ground.
+# From the bottom to the top: published comments are the lowest.
 ORDER: Final = (APPROVED, PENDING, SPAM, DELETED)
 NAMES: Final = {
     APPROVED: pgettext("status", "published"),
@@ -34,7 +34,7 @@ NAMES: Final = {
 
 
 class Box(msgspec.Struct, frozen=True):
-    """A piece of a bar: the comments of a status on a day."""
+    """A part of a bar: the comments with a status on a day."""
 
     status: str
     x: float
@@ -45,14 +45,14 @@ class Box(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A label, and where it stands on its axis."""
+    """A label and its position on its axis."""
 
     at: float
     text: str
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """The picture: its boxes, the lines with their numbers, the dates below."""
+    """The picture: its boxes, the horizontal lines with numbers, and the dates."""
 
     boxes: list[Box]
     lines: list[Mark]
@@ -98,5 +98,5 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
 
 
 def short(number: int) -> str:
-    """Return a number of comments, in thousands where it is large: ``40``, ``1.5k``."""
+    """Return a number of comments, in thousands if it is large: ``40``, ``1.5k``."""
     return str(number) if number < 1_000 else f"{number / 1_000:g}k"

@@ -1,4 +1,4 @@
-"""The page of one comment: an answer to it, its text, the verdict on it, and its history."""
+"""Comment page: answer, edit and pin a comment; its verdict and its history."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment"
 
 
 class CommentDetails(NamedTuple):
-    """What a comment's page shows; `profile` is that of who asks."""
+    """What a comment's page shows; `profile` is the moderator's."""
 
     entry: Entry
     viewer: Viewer
@@ -76,7 +76,7 @@ class CommentPage:
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/comment?id=N: 200 with a comment and all that happened to it. 404."""
+        """GET /moderation/comment?id=N: 200 with a comment and its history. 404."""
         form = request.parameters()
         return await self._show(context, number(first(form, "id")), done=first(form, "done"))
 
@@ -101,13 +101,13 @@ class CommentPage:
         return redirect(with_flash(target(first(form, "back")), done))
 
     async def pin(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/pin: 303 to the comment `pin`, which is pinned, or `unpin`. 404, 409."""
+        """POST /moderation/pin: 303 to the comment `pin` or `unpin`, which is changed. 404, 409."""
         comment_id = number(first(form, "pin") or first(form, "unpin"))
         await self._database.write(decisions.pin, context.actor, comment_id, pinned="pin" in form)
         return redirect(f"comment?id={comment_id}")
 
     async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/edit: 303 to the comment, which has the text `message` now. 404, 422."""
+        """POST /moderation/edit: 303 to the comment, whose text becomes `message`. 404, 422."""
         comment_id = number(first(form, "id"))
         text = first(form, "message").replace("\r\n", "\n")
         try:
@@ -131,7 +131,7 @@ class CommentPage:
         done: str = "",
         **typed: str,
     ) -> Response:
-        """Show a comment; `typed` are a `problem` and what was typed: `text` or `answer`."""
+        """Show a comment; `typed` has a `problem` and the typed `text` or `answer`."""
 
         def work(reader: Reader) -> CommentDetails:
             entry = decisions.find_comment(reader, context.actor, comment_id)

@@ -1,8 +1,8 @@
-"""Comments as moderators see them in their lists, remembered.
+"""Comments in the lists for moderators, with a cache of their HTML.
 
-After each decision a list comes again, and all of it but one comment is as it was. To make
-the HTML of fifty takes 2.5 ms, to find it a tenth of that. What is remembered is found by all that
-it is made of, so it is never stale.
+After each decision a list is shown again, with all comments but one unchanged. Making the HTML of
+fifty comments takes 2.5 ms, finding it in the cache a tenth of that. The cache key is everything
+that the HTML is made from, so it is never stale.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,17 +19,17 @@ from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import spoken
 
-REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB, where they have 500 characters
+REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB for comments of 500 characters
 
 
 class CommentView(msgspec.Struct, frozen=True):
-    """What of a comment is shown: ages in words, `edited` is "" where it was not.
+    """What is shown of a comment: ages are in words, `edited` is "" if it was not edited.
 
-    `parent` is what it replies to, `doubt` how much it is doubted, with reasons in `told`.
-    `origin` is its blog's, "" where that is not known. `several`: there are other sites, so its
-    own is named. `found`: by its words, so its status is told. `decides`: who sees it may decide on
-    it. `reports` is how many readers have reported it. `language` is the tag of what is being
-    spoken.
+    `parent` is the comment that it replies to, `doubt` a class for its score, with the reasons in
+    `told`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so its
+    site is named. `found`: it was found by a search, so its status is named. `decides`: the
+    moderator may decide on it. `reports` is how many readers have reported it. `language` is the
+    tag of the current language.
     """
 
     entry: Entry
@@ -49,11 +49,11 @@ class CommentView(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Makes the views of one page at the moment `now` (Unix milliseconds).
+    """Makes the views of one page at the time `now` (Unix milliseconds).
 
-    `origins` are those of blogs by their site's name, `verdicts`, `parents` and the number of
-    `reports` by the id of a comment. From `spam_from` points on a comment is filed as spam (0:
-    never). For the others see CommentView.
+    `origins` are those of blogs by the site's name; `verdicts`, `parents` and the numbers of
+    `reports` are by the id of a comment. From the score `spam_from` on a comment is filed as spam
+    (0: never). For the others see CommentView.
     """
 
     now: int
@@ -96,11 +96,11 @@ class Viewer:
 
 @lru_cache(REMEMBERED)
 def html(shown: CommentView) -> Markup:
-    """Return a comment as an item of a list."""
+    """Return the HTML of a comment as an item of a list."""
     listed: Callable[[CommentView], Markup] = vars(render.template("item.html").module)["listed"]
     return listed(shown)
 
 
 def views(shown: Iterable[CommentView]) -> Markup:
-    """Return the items of a list: put together here, since jinja2 looks at each of many parts."""
+    """Return the HTML of a list's items, joined here, since a loop in jinja2 is slower."""
     return Markup("".join(map(html, shown)))  # noqa: S704 - each of them is Markup

@@ -1,6 +1,6 @@
-"""Dashboard: how much comes, how the service fares, and what it is set to.
+"""Dashboard: the number of comments per day, the state of the service, and its settings.
 
-What is secret among the settings is told as set or not, never as itself.
+Secret settings are shown as set or not set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ SETTINGS = page_operation(
 
 
 class Dashboard:
-    """The handlers of the pages that only tell."""
+    """The handlers of the dashboard and of the settings page."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Dashboard:
         stats: Callable[[], dict[str, int]],
         backups: ScheduledBackup,
     ) -> None:
-        """Take the core's `stats` and the backups, to show them."""
+        """Take the core's `stats` and the backups, which it shows."""
         self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
@@ -69,7 +69,7 @@ class Dashboard:
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/dashboard[?days=14|30|90&site=S]: 200 with a chart and some figures."""
+        """GET /moderation/dashboard[?days=14|30|90&site=S]: 200 with a chart and some numbers."""
         form = request.parameters()
         span = next((s for s in SPANS if str(s) == first(form, "days")), SPANS[1])
         site = first(form, "site")
@@ -99,7 +99,7 @@ class Dashboard:
         )
 
     async def settings(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/settings: 200 with every setting but the secret ones."""
+        """GET /moderation/settings: 200 with all settings, without the values of secret ones."""
         return await self._layout.render(
             "settings.html", context, here="settings", sections=told(self._settings)
         )
@@ -115,12 +115,12 @@ def by_day(found: list[Day], since: int, until: int) -> list[tuple[int, dict[str
 
 
 def totals(days: Sequence[tuple[int, Mapping[str, int]]]) -> dict[str, int]:
-    """Return the numbers by status of all days together."""
+    """Return the numbers by status, summed over all days."""
     return {status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES}
 
 
 def told(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the sections of the settings with their keys and values, as the file writes them."""
+    """Return the sections of the settings with their keys and values, as in the settings file."""
     sections: list[tuple[str, list[tuple[str, str]]]] = []
     for name, struct in SECTIONS.items():
         for section in settings.sites if name == "site" else [getattr(settings, name)]:

@@ -1,7 +1,8 @@
-"""The interface of moderation for programs: what the pages do, as JSON, below /api/moderation.
+"""The JSON API of moderation, below /api/moderation: everything that the pages do.
 
-Who asks is known by a token, see `token_access`; what is done is in `moderation.decisions` and
-`moderation.review`, for the pages too. As in `api.comments`, each operation is the API's truth.
+A token identifies the account, see `token_access`. The work is done by `moderation.decisions` and
+`moderation.review`, as for the pages. As in `api.comments`, each operation defines its part of the
+API.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -63,7 +64,7 @@ SiteOrAll = Annotated[
 
 
 class ReviewListQuery(Query, frozen=True):
-    """Which comments are listed. Without a status and words, those that wait."""
+    """Which comments are listed. Without a status and words, the pending ones."""
 
     status: Literal["", "pending", "approved", "spam", "deleted"] = ""
     q: Words = ""
@@ -81,7 +82,7 @@ class ThreadListQuery(Query, frozen=True):
 
 
 class OutboxListQuery(Query, frozen=True):
-    """Which mails and calls are listed."""
+    """Which mails and webhook calls are listed."""
 
     state: Literal["", "open", "queued", "sent", "failed"] = ""
     after: IdCursor | None = None
@@ -89,14 +90,14 @@ class OutboxListQuery(Query, frozen=True):
 
 
 class DaysQuery(Query, frozen=True):
-    """Of which days the numbers are, the last one today's (UTC)."""
+    """How many days, up to today (UTC), are counted."""
 
     days: Annotated[int, Meta(ge=1, le=1_000)] = 30
     site: SiteOrAll = ""
 
 
 class ModeratedComment(Answer, frozen=True):
-    """A comment as moderators see it, with its author's address and the verdict on it."""
+    """A comment as moderators see it, with its author's address and its verdict."""
 
     id: int
     site: str
@@ -119,14 +120,14 @@ class ModeratedComment(Answer, frozen=True):
 
 
 class ModeratedComments(Answer, frozen=True):
-    """Comments, the newest first; `next` goes on as `after`, null at the end."""
+    """Comments, the newest first; pass `next` as `after` for more, null at the end."""
 
     data: list[ModeratedComment]
     next: str | None
 
 
 class HistoryItem(Answer, frozen=True):
-    """A change of a comment: by whom, of what, and who took it back."""
+    """A change of a comment: who made it, what changed, and who undid it."""
 
     decision: int
     field: str
@@ -139,21 +140,21 @@ class HistoryItem(Answer, frozen=True):
 
 
 class CommentWithHistory(Answer, frozen=True):
-    """A comment, and what happened to it, the newest first."""
+    """A comment and its history, the newest change first."""
 
     comment: ModeratedComment
     history: list[HistoryItem]
 
 
 class DecisionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be done with which comments; restoring takes back the last change of each."""
+    """An action and the comments it is for; `restore` undoes the last change of each."""
 
     action: Literal["approve", "spam", "delete", "restore"]
     ids: Annotated[list[Id], Meta(min_length=1, max_length=1_000)]
 
 
 class DecisionResult(Answer, frozen=True):
-    """What a decision did; by its number it is undone, 0 where there is nothing to undo.
+    """What a decision changed, and its number for undoing it, 0 if there is nothing to undo.
 
     `unchanged` are the comments that it left alone, with their status.
     """
@@ -164,14 +165,14 @@ class DecisionResult(Answer, frozen=True):
 
 
 class AnswerResultBody(Answer, frozen=True):
-    """The comment that is the answer, and the decision that approved its parent, 0 for none."""
+    """The id of the answer, and the decision that approved its parent, 0 for none."""
 
     id: int
     decision: int
 
 
 class ModeratedThread(Answer, frozen=True):
-    """A page of a blog. `count` is of published comments."""
+    """A page of a blog. `count` is the number of its published comments."""
 
     id: int
     site: str
@@ -183,14 +184,14 @@ class ModeratedThread(Answer, frozen=True):
 
 
 class ModeratedThreads(Answer, frozen=True):
-    """Pages, the newest first; `next` goes on as `after`, null at the end."""
+    """Pages, the newest first; pass `next` as `after` for more, null at the end."""
 
     data: list[ModeratedThread]
     next: int | None
 
 
 class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be done with a page: a state, a title, or another address of it.
+    """A change of a page: its state, its title, or another address.
 
     `merge` moves its comments to the page `value`, which cannot be undone.
     """
@@ -200,7 +201,7 @@ class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be banned, and for how many days, 0 for good."""
+    """What to ban, and for how many days, 0 for ever."""
 
     kind: Literal["author", "network", "word", "domain"]
     value: Annotated[str, Meta(max_length=300)]
@@ -208,7 +209,7 @@ class BanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ListedBan(Answer, frozen=True):
-    """A ban; `expires` is null for good."""
+    """A ban; `expires` is null for a ban without end."""
 
     id: int
     kind: Literal["author", "network", "word", "domain"]
@@ -225,13 +226,13 @@ class ListedBans(Answer, frozen=True):
 
 
 class MadeBan(Answer, frozen=True):
-    """The number of a ban."""
+    """The id of a new ban."""
 
     id: int
 
 
 class ListedPost(Answer, frozen=True):
-    """A mail or a call, and what became of it."""
+    """A mail or webhook call, and its state."""
 
     id: int
     channel: str
@@ -246,14 +247,17 @@ class ListedPost(Answer, frozen=True):
 
 
 class ListedPosts(Answer, frozen=True):
-    """Mails and calls, the newest first; `next` goes on as `after`, null at the end."""
+    """Mails and webhook calls, the newest first; pass `next` as `after` for more.
+
+    `next` is null at the end.
+    """
 
     data: list[ListedPost]
     next: int | None
 
 
 class DayNumber(Answer, frozen=True):
-    """How many comments that came on a day (UTC) have a status now."""
+    """How many of the comments written on a day (UTC) now have a status."""
 
     day: str
     status: str
@@ -261,7 +265,7 @@ class DayNumber(Answer, frozen=True):
 
 
 class DayNumbers(Answer, frozen=True):
-    """The numbers of some days, and how many comments wait and are spam, at most 1,001."""
+    """The numbers of some days, and how many comments are pending and spam, at most 1,001."""
 
     data: list[DayNumber]
     pending: int
@@ -269,7 +273,7 @@ class DayNumbers(Answer, frozen=True):
 
 
 class ListedAccount(Answer, frozen=True):
-    """An account; `sites` is empty for all."""
+    """An account; `sites` is empty if it has all sites."""
 
     id: int
     name: str
@@ -284,7 +288,7 @@ class ListedAccounts(Answer, frozen=True):
 
 
 class RoleBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The role of an account, on `sites` or on all."""
+    """The role of an account on `sites`, or on all sites if there are none."""
 
     role: Literal["owner", "moderator", "viewer"]
     sites: list[str] = []
@@ -297,7 +301,7 @@ def _operation(
     permission: Permission,
     **more: Any,  # Any: as in Operation
 ) -> Operation[Any]:
-    """Return the operation of a route for programs."""
+    """Return an operation of this API."""
     errors = (400, 401, 403, *more.pop("errors", ()), 429, 503)
     query = more.pop("query", Query)
     return Operation(
@@ -425,7 +429,7 @@ DONE: Final = Response(204, (NOT_STORED,), b"")
 
 
 class ModerationApi:
-    """The handlers. Each is told who asks by `TokenAccess`."""
+    """The handlers. `TokenAccess` tells each of them which account it works for."""
 
     def __init__(self, service: ServiceContext, access: TokenAccess) -> None:
         self._database = service.database
@@ -473,7 +477,7 @@ class ModerationApi:
         return answered(ModeratedComments(data, piece.next or None))
 
     def _check_site(self, name: str) -> None:
-        """Raise UnknownSiteError where no site has that name; "" is all of them."""
+        """Raise UnknownSiteError if no site has that name; "" means all sites."""
         if name:
             self._sites.named(name)
 
@@ -662,7 +666,7 @@ def _named_by(tx: Transaction, number: int) -> Profile:
 
 
 def _named(names: list[str], sections: list[dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return sections by name; those of a list are numbered."""
+    """Return sections by name; those with the same name are numbered."""
     return {
         f"{name} {number}" if names.count(name) > 1 else name: section
         for number, (name, section) in enumerate(zip(names, sections, strict=True), 1)

@@ -1,7 +1,7 @@
-"""Layout: what surrounds each page for moderators: where else there is something to do.
+"""Layout: what surrounds each moderation page: the navigation with the numbers of waiting comments.
 
-Its numbers are read anew for each page, by an index that holds no approved comment; beyond a
-thousand it says so, since counting a large queue takes longer than to show it.
+The numbers are read for each page, by an index without approved comments, and only up to a
+thousand: counting a large queue takes longer than showing it.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from commentsvc.moderation import lists
 
 
 class Layout:
-    """Shows pages with the list of all pages around them."""
+    """Renders pages with the navigation around them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -27,7 +27,7 @@ class Layout:
         /,
         **values: Any,  # Any: what the template shows
     ) -> Response:
-        """Return the page that the template `name` makes of `values` for a moderator."""
+        """Return a page for a moderator, made from the template `name` with `values`."""
         waiting = self._database.read_now(lists.numbers, context.actor.sites)
         return render.render(
             name, code, context=context, waiting=waiting, counted=lists.COUNTED, **values

@@ -1,13 +1,12 @@
-"""How often somebody may try to sign in.
+"""Login limit: how often somebody may try to sign in.
 
-Three kinds of buckets. One network may guess a few times, whatever names it tries. One
-name may be tried a few times, from however many networks. Alone, the latter would let anybody lock
-a moderator out by trying on purpose; so a browser in which this moderator signed in before (it has
-a signed cookie) is counted by itself, and neither of the others stops it. OWASP calls that a
-device cookie.
+There are three kinds of buckets. A network may guess a few times, whatever names it tries. A name
+may be tried a few times, from all networks together. That alone would let anybody lock a moderator
+out on purpose. So a browser in which this moderator signed in before (it has a signed cookie) has a
+bucket of its own, and the other two do not apply to it. OWASP calls that a device cookie.
 
-A password is checked by one thread at a time, and few wait for it: however many guesses come in,
-they take one CPU and 7 MiB at most.
+Passwords are checked by one thread, and few may wait for it: any number of guesses takes one CPU
+and 7 MiB at most.
 """
 
 import asyncio
@@ -25,25 +24,25 @@ T = TypeVar("T")
 PER_NETWORK: Final = "20/hour"
 PER_NAME: Final = "30/hour"
 PER_KNOWN_BROWSER: Final = "30/hour"
-WAITING: Final = 8  # guesses that wait for the CPU: a fifteenth of a second
-NAME_BYTES: Final = 256  # of a name that was tried; no account has one that long
+WAITING: Final = 8  # guesses that may wait for the CPU: a fifteenth of a second
+NAME_BYTES: Final = 256  # bytes of a name that are counted; account names are shorter
 
 
 def _too_many(wait: int) -> HttpError:
-    """Return the answer to who has to wait so many seconds."""
+    """Return the error for somebody who has to wait so many seconds."""
     message = _("Too many attempts. Try again in %(minutes)s min.", minutes=-(-wait // 60))
     headers = (("Retry-After", str(wait)),)
     return HttpError(429, "too_many_attempts", message, headers=headers)
 
 
 def _busy() -> HttpError:
-    """Return the error for a guess that finds too many others waiting."""
+    """Return the error for a guess while too many others wait."""
     message = _("Too many people try to sign in just now. Try again in a moment.")
     return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
 
 class LoginLimiter:
-    """The buckets, and the lane in which passwords are checked."""
+    """The buckets, and the thread that checks passwords."""
 
     def __init__(self) -> None:
         self._networks = RateLimiter(PER_NETWORK)
@@ -55,7 +54,7 @@ class LoginLimiter:
     def count(self, address: str, name: str, now_ms: int, *, known: bool) -> None:
         """Count an attempt from `address` for `name`. Raise HttpError 429.
 
-        `known`: from a browser where this name signed in before. `now_ms` is monotonic.
+        `known`: it comes from a browser where this name signed in before. `now_ms` is monotonic.
         """
         key = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
         if known:
@@ -66,13 +65,13 @@ class LoginLimiter:
             raise _too_many(wait)
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
-        """Return whether the password fits. Raise HttpError 503 where too many strangers guess."""
+        """Return whether the password is right. Raise HttpError 503 if too many strangers guess."""
         if self._waiting >= WAITING and not known:
             raise _busy()
         return await self._in_lane(passwords.verify, password, stored)
 
     async def hash_password(self, password: str) -> str:
-        """As `passwords.new_hash`."""
+        """Do as `passwords.hash_password`, on the same thread."""
         return await self._in_lane(passwords.hash_password, password)
 
     async def _in_lane(self, work: Callable[..., T], *arguments: str) -> T:

@@ -1,4 +1,4 @@
-"""Outbox page: what was sent, what waits, what failed and why; and sending it again."""
+"""Outbox page: messages that were sent, wait or failed, and sending one again."""
 
 from typing import Final
 
@@ -35,10 +35,10 @@ RETRY = page_operation(
 
 
 class OutboxPages:
-    """The handlers of the outbox's page."""
+    """The handlers of the outbox page."""
 
     def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
-        """Take where the outbox is."""
+        """Take the database with the outbox."""
         self._database = database
         self._access = access
         self._layout = layout
@@ -52,7 +52,10 @@ class OutboxPages:
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/outbox[?state=S&before=N]: 200 with the newest rows, or some of them."""
+        """GET /moderation/outbox[?state=S&before=N]: 200 with the newest rows.
+
+        With `state`, only those in that state are listed.
+        """
         form = request.parameters()
         state = first(form, "state") if first(form, "state") in STATES else ""
         before = number(first(form, "before")) if first(form, "before") else _LAST
@@ -71,7 +74,7 @@ class OutboxPages:
         )
 
     async def retry(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/outbox: 303 to the outbox; the row of this `id` is due now. 404."""
+        """POST /moderation/outbox: 303 to the outbox; sends the row with this `id` now. 404."""
         post_id = number(first(form, "id"))
         again = await self._database.write(outbox.retry, [post_id], context.now)
         return redirect(f"outbox?done={'again' if again else 'nothing'}")

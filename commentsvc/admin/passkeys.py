@@ -1,4 +1,4 @@
-"""The page of an account's passkeys: making, listing and removing them."""
+"""Passkeys page: list, add and remove the passkeys of an account."""
 
 import asyncio
 from os import urandom
@@ -24,7 +24,7 @@ from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
-# What was done, as the address of the page says it.
+# The message after a change, by the value of `done` in the page's address.
 DONE = {"added": _("You can sign in with this passkey now."), "removed": _("Passkey removed.")}
 
 PASSKEYS = page_operation(
@@ -36,7 +36,7 @@ CHANGE = page_operation(
 
 
 class PasskeyPages:
-    """The handlers."""
+    """The handlers of the passkeys page."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class PasskeyPages:
         self._limiter = authentication.limiter
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [access.page(PASSKEYS, self.page), access.form(CHANGE, self.change)]
 
@@ -89,7 +89,7 @@ class PasskeyPages:
         return redirect("passkeys?done=added")
 
     async def _add(self, request: Request, context: RequestContext, form: Form) -> None:
-        """Store the passkey that a form brings. Raise LinkError, PasskeyRefused."""
+        """Store the passkey sent by a form. Raise LinkError, PasskeyRefused."""
         owner, now = context.moderator.moderator_id, context.now
         challenge, sent, name = (first(form, key) for key in ("challenge", "credential", "name"))
         asked, random = self._links.read(passkeys.REGISTRATION, challenge, now)

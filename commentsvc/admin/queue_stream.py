@@ -1,8 +1,9 @@
-"""Live updates of the queue, for programs: how many comments wait, as Server-Sent Events.
+"""Live updates of the queue for API clients, as Server-Sent Events: how many comments wait.
 
-The core's streams carry it, as they do for readers. Nothing is told by submissions, which would
-have to pay for it: while a token follows, its numbers are read each PAUSE, by the queue's index,
-and told where they changed. A token that ends hears nothing more.
+They use the core's streams, as readers' pages do. Submissions do not publish anything, which would
+make them slower. Instead, while a token has a stream, its numbers are read every PAUSE, with the
+queue's index, and sent if they have changed. A token that expires or is revoked gets no more
+events.
 """
 
 import asyncio
@@ -21,13 +22,13 @@ from commentsvc.http.router import Route, route
 from commentsvc.moderation import lists
 from commentsvc.moderation.permissions import Actor, Permission
 
-PAUSE: Final = 1.0  # seconds between two looks
+PAUSE: Final = 1.0  # seconds between two reads
 RETRY: Final = b"retry: 5000\n\n"
-STREAMS: Final = 16  # of one account, at most
+STREAMS: Final = 16  # the most streams of one account
 HEADERS: Final[Headers] = (
     ("Content-Type", "text/event-stream"),
     NOT_STORED,
-    ("X-Accel-Buffering", "no"),  # else nginx would keep events back
+    ("X-Accel-Buffering", "no"),  # else nginx would buffer events
     NO_SNIFFING,
 )
 
@@ -45,14 +46,14 @@ STREAM: Final = Operation(
 
 
 class QueueStream:
-    """The handler that begins streams, and what looks after them."""
+    """The handler of new streams, and the task that sends their events."""
 
     def __init__(self, service: ServiceContext, access: TokenAccess, publisher: Publisher) -> None:
         self._database = service.database
         self._clock = service.clock
         self._access = access
         self._publisher = publisher
-        self._told: dict[int, bytes] = {}  # by the ids of the tokens that follow
+        self._told: dict[int, bytes] = {}  # the last event by the id of each token with a stream
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -76,13 +77,13 @@ class QueueStream:
         )
 
     async def run(self) -> None:
-        """Tell of changes, for ever."""
+        """Send changes until cancelled."""
         while True:
             await asyncio.sleep(PAUSE)
             self.look()
 
     def look(self) -> None:
-        """Tell each token that follows of what has changed since the last look."""
+        """Send each token with a stream what has changed since the last call."""
         for token_id, told in list(self._told.items()):
             if not self._publisher.is_followed(_tag(token_id)):
                 del self._told[token_id]
@@ -95,7 +96,7 @@ class QueueStream:
                 self._told[token_id] = event
 
     def _current(self, reader: Reader, token_id: int) -> bytes:
-        """Return the event for a token; b"" where it may not hear it any more."""
+        """Return the current event for a token; b"" if it may not get events any more."""
         token = api_tokens.by_id(reader, token_id)
         if token is None or token.expires_at <= self._clock.now_ms():
             return b""

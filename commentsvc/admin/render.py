@@ -1,12 +1,11 @@
-"""Rendering: the moderation pages' templates, and the headers of every answer there.
+"""Rendering: the templates of the moderation pages, and the headers of their answers.
 
-A page is a template with named values; all texts in it are escaped by jinja2, and the only
-HTML that comes from a reader is what `comments.markdown` made, which passed its allow-list. The
-policy lets nothing in but our own style, script and pictures by file, nothing inline, and lets no
-other page frame or open ours. All addresses are relative, so that the pages work under any prefix
-of a proxy.
+jinja2 escapes all texts of a page; the only HTML from readers comes from `comments.markdown`, which
+sanitizes it. The Content-Security-Policy allows only our own style sheets, scripts and pictures, as
+files, and nothing inline; no other page can frame or open ours. All addresses are relative, so that
+the pages work under any path prefix of a proxy.
 
-A page belongs to who asked for it, so it has no tags and is never stored.
+A page is for one moderator, so it has no cache tags and is never stored.
 """
 
 import re
@@ -40,13 +39,13 @@ HEADERS: Final[Headers] = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
-REMEMBERED: Final = 1_000  # dates: a list of old comments has fifty
-HOME: Final = "queue"  # where moderators begin
+REMEMBERED: Final = 1_000  # cached dates; a list of old comments has fifty
+HOME: Final = "queue"  # the first page for moderators
 
-# A page of ours with its query, relative to this one: nobody can send a moderator elsewhere.
+# One of our pages with its query, relative to this one: a redirect cannot lead to another site.
 _TARGET: Final = re.compile(r"[a-z-]+(\?[\x21-\x7e]*)?")
 
-# The last step that is shorter than its limit, in ms, names an age.
+# The first step whose limit is longer than the age names it; limit and unit are in milliseconds.
 _AGES: Final[Sequence[tuple[int, int, Callable[[int], Message]]]] = (
     (MINUTE_MS, 1, lambda number: _("just now")),
     (HOUR_MS, MINUTE_MS, lambda number: ngettext("%(num)s min ago", "%(num)s min ago", number)),
@@ -71,7 +70,7 @@ MONTHS: Final = (
 
 
 def ago(moment: int, now: int) -> str:
-    """Tell how long ago a moment was, or its date where that is long ago; Unix milliseconds."""
+    """Return how long ago a time was, or its date if it is long ago; Unix milliseconds."""
     for limit, unit, text in _AGES:
         if now - moment < limit:
             return str(text((now - moment) // unit))
@@ -80,25 +79,25 @@ def ago(moment: int, now: int) -> str:
 
 @lru_cache(REMEMBERED)
 def _date(day: int, language: str) -> str:
-    """Tell a day (Unix time / 86,400 s); `language` is the tag of the one that is spoken."""
+    """Return the date of a day (Unix time / 86,400 s); `language` is part of the cache key."""
     date = _utc(day * DAY_MS)
     month = MONTHS[date.month - 1]
     return str(_("%(day)s %(month)s %(year)s", day=date.day, month=month, year=date.year))
 
 
 def short_date(day: int) -> str:
-    """Tell a day (Unix time / 86,400 s) without its year: ``4 Nov``."""
+    """Return the date of a day (Unix time / 86,400 s) without its year: ``4 Nov``."""
     date = _utc(day * DAY_MS)
     return str(_("%(day)s %(month)s", day=date.day, month=MONTHS[date.month - 1]))
 
 
 def exactly(moment: int) -> str:
-    """Tell a moment to the minute, in UTC."""
+    """Return a time to the minute, in UTC."""
     return f"{_date(moment // DAY_MS, spoken().tag)}, {_utc(moment):%H:%M} UTC"
 
 
 def machine(moment: int) -> str:
-    """Return a moment as `<time datetime>` wants it."""
+    """Return a time for the attribute of `<time datetime>`."""
     return f"{_utc(moment):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -110,18 +109,18 @@ HUES: Final = 8  # colours of authors in the style file
 
 
 def hue(author: str) -> int:
-    """Return the number of the colour that stands for an author, the same each time."""
+    """Return the number of the colour for an author; it depends on the name only."""
     return zlib.crc32(author.encode(errors="replace")) % HUES
 
 
-# What tells browsers and systems apart, in this order: a later word stands in earlier names too.
+# Words that identify browsers and systems, in this order: earlier ones also contain a later word.
 _BROWSERS: Final = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 _SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
 _NAMES: Final = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
 
 
 def browser(agent: str) -> str:
-    """Tell people what a browser's User-Agent says: ``Firefox on Linux``."""
+    """Return the name of a browser from its User-Agent: ``Firefox on Linux``."""
     words = [next((w for w in known if w in agent), "") for known in (_BROWSERS, _SYSTEMS)]
     names = [_NAMES.get(word, word) for word in words if word]
     if len(names) == 2:
@@ -138,7 +137,7 @@ def _environment() -> Environment:
 
 
 def template(name: str) -> Template:
-    """Return the template of that name; compiled once."""
+    """Return the template of that name, compiled once."""
     return _environment().get_template(name)
 
 
@@ -149,19 +148,19 @@ def render(
     /,
     **values: Any,  # Any: what the template shows
 ) -> Response:
-    """Return the page that the template `name` makes of `values`."""
+    """Return the page made from the template `name` with `values`."""
     text = templates.render(template(name), spoken(), **values)
     body = text.encode(errors="replace")
     return Response(code, (HTML, *HEADERS, *headers), body)
 
 
 def redirect(target: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
-    """Send a browser to the page at `target`, relative to this one (303: by GET)."""
+    """Return a redirect (303) to the page at `target`, relative to this one."""
     return Response(303, (("Location", target), *HEADERS, *headers), b"")
 
 
 def number(text: str) -> int:
-    """Return the id that a page's address or form gives. Raise HttpError 404."""
+    """Return the id in a page's address or form. Raise HttpError 404."""
     found = whole_number(text)
     if found is None:
         raise HttpError(404, "not_found", _("There is no such page."))

@@ -1,10 +1,10 @@
 """The review queue: the lists of comments, and the decisions on them.
 
-One form holds a whole list: each comment has buttons of its own, and those above the list
-are for all that are ticked. So a decision needs no script. It answers by sending the browser back
-to the list, with what was done in the address: a notice with a button that undoes it, by the number
-of the act, is made of that and of nothing else. A list goes on after a comment, not at a number, so
-nothing is skipped when decided comments leave it.
+One form contains a whole list: each comment has its own buttons, and those above the list are for
+all ticked comments. So decisions work without JavaScript. The answer redirects the browser to the
+list, with the result of the decision in the address. From that alone the page makes a notice with
+an undo button for the decision's id. The next page of a list begins after a comment, not at a
+number, so no comment is skipped when others leave the list.
 """
 
 import re
@@ -31,10 +31,10 @@ from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 
-MOST: Final = 50  # comments on one page: some screens full, and quick to send
-# What a button says, and the status that it gives.
+MOST: Final = 50  # comments on one page
+# The status for each verb of a button.
 VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
-# What a page says after a decision.
+# The result of a decision in a page's address, see `done_text`.
 _DONE: Final = re.compile(
     r"(approved|spam|deleted|undone|edited|answered)\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,18})"
 )
@@ -42,9 +42,9 @@ _ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
 
 
 class FlashMessage(msgspec.Struct, frozen=True):
-    """What a decision did: to how many comments, how many it left alone; `act` undoes it.
+    """The result of a decision: how many comments it changed, and how many it left alone.
 
-    `act` is 0 where it cannot be undone.
+    `act` is its id for undoing it, 0 if it cannot be undone.
     """
 
     what: str
@@ -93,13 +93,13 @@ class ReviewPages:
         ]
 
     async def queue(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/queue[?site=S&after=A]: 200 with the comments that wait."""
+        """GET /moderation/queue[?site=S&after=A]: 200 with the pending comments."""
         return await self._list(request, context, "queue", PENDING, "")
 
     async def comments(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list or what is found.
+        """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list of comments.
 
-        Without words to look for, the status is `approved` where none is given.
+        With words in `q` it is what a search finds; without, the default status is `approved`.
         """
         form = request.parameters()
         query, status = first(form, "q").strip(), first(form, "status")
@@ -156,9 +156,9 @@ class ReviewPages:
         )
 
     async def decide(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/decide: 303 back, with what was done.
+        """POST /moderation/decide: 303 back, with the result in the address.
 
-        `one` is a verb and an id, as in ``spam.5``; `all` a verb for each `id` and for all in
+        `one` is a verb and an id, as in ``spam.5``; `all` is a verb for each `id` and for all in
         `others`. 400 for anything else, 404 for ids that do not exist.
         """
         verb, ids = _decision(form)
@@ -170,7 +170,7 @@ class ReviewPages:
         return _back(form, verb, outcome)
 
     async def undo(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/undo: 303 back; what the act `act` changed is as it was before. 400."""
+        """POST /moderation/undo: 303 back; undoes the decision `act`. 400."""
         act = whole_number(first(form, "act"))
         if act is None:
             raise unreadable_decision()
@@ -185,7 +185,7 @@ def unreadable_decision() -> HttpError:
 
 
 def _decision(form: Form) -> tuple[str, list[int]]:
-    """Return the status to give, or TAKE_BACK, and the ids. Raise HttpError 400."""
+    """Return the new status, or TAKE_BACK, and the ids. Raise HttpError 400."""
     one = _ONE.fullmatch(first(form, "one"))
     verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), _selected(form))
     ids = [number for text in texts if (number := whole_number(text)) is not None]
@@ -199,9 +199,9 @@ def _selected(form: Form) -> list[str]:
 
 
 def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
-    """Send the browser back to where it decided, with what was done.
+    """Return a redirect to the page of the decision, with its result in the address.
 
-    What was undone is in the list again: the browser goes to the newest of it.
+    After undoing, the browser goes to the newest comment that is in the list again.
     """
     back = with_flash(target(first(form, "back")), done_text(what, outcome))
     place = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
@@ -209,20 +209,20 @@ def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
 
 
 def with_flash(back: str, done: str) -> str:
-    """Return the page `back` of ours, which then says what was `done`; see `flash_message`."""
+    """Return the address of our page `back` with the result `done`; see `flash_message`."""
     return f"{back}{'&' if '?' in back else '?'}done={done}"
 
 
 def done_text(what: str, outcome: ChangeResult) -> str:
-    """Return what `flash_message` reads: what a decision did."""
+    """Return the result of a decision as a text for `flash_message`."""
     return f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
 
 
 def flash_message(text: str, last_act: int) -> FlashMessage | None:
-    """Return what the address of a page says was done; None where it says nothing that we wrote.
+    """Return the result of a decision from a page's address; None if the text is not valid.
 
-    Anybody can make a moderator open an address, so only the moderator's own last act is offered
-    to be undone.
+    Anybody can make a moderator open an address, so only the moderator's own last decision can be
+    undone with it.
     """
     found = _DONE.fullmatch(text)
     if found is None:
@@ -232,6 +232,6 @@ def flash_message(text: str, last_act: int) -> FlashMessage | None:
 
 
 def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text
-    """Return a page of ours with those parameters that are not empty."""
+    """Return the address of our page with those parameters that are not empty."""
     query = urlencode({name: value for name, value in parameters.items() if value})
     return f"{page}?{query}" if query else page

@@ -1,4 +1,4 @@
-"""The moderation pages as one whole, and the same for programs, for `app` to route."""
+"""All routes of the moderation pages and of the JSON API, for `app`."""
 
 from collections.abc import Callable
 
@@ -60,7 +60,7 @@ class ProgramInterface:
     """All handlers below /api/moderation."""
 
     def __init__(self, service: ServiceContext, publisher: Publisher) -> None:
-        """Take the core as `publisher`, which carries the streams."""
+        """Take the core as `publisher`, which sends the streams' events."""
         access = TokenAccess(service)
         self.queue = QueueStream(service, access, publisher)
         self._api = ModerationApi(service, access)

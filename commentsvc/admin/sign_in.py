@@ -1,9 +1,9 @@
-"""Signing in and out: by a password, or by a passkey, which needs neither name nor code.
+"""Signing in and out: with a password, or with a passkey, which needs neither name nor code.
 
-Signing in makes a new cookie, whatever the browser had before, and ends the session that
-the old one may have been. Who fails learns only that name and password do not fit together, after
-the same time for names that exist and for others. Who has an app for codes is asked for one then,
-by a page that carries a signed word of what was shown so far, for this browser and a few minutes.
+Signing in makes a new cookie and ends the session of the old one, if any. A failure only says that
+name and password do not match, and takes the same time for existing and other names. An account
+with an authenticator app is asked for a code next, by a page with a signed text that says what was
+checked so far, valid for this browser and a few minutes.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ WRONG: Final = _("Wrong name or password.")
 UNKNOWN_PASSKEY: Final = _("This passkey does not belong to any account here.")
 TOO_LATE: Final = _("That took too long. Please begin anew.")
 STEP: Final = "second step"
-STEP_TIME: Final = 5 * MINUTE_MS  # to find the phone
+STEP_TIME: Final = 5 * MINUTE_MS  # milliseconds to find the phone and type the code
 
 
 ENTRY = page_operation(
@@ -58,7 +58,7 @@ SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out", Permission
 
 
 class SignIn:
-    """The handlers of the ways in and out."""
+    """The handlers for signing in and out."""
 
     def __init__(
         self, service: ServiceContext, access: AccessControl, authentication: Authentication
@@ -98,9 +98,9 @@ class SignIn:
         return await self._form(request, context, to=to)
 
     async def sign_in(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: wants a code.
+        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: needs a code.
 
-        403 where name and password do not fit, 429 or 503 where too many were tried.
+        403 if name and password do not match, 429 or 503 after too many attempts.
         """
         name, to = first(form, "name").strip(), target(first(form, "to"))
         account = await self._database.read(accounts.find, name)
@@ -122,7 +122,7 @@ class SignIn:
         return await self._let_in(request, context, account, to)
 
     async def code(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/code: 303 as for signing in, where `code` is right. 403, 429."""
+        """POST /moderation/code: 303 as after signing in, if `code` is right. 403, 429."""
         to, step = target(first(form, "to")), first(form, "step")
         try:
             name, browser = self._links.read(STEP, step, context.now)
@@ -142,7 +142,7 @@ class SignIn:
         return await self._let_in(request, context, account, to)
 
     async def passkey(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/passkey: 303 as for signing in, where `credential` is right. 403, 429.
+        """POST /moderation/passkey: 303 as after signing in, if `credential` is right. 403, 429.
 
         It is what the device signed for the `challenge`, as JSON.
         """
@@ -222,7 +222,7 @@ class SignIn:
         )
 
     async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/sign-out: 303 to the form to sign in; the session is ended."""
+        """POST /moderation/sign-out: 303 to the sign-in page; ends the session."""
         session = context.moderator
         await self._database.write(sessions.end, session.id, session.moderator_id)
         _, cookie = self._access.renew()
@@ -230,7 +230,7 @@ class SignIn:
 
 
 def _use(tx: Transaction, passkey: Passkey, counted: int, challenge: str, now: int) -> None:
-    """Note that a challenge was answered by a passkey. Raise PasskeyRefused, LinkError."""
+    """Note that a passkey answered a challenge. Raise PasskeyRefused, LinkError."""
     signed_links.mark_used(tx, challenge, now, passkeys.CHALLENGE_TIME)
     if not passkeys.use(tx, passkey.id, counted, now):
         raise PasskeyRefused("passkey: its counter did not rise, so its key may have been copied")

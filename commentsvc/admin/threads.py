@@ -1,4 +1,4 @@
-"""Thread pages: closing the comments of a page, and following the page when it moves."""
+"""Thread pages: open, close, rename, move and merge the comment threads of pages."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 100  # threads on one page
 
-# What was done, as the address of the page says it.
+# The message after a change, by the value of `done` in the page's address.
 DONE: Final = {
     "state": _("Saved."),
     "title": _("Title saved."),
@@ -75,7 +75,7 @@ class ThreadPages:
         ]
 
     async def listing(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/threads[?q=Q&before=N]: 200 with the newest threads, or some of them."""
+        """GET /moderation/threads[?q=Q&before=N]: 200 with the newest threads that match `q`."""
         form = request.parameters()
         query, before = first(form, "q").strip(), first(form, "before")
         least = number(before) if before else None
@@ -94,15 +94,15 @@ class ThreadPages:
         )
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/thread?id=N: 200 with what can be done with a thread. 404."""
+        """GET /moderation/thread?id=N: 200 with a thread and its possible changes. 404."""
         form = request.parameters()
         done = DONE.get(first(form, "done"), "")
         return await self._show(context, await self._find(context, first(form, "id")), done=done)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/thread: 303 to the thread, on which the verb `do` was done.
+        """POST /moderation/thread: 303 to the thread, after the change `do`.
 
-        404, and 400 or 409 with the reason where it cannot be done.
+        404, and 400 or 409 with the reason if it is not possible.
         """
         thread = await self._find(context, first(form, "id"))
         try:
@@ -118,7 +118,7 @@ class ThreadPages:
         return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
 
     def _change(self, thread: ThreadSummary, form: Form) -> ThreadChange:
-        """Return what a form asks for. Raise UrlError, HttpError."""
+        """Return the change that a form asks for. Raise UrlError, HttpError."""
         verb, value = first(form, "do"), first(form, "value").strip()
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()

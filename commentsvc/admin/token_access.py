@@ -1,8 +1,8 @@
-"""Access of programs: by a token of an account, in `Authorization: Bearer`.
+"""Access of API clients: by a token of an account, in `Authorization: Bearer`.
 
-Every route of the interface for programs is made by `TokenAccess.route`. Its operation names the
-permission that it needs, as those of the pages do. Tokens in addresses are refused: addresses stand
-in logs. Answers are never stored, and have no CORS fields: a token has no place in a page.
+`TokenAccess.routes` makes every route of the JSON API. Its operation names the permission that it
+requires, like those of the pages. Tokens in URLs are refused, since logs contain URLs. Answers are
+never stored and have no CORS headers: a token must not be used in a web page.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -37,20 +37,20 @@ from commentsvc.util.client_network import network
 from commentsvc.util.ratelimit import RateLimiter
 
 S = TypeVar("S", bound=msgspec.Struct)
-# Any: what a coroutine yields to the event loop is not ours to know.
+# Any: what a coroutine yields to the event loop does not matter
 Handler = Callable[[Request, Actor], Coroutine[Any, Any, Response]]
 IN_ADDRESS: Final = ("token=", "access_token=", "api_key=")
 NO_CORS: Final = ("Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
 
 
 def refuse(status: int, code: str, message: str) -> HttpError:
-    """Return the error for a token that is of no use."""
+    """Return the error for an unusable token."""
     headers = CHALLENGE if status == 401 else ()
     return HttpError(status, code, message, headers=headers)
 
 
 class TokenAccess:
-    """Makes the routes of programs."""
+    """Makes the routes of the JSON API."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._database = service.database
@@ -59,13 +59,13 @@ class TokenAccess:
         self._guesses = RateLimiter(PER_NETWORK)
 
     def routes(self, handlers: Sequence[tuple[Operation[Any], Handler]]) -> list[Route]:
-        """Return the routes by which tokens with their permission do what `handlers` do."""
+        """Return the routes of `handlers`, for tokens with the operation's permission."""
         return [
             route(operation, self._guarded(operation, handler)) for operation, handler in handlers
         ]
 
     def token(self, request: Request, permission: str) -> tuple[ApiToken, Actor]:
-        """Return the token of a request, and what it may do. Raise HttpError, NotPermitted."""
+        """Return the token of a request and its permissions. Raise HttpError, NotPermitted."""
         if any(name in request.query for name in IN_ADDRESS):
             raise refuse(400, "token_in_address", "Send the token in a header, never in a URL.")
         scheme, _, sent = (request.header("authorization") or "").partition(" ")
@@ -103,13 +103,13 @@ class TokenAccess:
 
 
 def actor_of(token: ApiToken) -> Actor:
-    """Return what a token may do now."""
+    """Return the current permissions of a token."""
     account = permissions.actor(token.moderator_id, token.moderator, token.role, token.role_sites)
     return account.limited(token.scope, token.sites)
 
 
 def refused(failure: Exception) -> Response:
-    """Return the answer to a failure, which no page of another origin can read."""
+    """Return the answer for an exception, without CORS headers."""
     error = as_http(failure)
     if error is None:
         raise failure
@@ -119,12 +119,12 @@ def refused(failure: Exception) -> Response:
 
 
 def answered(value: object, status: int = 200) -> Response:
-    """Return an answer of JSON."""
+    """Return a JSON answer."""
     return Response(status, (("Content-Type", JSON), NOT_STORED, NO_SNIFFING), encode(value))
 
 
 def body(request: Request, kind: type[S]) -> S:
-    """Return what a request sends. Raise HttpError, MalformedError."""
+    """Return the decoded JSON body of a request. Raise HttpError, MalformedError."""
     try:
         sent = msgspec.json.decode(request.json(), type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The page of an account's tokens for programs: making, listing and revoking them."""
+"""Tokens page: list, make and revoke the API tokens of an account."""
 
 from os import urandom
 
@@ -26,7 +26,7 @@ CHANGE = page_operation(
 
 
 class TokenPages:
-    """The handlers."""
+    """The handlers of the tokens page."""
 
     def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
         self._database = service.database
@@ -45,9 +45,9 @@ class TokenPages:
         return await self._show(context, done=done)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/tokens: `revoke` one: 303; or 200 with a new one, shown once. 400, 404.
+        """POST /moderation/tokens: 303 after `revoke`; or 200 with a new token, shown once.
 
-        A new one comes with a `name`, a `scope`, `sites` and `days`.
+        A new one needs a `name`, a `scope`, `sites` and `days`. 400, 404.
         """
         owner = context.moderator.moderator_id
         if "revoke" in form:
@@ -85,5 +85,5 @@ class TokenPages:
 
 
 def _scopes(context: RequestContext) -> list[str]:
-    """Return the scopes of tokens that an account makes: what it may do itself."""
+    """Return the scopes of the tokens that an account can make."""
     return [scope for scope in SCOPES if context.may(scope)]

@@ -1,4 +1,4 @@
-"""The page on which moderators turn two-factor authentication on or off."""
+"""Two-factor page: moderators turn two-factor authentication on or off."""
 
 from os import urandom
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ CHANGE_FACTOR = page_operation(
 
 
 class FactorPages:
-    """The handlers."""
+    """The handlers of the two-factor page."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class FactorPages:
         self._layout = layout
         self._two_factor = authentication.two_factor
         self._limiter = authentication.limiter
-        # What an app shows beside the code.
+        # The name that the app shows next to the code.
         self._issuer = urlsplit(service.settings.server.public_url).hostname or "Comments"
 
     def routes(self) -> list[Route]:
@@ -52,7 +52,7 @@ class FactorPages:
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/factor: 200 with what is set up, or how to."""
+        """GET /moderation/factor: 200 with the current state, or how to set it up."""
         return await self._show(context)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
@@ -112,7 +112,7 @@ class FactorPages:
 
 
 def _picture(text: str) -> str:
-    """Return a QR code as SVG, to stand in a page."""
-    import segno  # only who sets an app up needs it
+    """Return a QR code as inline SVG."""
+    import segno  # rarely needed: only to set up an app
 
     return str(segno.make(text, micro=False, error="m").svg_inline(omitsize=True, light="#fff"))
