@@ -218,5 +218,5 @@ class SubmissionService:
             reasons="\n".join(verdict.reasons),
             network=network_hash,
             notify=submission.notify and self._replies,
-            language=submission.language,
+            language=submission.language or self._sites.language(site),
         )

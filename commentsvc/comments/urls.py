@@ -186,6 +186,10 @@ class Sites:
         """Return how long threads of the site `name` take comments, in milliseconds; 0: always."""
         return self._sites[name].close_days * DAY_MS
 
+    def language(self, name: str) -> str:
+        """Return the tag of the language of the site `name`."""
+        return self._sites[name].language
+
     def pictures(self, name: str) -> str:
         """Return the URL of an author's picture for `item` on the site `name`; "" without any."""
         site = self._sites[name]

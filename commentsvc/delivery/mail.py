@@ -381,7 +381,9 @@ class MailComposer:
         actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):
             link = self._answer_link(reader, entry, post, self._decisions.expires(post))
-            actions.append(DecisionLink(str(_("Answer")), link))
+            # What a moderator most likely wants comes first.
+            first = 0 if comment.status == APPROVED else len(actions)
+            actions.insert(first, DecisionLink(str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
 
     def _answer_link(self, reader: Reader, entry: Entry, post: OutboxRow, expires: int) -> str:

@@ -232,6 +232,14 @@ def test_the_form_offers_it_and_the_box_is_the_wish(service: Served) -> None:
     assert b"checked" in refused.body
 
 
+def test_without_a_language_of_its_page_a_mail_is_in_that_of_the_site(tmp_path: Path) -> None:
+    german = [replace(site, language="de") for site in WITH_MAIL.sites]
+    with served(tmp_path, replace(WITH_MAIL, sites=tuple(german))) as service:
+        service.submit(**WISH)
+        message = letter(service, "confirm")
+        assert message and message["Subject"].startswith("Möchtest du eine Mail")
+
+
 def test_without_mail_the_wish_means_nothing(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         assert b'name="notify"' not in service.get("/embed/thread?url=/p/").body

@@ -285,6 +285,13 @@ def test_an_author_is_mailed_in_the_language_of_the_page(
     assert f'dir="{direction}">' in part(reply, "html")
 
 
+@pytest.mark.parametrize(("status", "label"), [("pending", "Approve"), ("approved", "Answer")])
+def test_the_likeliest_action_comes_first(database: Database, status: str, label: str) -> None:
+    add(database, status=status)
+    [first] = re.findall(r'class="button first"[^>]*>([^<]*)<', part(composed(database), "html"))
+    assert first == label
+
+
 def test_moderators_are_mailed_in_the_language_of_the_settings(database: Database) -> None:
     add(database, status="pending")
     settings = replace(SETTINGS, mail=replace(SETTINGS.mail, language="de"))
